@@ -1,0 +1,188 @@
+//! What every compilation of the engine offers to the harness: load once, then drive any supported system over it.
+
+use crate::measurement::Measurement;
+use crate::names::{ArchitectureName, CanaryName, PairName};
+use crate::workload::Workload;
+use std::fmt;
+use std::time::Duration;
+
+/// One compilation of the engine, for the hardware or for the simulated machine.
+pub trait Engine {
+    /// A loaded database. The record layout is the same for every protocol, so systems with the same [`Layout`]
+    /// can be driven over one store in turn.
+    type Store: Send;
+
+    /// Whether the engine has this pair, and if not, why.
+    fn support(pair: PairName) -> Support;
+
+    /// How an architecture with `workers` workers wants its store laid out.
+    fn layout(architecture: ArchitectureName, workers: usize) -> Layout;
+
+    /// The most workers that an architecture allows.
+    fn most_workers(architecture: ArchitectureName) -> usize;
+
+    /// Loads the workload's tables with as many threads as there are cores, all memory faulted in.
+    /// `progress` is told the number of rows loaded since it was last told; it is called from several threads.
+    fn load<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Self::Store, LoadError>;
+
+    /// Runs one client per worker until `until`, with the store's metadata reset to the protocol's own.
+    ///
+    /// `clients` holds one client per worker; they come back in [`Drive::clients`] with all that they hold.
+    /// Panics if the selection is unsupported: ask [`Engine::support`] first.
+    fn drive<W: Workload>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<W::Client>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Drive<W::Client>;
+
+    /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
+    fn remains(store: &Self::Store) -> Remains;
+}
+
+/// Whether the engine has a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It does.
+    Supported,
+    /// It does not.
+    Unsupported {
+        /// In words that a person reads.
+        why: &'static str,
+    },
+}
+
+/// What runs: a pair of the matrix, or a deliberately broken protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// A supported pair.
+    Pair(PairName),
+    /// A canary under an architecture.
+    Canary(ArchitectureName, CanaryName),
+}
+
+impl Selection {
+    /// The architecture in either case.
+    pub fn architecture(self) -> ArchitectureName {
+        match self {
+            Selection::Pair(pair) => pair.architecture,
+            Selection::Canary(architecture, _) => architecture,
+        }
+    }
+}
+
+/// How a store is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Physical partitions of every table, each with its own index and arena.
+    pub partitions: u32,
+}
+
+/// When a drive ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After `warmup`, which is not counted, and `duration`, which is.
+    Interval {
+        /// Not counted.
+        warmup: Duration,
+        /// Counted.
+        duration: Duration,
+    },
+    /// After every worker has ended this many transactions; all are counted.
+    Transactions(u64),
+}
+
+/// Choices that are the same for every pair.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Ask for the lines of planned keys before running a transaction.
+    pub prefetch: bool,
+    /// Seed of everything that the engine draws (back-off).
+    pub seed: u64,
+    /// Retrying after an abort waits a random time below `back_off_first_ns`, doubled at each further attempt
+    /// up to `back_off_cap_ns`. Zero in both retries at once, as the papers' systems do.
+    pub back_off_first_ns: u64,
+    /// See `back_off_first_ns`.
+    pub back_off_cap_ns: u64,
+    /// How often the global epoch advances; 40 ms in *silo* 4.1.
+    pub epoch_interval: Duration,
+    /// One transaction in so many is timed class by class; 0 for none, 64 by default.
+    pub sample_one_in: u32,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            prefetch: true,
+            seed: 1,
+            back_off_first_ns: 500,
+            back_off_cap_ns: 32_000,
+            epoch_interval: Duration::from_millis(40),
+            sample_one_in: 64,
+        }
+    }
+}
+
+/// What a drive brought back.
+pub struct Drive<C> {
+    /// The clients, in the order of their workers.
+    pub clients: Vec<C>,
+    /// What was measured.
+    pub measurement: Measurement,
+}
+
+/// A store that cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The tables do not fit in memory.
+    Memory {
+        /// Bytes that the tables need, indexes included.
+        needed_bytes: u64,
+        /// Bytes that the machine has to give.
+        available_bytes: u64,
+    },
+    /// The system refused a mapping that should have fitted.
+    Refused {
+        /// Bytes asked for.
+        bytes: u64,
+        /// The system's words.
+        why: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+        match self {
+            LoadError::Memory { needed_bytes, available_bytes } => write!(
+                f,
+                "the tables need {:.2} GiB of memory and {:.2} GiB are available; ask for fewer records",
+                gib(*needed_bytes),
+                gib(*available_bytes)
+            ),
+            LoadError::Refused { bytes, why } => {
+                write!(f, "the system refused a mapping of {:.2} GiB: {why}", gib(*bytes))
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// What a quiet store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// Records that the indexes reach.
+    pub linked_records: u64,
+    /// Records that are allocated: linked, or waiting in an epoch's garbage.
+    pub allocated_records: u64,
+    /// Records and buckets whose metadata says that somebody holds them.
+    pub held: u64,
+    /// Bytes of memory taken, indexes included.
+    pub memory_bytes: u64,
+}

@@ -1,0 +1,33 @@
+//! What a stored procedure, a workload, the harness and an engine agree on.
+//!
+//! This crate knows no machine and no engine, so workloads, histories and the harness are compiled once
+//! and drive every compilation of the engine: the one for the hardware and the one for the simulated machine.
+//!
+//! | question | file |
+//! |---|---|
+//! | what can a transaction do? | [`transaction`] |
+//! | how is a transaction written down? | [`procedure`], [`plan`] |
+//! | what does it run over? | [`table`] |
+//! | who decides which transaction runs next? | [`workload`] |
+//! | who runs them? | [`engine`] |
+//! | what came of it? | [`measurement`] |
+//! | how are systems called? | [`names`] |
+#![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod measurement;
+pub mod names;
+pub mod plan;
+pub mod procedure;
+pub mod table;
+pub mod transaction;
+pub mod workload;
+
+pub use engine::{Drive, Engine, EngineOptions, Layout, LoadError, Remains, Selection, Support, Until};
+pub use measurement::{LatencyHistogram, Measurement, TimeClass, TimeShare};
+pub use names::{ArchitectureName, CanaryName, PairName, ProtocolName, UnknownName};
+pub use plan::{Access, Plan, PlannedKey};
+pub use procedure::{Outcome, Procedure};
+pub use table::{Key, PartitionId, Span, TableDescription, TableId};
+pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
+pub use workload::{Client, Completion, Receipts, Seat, Workload};

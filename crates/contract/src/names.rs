@@ -1,0 +1,114 @@
+//! The systems' names on the command line, in files and in results: kebab-case of the papers' names.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A name that is not in its list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What was named: "architecture", "protocol", "canary".
+    pub what: &'static str,
+    /// The name given.
+    pub given: String,
+    /// The names allowed.
+    pub allowed: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown {} '{}'; allowed: {}", self.what, self.given, self.allowed.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $type:ident, $what:literal: $($(#[$variant_doc:meta])* $variant:ident = $name:literal, $summary:literal;)+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $type { $($(#[$variant_doc])* #[doc = $summary] $variant,)+ }
+
+        impl $type {
+            /// Every one, in the order in which they are listed.
+            pub const ALL: &'static [$type] = &[$($type::$variant),+];
+
+            /// The name on the command line, in files and in results.
+            pub const fn name(self) -> &'static str {
+                match self { $($type::$variant => $name),+ }
+            }
+
+            /// One line on what it is.
+            pub const fn summary(self) -> &'static str {
+                match self { $($type::$variant => $summary),+ }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+
+            fn from_str(given: &str) -> Result<Self, UnknownName> {
+                Self::ALL.iter().copied().find(|known| known.name() == given).ok_or_else(|| UnknownName {
+                    what: $what,
+                    given: given.to_owned(),
+                    allowed: Self::ALL.iter().map(|known| known.name()).collect(),
+                })
+            }
+        }
+    };
+}
+
+names! {
+    /// How a step of a transaction reaches its record, and how it waits.
+    ArchitectureName, "architecture":
+    SharedEverything = "shared-everything", "any worker touches any record in place (trireme 2.1, 3.2)";
+}
+
+names! {
+    /// What a record answers to a request.
+    ProtocolName, "protocol":
+    NoWait = "no-wait", "two-phase locking; a conflicting request aborts (trireme 3.1)";
+    TwoVersionNoWait = "2v-no-wait", "no-wait with certify locks: readers pass a writer until it commits (trireme 3.1)";
+    DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
+    Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+}
+
+names! {
+    /// Protocols with one step removed. The checker must reject each of them.
+    CanaryName, "canary":
+    NoReadValidation = "no-read-validation", "silo that does not validate its read set";
+    NoMissValidation = "no-miss-validation", "silo that does not validate the keys that it found missing";
+    EarlyRelease = "early-release", "no-wait that releases a read lock right after the read";
+    SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
+    DirtyReads = "dirty-reads", "no-wait that reads without a lock";
+}
+
+/// An architecture with a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PairName {
+    /// How a step reaches its record.
+    pub architecture: ArchitectureName,
+    /// What the record answers.
+    pub protocol: ProtocolName,
+}
+
+impl PairName {
+    /// Every pair, supported or not.
+    pub fn all() -> impl Iterator<Item = PairName> {
+        let pairs = |&architecture| {
+            ProtocolName::ALL.iter().map(move |&protocol| PairName { architecture, protocol })
+        };
+        ArchitectureName::ALL.iter().flat_map(pairs)
+    }
+}
+
+impl fmt::Display for PairName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.architecture, self.protocol)
+    }
+}

@@ -1,0 +1,58 @@
+//! What a transaction says ahead of the records that it will touch.
+
+use crate::table::{Key, Span, TableId};
+
+/// How a planned key will be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Written, read or not.
+    Write,
+    /// Inserted or deleted.
+    Structure,
+}
+
+/// A key that a transaction will touch.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedKey {
+    /// Its table.
+    pub table: TableId,
+    /// Its key.
+    pub key: Key,
+    /// The bytes of the row that will be touched.
+    pub span: Span,
+    /// What for.
+    pub access: Access,
+}
+
+/// A reused buffer of planned keys. Partitions follow from keys by the tables' partition functions.
+#[derive(Debug, Default)]
+pub struct Plan {
+    keys: Vec<PlannedKey>,
+}
+
+impl Plan {
+    /// An empty plan with room for `keys` keys, so that planning does not allocate.
+    pub fn with_capacity(keys: usize) -> Self {
+        Plan { keys: Vec::with_capacity(keys) }
+    }
+
+    /// Adds a key.
+    #[inline]
+    pub fn touch(&mut self, table: TableId, key: Key, span: Span, access: Access) {
+        self.keys.push(PlannedKey { table, key, span, access });
+    }
+
+    /// The planned keys, in the order in which they were added.
+    #[inline]
+    pub fn keys(&self) -> &[PlannedKey] {
+        &self.keys
+    }
+
+    /// Forgets everything, keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.keys.clear();
+    }
+}

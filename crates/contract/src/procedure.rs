@@ -1,0 +1,33 @@
+//! Stored procedures: plain synchronous Rust, generic over the transaction.
+
+use crate::plan::Plan;
+use crate::transaction::{Abort, Transaction};
+
+/// How a procedure ended by its own will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Make its effects visible.
+    Commit,
+    /// Undo its effects; the workload's own decision, counted apart from aborts and not retried.
+    Rollback,
+}
+
+/// One transaction with its parameters.
+///
+/// The engine runs it again after an abort, so everything that a run depends on is in `self` and in the
+/// transaction, and results go to interior cells that a later run overwrites. It holds no guard across a call of
+/// the transaction: the architecture may run it as a fiber and move it to another thread there.
+pub trait Procedure: Send {
+    /// The transaction's text.
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort>;
+
+    /// What the transaction will touch, as far as it is known ahead.
+    ///
+    /// Used to prefetch, and by architectures that must declare partitions or lock sets. `look` is a transaction
+    /// of its own for reconnaissance reads; what it saw may be stale by the time `run` starts. The default knows
+    /// nothing.
+    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        let _ = (look, plan);
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! What a transaction can do.
+//!
+//! The core, [`Transaction`], is object-safe and speaks bytes; [`TransactionExt`] adds typed rows and results.
+//! Rows are seen through closures, so that two-phase locking can show them in place and optimistic
+//! protocols can show a private copy, from the same procedure text.
+//!
+//! Rules that hold under every protocol:
+//! - A transaction never conflicts with itself: it may repeat a key, raise a read to a write, and it reads
+//!   its own writes, inserts and deletes.
+//! - A key that was missing stays missing until the transaction commits.
+//! - After an [`Abort`] the transaction is poisoned: every further operation fails, and it cannot commit even
+//!   if the procedure returns `Ok`.
+//! - A closure may run on a value that a later step proves stale (optimistic protocols); it must not panic on
+//!   what it sees and must have no effect that a retry would repeat.
+
+use crate::table::{Key, Span, TableId};
+use std::fmt;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Whether an operation found its key.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The key has a row.
+    Present,
+    /// The key has no row, and will have none until this transaction commits.
+    Missing,
+}
+
+/// What an insert did.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insertion {
+    /// The row is there, for this transaction now and for all once it commits.
+    Inserted,
+    /// The key has a row already, and will have until this transaction commits. Nothing was written.
+    Exists,
+}
+
+/// Why a transaction cannot go on. An outcome, not an error: the engine retries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AbortReason {
+    /// A lock was held in a conflicting mode, and the protocol does not wait.
+    Conflict,
+    /// Waiting would have closed a cycle of the waits-for graph.
+    Deadlock,
+    /// A record that was read changed before commit.
+    ReadValidation,
+    /// A key that was missing was inserted by another before commit, or the other way round.
+    Phantom,
+    /// A write lock could not be turned into a certify lock.
+    Certify,
+}
+
+impl AbortReason {
+    /// Every reason, in the order of their [`AbortReason::index`].
+    pub const ALL: [AbortReason; 5] = [
+        AbortReason::Conflict,
+        AbortReason::Deadlock,
+        AbortReason::ReadValidation,
+        AbortReason::Phantom,
+        AbortReason::Certify,
+    ];
+
+    /// Position in [`AbortReason::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AbortReason::Conflict => "conflict",
+            AbortReason::Deadlock => "deadlock",
+            AbortReason::ReadValidation => "read-validation",
+            AbortReason::Phantom => "phantom",
+            AbortReason::Certify => "certify",
+        }
+    }
+}
+
+/// The transaction is over and will be retried; hand it up with `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abort(pub AbortReason);
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "aborted: {}", self.0.name())
+    }
+}
+
+impl std::error::Error for Abort {}
+
+/// How a [`Transaction::merge`] changes the bytes that it finds: `(current, argument)`.
+///
+/// It may leave something in `argument`, to be read after commit through [`crate::Receipts`].
+pub type Merge = fn(current: &mut [u8], argument: &mut [u8]);
+
+/// The operations of a transaction, in bytes. Object-safe.
+///
+/// A [`Span`] must lie within the row; one that does not is a panic that names the table and the span.
+pub trait Transaction {
+    /// Shows the named bytes of a row to `see`. If the key is missing, `see` is not called.
+    fn read(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort>;
+
+    /// Reads the named bytes of a row and writes back what `change` made of them.
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort>;
+
+    /// Blind write: replaces the bytes from `offset` on by `bytes`, without reading.
+    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort>;
+
+    /// Blind change: `merge` is applied to the named bytes once no other transaction can come between, at the
+    /// latest at install. It sees the value that it replaces, yet the transaction does not depend on it.
+    fn merge(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        merge: Merge,
+        argument: &[u8],
+    ) -> Result<Presence, Abort>;
+
+    /// Adds a row, whole.
+    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort>;
+
+    /// Removes a row.
+    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort>;
+}
+
+/// Typed rows and results over any [`Transaction`].
+pub trait TransactionExt: Transaction {
+    /// Reads a whole row as `R`; `None` if the key is missing.
+    fn read_row<R, T>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: impl FnOnce(&R) -> T,
+    ) -> Result<Option<T>, Abort>
+    where
+        R: FromBytes + KnownLayout + Immutable,
+    {
+        self.read_at(table, key, 0, see)
+    }
+
+    /// Reads the part of a row that starts at byte `offset` as `R`; `None` if the key is missing.
+    fn read_at<R, T>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        offset: usize,
+        see: impl FnOnce(&R) -> T,
+    ) -> Result<Option<T>, Abort>
+    where
+        R: FromBytes + KnownLayout + Immutable,
+    {
+        let (mut see, mut seen) = (Some(see), None);
+        let _ = self.read(table, key, Span::new(offset, size_of::<R>()), &mut |bytes| {
+            let row =
+                R::ref_from_bytes(bytes).expect("rows are aligned to 8 bytes, and so must be the part named");
+            seen = see.take().map(|see| see(row));
+        })?;
+        Ok(seen)
+    }
+
+    /// Reads a whole row as `R` and writes back what `change` made of it; `None` if the key is missing.
+    fn update_row<R, T>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<Option<T>, Abort>
+    where
+        R: FromBytes + IntoBytes + KnownLayout,
+    {
+        let (mut change, mut changed) = (Some(change), None);
+        let _ = self.update(table, key, Span::whole(size_of::<R>()), &mut |bytes| {
+            let row = R::mut_from_bytes(bytes).expect("rows are aligned to 8 bytes");
+            changed = change.take().map(|change| change(row));
+        })?;
+        Ok(changed)
+    }
+
+    /// Blind write of a whole row.
+    fn write_row<R: IntoBytes + Immutable>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        row: &R,
+    ) -> Result<Presence, Abort> {
+        self.write(table, key, 0, row.as_bytes())
+    }
+
+    /// Adds a row.
+    fn insert_row<R: IntoBytes + Immutable>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        row: &R,
+    ) -> Result<Insertion, Abort> {
+        self.insert(table, key, row.as_bytes())
+    }
+}
+
+impl<T: Transaction + ?Sized> TransactionExt for T {}

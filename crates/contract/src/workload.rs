@@ -1,0 +1,71 @@
+//! Workloads: tables, their first rows, and clients that say which transaction comes next.
+
+use crate::procedure::{Outcome, Procedure};
+use crate::table::{Key, TableDescription, TableId};
+
+/// A worker's place among the workers of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// `0..workers`.
+    pub worker: usize,
+    /// Number of workers of the run.
+    pub workers: usize,
+    /// Seed of the run; with the seat it decides everything that a client draws.
+    pub seed: u64,
+}
+
+/// A database and a stream of transactions over it.
+pub trait Workload: Sync {
+    /// The source of one worker's transactions.
+    type Client: Client;
+
+    /// The tables, in the order of their [`TableId`]s.
+    fn tables(&self) -> Vec<TableDescription>;
+
+    /// The key of loaded row `row`, `0..rows`. Distinct rows have distinct keys.
+    fn loaded_key(&self, table: TableId, row: u64) -> Key {
+        let _ = table;
+        Key(row)
+    }
+
+    /// Writes the first content of the row with `key` into `row`, which is `row_bytes` long and zeroed.
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]);
+
+    /// A client for the worker at `seat`.
+    fn client(&self, seat: Seat) -> Self::Client;
+}
+
+/// One worker's source of transactions.
+pub trait Client: Send {
+    /// What it issues.
+    type Procedure: Procedure;
+
+    /// The next transaction. Called in the measured loop: it must not allocate.
+    fn next(&mut self) -> Self::Procedure;
+
+    /// Takes a transaction back once it has committed or rolled back, retries included.
+    #[inline]
+    fn finished(&mut self, procedure: Self::Procedure, completion: &Completion<'_>) {
+        let _ = (procedure, completion);
+    }
+}
+
+/// How a transaction ended.
+pub struct Completion<'a> {
+    /// By commit or by the procedure's own rollback.
+    pub outcome: Outcome,
+    /// When its first attempt began, in nanoseconds of the run's clock.
+    pub began_ns: u64,
+    /// When it ended, in nanoseconds of the run's clock; comparable between workers.
+    pub ended_ns: u64,
+    /// Attempts, 1 if the first succeeded.
+    pub attempts: u32,
+    /// What merges left in their arguments.
+    pub receipts: &'a dyn Receipts,
+}
+
+/// The arguments of a committed transaction's merges, as their merge functions left them.
+pub trait Receipts {
+    /// The argument of the `nth` call of [`crate::Transaction::merge`] that found its key, from 0.
+    fn argument(&self, nth: usize) -> &[u8];
+}
