@@ -1,1 +1,32 @@
-//! engine
+//! The engine: every architecture with every protocol, over one storage.
+//!
+//! | what | where |
+//! |---|---|
+//! | how a step reaches its record | [`architecture`], one file each |
+//! | what a record answers | [`protocol`], one file each |
+//! | which pairs there are | [`matrix`] |
+//! | a transaction over any pair | [`transaction`] |
+//! | a worker's loop | [`session`] |
+//! | who touches metadata, and how | [`physical`] |
+//! | rows, tables, memory | [`storage`], [`epoch`] |
+//! | from a key to its record | [`index`] |
+//! | the machine | [`facade`] |
+//!
+//! This source is compiled twice: as `engine` for the hardware, and as `engine-simulated` for the simulated machine.
+//! Only [`facade`] knows which.
+
+mod architecture;
+mod engine;
+mod epoch;
+mod facade;
+mod index;
+mod matrix;
+pub mod physical;
+mod protocol;
+mod session;
+mod storage;
+mod system;
+mod transaction;
+
+pub use engine::ThisEngine;
+pub use storage::Store;

@@ -1,0 +1,306 @@
+//! The hash index: buckets of one cache line, latches on the write path, nothing written on the read path.
+//!
+//! State. A bucket is a cache line:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0..8 | the protocol's metadata: it protects keys that the bucket does *not* hold |
+//! | 8..12 | a latch, for writers |
+//! | 12..16 | the number of the next overflow bucket, 0 for none |
+//! | 16..64 | six slots: 16 bits of the key's hash (a tag) and 48 bits of the record's address, 0 for empty |
+//!
+//! A look-up therefore costs the bucket's line and the record's, where the key is verified; a tag that matches
+//! by chance costs one more line once in 65,536 comparisons.
+//!
+//! Invariants:
+//! - A key that is linked all through a look-up is found by it: entries never move, a removal only empties its
+//!   slot, chains only grow.
+//! - A key is linked at most once: an insert looks for it under the latch.
+//! - Only the first bucket's latch and metadata of a chain count.
+//!
+//! A record found may be dead by the time that its metadata is asked: protocols recheck. Its memory stays a
+//! record until the looker's epoch has passed.
+//!
+//! Missing keys. A transaction that does not find its key acquires the bucket's metadata (or remembers its
+//! version), and looks again; a transaction that inserts acquires it in a mode that excludes those, but not other
+//! inserters. So a missing key stays missing until commit, under every protocol, at the price of false conflicts
+//! between keys that share a bucket. Deletes need not touch it: until they commit, the record is found, and held.
+
+use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::facade::cpu;
+use crate::facade::latch::Latch;
+use crate::facade::region::{Region, RegionError};
+use crate::storage::RecordRef;
+use crate::storage::record::META_BYTES;
+use contract::Key;
+use std::marker::PhantomData;
+
+const SLOTS: usize = 6;
+const TAG_SHIFT: u32 = 48;
+const ADDRESS: u64 = (1 << TAG_SHIFT) - 1;
+
+/// Entries that a bucket holds on average when the table has its expected size. At this load about 3 % of the
+/// look-ups meet an overflow bucket.
+const EXPECTED_LOAD: f64 = 3.6;
+
+/// Address space for overflow buckets, in multiples of the first buckets, and the least.
+const OVERFLOW_OVERSIZE: u64 = 2;
+const LEAST_OVERFLOW: u64 = 1 << 16;
+
+/// A key's hash: high bits choose the bucket, low bits are the tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hash(pub u64);
+
+impl Hash {
+    /// Folded multiplication; a pure function of the key, the same on every machine and in every run.
+    #[inline(always)]
+    pub fn of(key: Key) -> Self {
+        const A: u64 = 0x9E37_79B9_7F4A_7C15;
+        const B: u64 = 0xD6E8_FEB8_6659_FD93;
+        let wide = u128::from(key.0 ^ A) * u128::from(B);
+        let folded = (wide as u64) ^ ((wide >> 64) as u64);
+        Hash(folded.wrapping_mul(A))
+    }
+
+    #[inline(always)]
+    fn tag(self) -> u64 {
+        self.0 & 0xFFFF
+    }
+}
+
+/// A bucket, as the protocols see it.
+#[repr(C, align(64))]
+pub(crate) struct Bucket<L: Latch> {
+    meta: [AtomicU64; META_BYTES / 8],
+    latch: L,
+    overflow: AtomicU32,
+    slots: [AtomicU64; SLOTS],
+}
+
+impl<L: Latch> Bucket<L> {
+    const LAYOUT: () = assert!(size_of::<Self>() == 64, "a bucket is one cache line");
+
+    /// The protocol's metadata that protects the keys which the bucket does not hold.
+    #[inline(always)]
+    pub fn meta<M>(&self) -> &M {
+        const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
+        // SAFETY: 8 bytes, 8-aligned, live with `self`, with interior mutability; all-zero and whatever the running
+        // protocol stores are valid metadata. `Store::prepare` zeroes them before another protocol runs.
+        unsafe { &*(&raw const self.meta).cast::<M>() }
+    }
+}
+
+impl<L: Latch> Bucket<L> {
+    /// Forgets what the last protocol left in the metadata of a quiet store.
+    pub fn reset(&self) {
+        // Relaxed: nobody else is running; workers start after.
+        if self.meta[0].load(Ordering::Relaxed) != 0 {
+            self.meta[0].store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The index of one partition. Its own physical flavour is its latch, apart from the metadata's.
+pub(crate) struct HashIndex<L: Latch> {
+    region: Region,
+    /// First buckets; overflow buckets follow them.
+    buckets: u64,
+    overflow_room: u32,
+    overflow_taken: AtomicU32,
+    latch: PhantomData<fn() -> L>,
+}
+
+/// What an attempt to link a record met.
+pub(crate) enum Linked {
+    /// The record is linked.
+    Done,
+    /// The key is linked already, to this record; nothing was changed.
+    Exists(RecordRef),
+}
+
+impl<L: Latch> HashIndex<L> {
+    fn buckets_for(records: u64) -> u64 {
+        ((records as f64 / EXPECTED_LOAD).ceil() as u64).max(1)
+    }
+
+    /// Bytes that an index of `records` entries is expected to take.
+    pub fn bytes_for(records: u64) -> u64 {
+        // Overflow buckets at the expected load: a few percent.
+        Self::buckets_for(records) * 64 * 108 / 100
+    }
+
+    /// An empty index for about `records` entries, its first buckets faulted in.
+    pub fn reserve(records: u64) -> Result<Self, RegionError> {
+        let () = Bucket::<L>::LAYOUT;
+        let buckets = Self::buckets_for(records);
+        let overflow_room = (buckets * OVERFLOW_OVERSIZE).max(LEAST_OVERFLOW);
+        let bytes = usize::try_from((buckets + overflow_room) * 64).expect("a 64-bit machine");
+        let region = Region::reserve(bytes)?;
+        region.fault_in(0..buckets as usize * 64);
+        Ok(HashIndex {
+            region,
+            buckets,
+            overflow_room: u32::try_from(overflow_room).expect("fewer than 2^32 overflow buckets"),
+            // Number 0 means none.
+            overflow_taken: AtomicU32::new(1),
+            latch: PhantomData,
+        })
+    }
+
+    /// Bytes of memory behind the index.
+    pub fn bytes_taken(&self) -> u64 {
+        // Relaxed: a counter.
+        (self.buckets + u64::from(self.overflow_taken.load(Ordering::Relaxed))) * 64
+    }
+
+    #[inline(always)]
+    fn nth(&self, bucket: u64) -> &Bucket<L> {
+        debug_assert!(bucket < self.buckets + u64::from(self.overflow_room));
+        // SAFETY: the bucket lies within the region, which is zeroed, 64-aligned and lives as long as `self`; zero
+        // bytes are an empty bucket, and all its fields have interior mutability.
+        unsafe { &*self.region.base().cast::<Bucket<L>>().add(bucket as usize) }
+    }
+
+    /// The bucket that holds, or would hold, keys of this hash. Says which line a look-up needs.
+    #[inline(always)]
+    pub fn bucket(&self, hash: Hash) -> &Bucket<L> {
+        self.nth(((u128::from(hash.0) * u128::from(self.buckets)) >> 64) as u64)
+    }
+
+    #[inline(always)]
+    fn next(&self, bucket: &Bucket<L>) -> Option<&Bucket<L>> {
+        // Acquire: the overflow bucket was zeroed memory before; pairs with the Release in `link`.
+        match bucket.overflow.load(Ordering::Acquire) {
+            0 => None,
+            number => Some(self.nth(self.buckets + u64::from(number))),
+        }
+    }
+
+    /// Asks for the line that a look-up of `hash` needs first.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: Hash) {
+        cpu::prefetch_read((&raw const *self.bucket(hash)).cast());
+    }
+
+    /// A record whose tag matches, its key not verified: the line that a look-up of `hash` needs next.
+    #[inline(always)]
+    pub fn candidate(&self, hash: Hash) -> Option<RecordRef> {
+        let bucket = self.bucket(hash);
+        // Relaxed: the record is only asked for, not read.
+        let slots = bucket.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
+        // SAFETY: a nonempty slot holds the address of a record of this partition's arena, which lives as long as
+        // the index.
+        slots
+            .filter(|slot| slot >> TAG_SHIFT == hash.tag() && *slot != 0)
+            .map(|slot| unsafe { RecordRef::from_bits(slot & ADDRESS) })
+            .next()
+    }
+
+    /// The record linked under `key`. Writes nothing.
+    #[inline(always)]
+    pub fn find(&self, hash: Hash, key: Key) -> Option<RecordRef> {
+        let mut bucket = self.bucket(hash);
+        loop {
+            for slot in &bucket.slots {
+                // Acquire: key and payload were written before the slot; pairs with the Release in `link`.
+                let entry = slot.load(Ordering::Acquire);
+                if entry >> TAG_SHIFT == hash.tag() && entry != 0 {
+                    // SAFETY: as in `candidate`; the record's memory is not reused for another key while the looker's
+                    // epoch lasts.
+                    let record = unsafe { RecordRef::from_bits(entry & ADDRESS) };
+                    if record.key() == key {
+                        return Some(record);
+                    }
+                }
+            }
+            bucket = self.next(bucket)?;
+        }
+    }
+
+    /// Links `record`, which carries its key, unless the key is linked already. `linked` runs under the latch, after
+    /// the record can be found.
+    pub fn link(&self, hash: Hash, record: RecordRef, linked: impl FnOnce(&Bucket<L>)) -> Linked {
+        let first = self.bucket(hash);
+        first.latch.lock();
+        let result = match self.find(hash, record.key()) {
+            Some(other) => Linked::Exists(other),
+            None => {
+                // Release: publishes key, metadata and payload; pairs with the Acquire in `find`.
+                self.empty_slot(first).store(record.to_bits() | hash.tag() << TAG_SHIFT, Ordering::Release);
+                linked(first);
+                Linked::Done
+            }
+        };
+        first.latch.unlock();
+        result
+    }
+
+    /// An empty slot of the chain that starts at `first`, whose latch the caller holds.
+    fn empty_slot<'a>(&'a self, first: &'a Bucket<L>) -> &'a AtomicU64 {
+        let mut bucket = first;
+        loop {
+            // Relaxed: slots change under the latch only.
+            if let Some(slot) = bucket.slots.iter().find(|slot| slot.load(Ordering::Relaxed) == 0) {
+                return slot;
+            }
+            bucket = match self.next(bucket) {
+                Some(next) => next,
+                None => {
+                    // Relaxed: a counter.
+                    let number = self.overflow_taken.fetch_add(1, Ordering::Relaxed);
+                    assert!(number < self.overflow_room, "the hash index outgrew its capacity many times over");
+                    // Release: pairs with the Acquire in `next`.
+                    bucket.overflow.store(number, Ordering::Release);
+                    self.nth(self.buckets + u64::from(number))
+                }
+            };
+        }
+    }
+
+    /// Unlinks `record`, which must be linked.
+    pub fn unlink(&self, hash: Hash, record: RecordRef) {
+        let first = self.bucket(hash);
+        first.latch.lock();
+        let wanted = record.to_bits() | hash.tag() << TAG_SHIFT;
+        let mut bucket = first;
+        let slot = loop {
+            // Relaxed: slots change under the latch only.
+            if let Some(slot) = bucket.slots.iter().find(|slot| slot.load(Ordering::Relaxed) == wanted) {
+                break slot;
+            }
+            bucket = self.next(bucket).expect("only linked records are unlinked");
+        };
+        // Release: what the caller did to the record stays before; a looker that sees the slot empty needs nothing
+        // of it.
+        slot.store(0, Ordering::Release);
+        first.latch.unlock();
+    }
+
+    /// First buckets of the index.
+    pub fn buckets(&self) -> u64 {
+        self.buckets
+    }
+
+    /// Visits first buckets by number; numbers below [`HashIndex::buckets`].
+    pub fn for_each_bucket(&self, numbers: std::ops::Range<u64>, mut visit: impl FnMut(&Bucket<L>)) {
+        for number in numbers {
+            visit(self.nth(number));
+        }
+    }
+
+    /// Visits every linked record of a quiet index.
+    pub fn for_each_record(&self, mut visit: impl FnMut(RecordRef)) {
+        for number in 0..self.buckets {
+            let mut next = Some(self.nth(number));
+            while let Some(bucket) = next {
+                // Acquire: pairs with the Release in `link`.
+                let entries = bucket.slots.iter().map(|slot| slot.load(Ordering::Acquire));
+                for entry in entries.filter(|&entry| entry != 0) {
+                    // SAFETY: as in `candidate`.
+                    visit(unsafe { RecordRef::from_bits(entry & ADDRESS) });
+                }
+                next = self.next(bucket);
+            }
+        }
+    }
+}

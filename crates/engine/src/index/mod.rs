@@ -1,0 +1,3 @@
+//! Indexes: from a key to its record.
+
+pub(crate) mod hash;

@@ -1,0 +1,211 @@
+//! Physical synchronisation: who may touch a record's metadata, and with which instructions.
+//!
+//! A protocol is written once over [`Physical`]; which flavour it gets is the architecture's choice
+//! (*trireme* table 1):
+//!
+//! | flavour | who touches the metadata | a word is | a latch is |
+//! |---|---|---|---|
+//! | [`Shared`] | any thread | an atomic, changed by read-modify-write | a spin latch of a chosen kind |
+//! | [`Owned`] | one thread | a plain cell | an assertion that nobody re-enters |
+//!
+//! A state that racing readers look at even where one thread owns it (Silo's TID word) is a
+//! [`Physical::SingleWriter`] word: an atomic in both flavours, but written with plain stores when owned.
+//!
+//! A word's operations are named for what they mean, so that the orderings are argued here, once, and a
+//! protocol's text is free of them.
+
+use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::facade::cell::Cell;
+use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
+use std::marker::PhantomData;
+
+/// One word of metadata. All-zero bytes are a valid word of value zero.
+pub trait Word<T: Copy> {
+    /// The value; whatever was written before the [`Word::store`] or [`Word::replace`] that set it is visible.
+    fn read(&self) -> T;
+
+    /// If the value is `old`, sets it to `new`. On success, everything before the change that set `old` is
+    /// visible, and everything before this call is visible to whoever reads `new`. On failure, the value found.
+    fn replace(&self, old: T, new: T) -> Result<(), T>;
+
+    /// Sets the value; everything before this call is visible to whoever reads it.
+    fn store(&self, value: T);
+
+    /// Subtracts, given what the value was last seen to be; everything before is visible to whoever reads it.
+    fn subtract(&self, n: T);
+}
+
+macro_rules! words {
+    ($($atomic:ident, $value:ident;)+) => { $(
+        impl Word<$value> for $atomic {
+            #[inline(always)]
+            fn read(&self) -> $value {
+                // Acquire: pairs with the Release of `store`, `replace` and `subtract`.
+                self.load(Ordering::Acquire)
+            }
+
+            #[inline(always)]
+            fn replace(&self, old: $value, new: $value) -> Result<(), $value> {
+                // SeqCst: Silo's write locks and its validation must fall into one order with those of every other
+                // transaction (a store, then a load elsewhere: Dekker's pattern); pairs with the SeqCst of
+                // `SingleWriter::read_in_order`. It costs nothing over Acquire on x86-64. The Release half
+                // publishes to the next `read`, its Acquire half pairs with the last holder's release.
+                self.compare_exchange(old, new, Ordering::SeqCst, Ordering::Acquire).map(drop)
+            }
+
+            #[inline(always)]
+            fn store(&self, value: $value) {
+                // Release: publishes what the holder did; pairs with the Acquire of `read` and `replace`.
+                $atomic::store(self, value, Ordering::Release);
+            }
+
+            #[inline(always)]
+            fn subtract(&self, n: $value) {
+                // Release: what the holder read stays before the next holder's writes; pairs with `replace`.
+                self.fetch_sub(n, Ordering::Release);
+            }
+        }
+
+        impl Word<$value> for Cell<$value> {
+            #[inline(always)]
+            fn read(&self) -> $value {
+                self.get()
+            }
+
+            #[inline(always)]
+            fn replace(&self, old: $value, new: $value) -> Result<(), $value> {
+                let found = self.get();
+                if found == old {
+                    self.set(new);
+                    Ok(())
+                } else {
+                    Err(found)
+                }
+            }
+
+            #[inline(always)]
+            fn store(&self, value: $value) {
+                self.set(value);
+            }
+
+            #[inline(always)]
+            fn subtract(&self, n: $value) {
+                self.set(self.get() - n);
+            }
+        }
+    )+ };
+}
+
+words! {
+    AtomicU64, u64;
+    AtomicU32, u32;
+}
+
+/// A word that racing readers look at, and that only its owner or the holder of its lock bit writes.
+pub trait SingleWriter: Word<u64> {
+    /// The value, in one total order with [`Word::replace`] and [`SingleWriter::store_in_order`] everywhere.
+    fn read_in_order(&self) -> u64;
+
+    /// Sets the value, in one total order with [`SingleWriter::read_in_order`] everywhere.
+    fn store_in_order(&self, value: u64);
+}
+
+/// The single-writer word of the `Shared` flavour: writers are many, one at a time by compare-and-swap.
+impl SingleWriter for AtomicU64 {
+    #[inline(always)]
+    fn read_in_order(&self) -> u64 {
+        // SeqCst: see `Word::replace`. A plain load on x86-64.
+        self.load(Ordering::SeqCst)
+    }
+
+    #[inline(always)]
+    fn store_in_order(&self, value: u64) {
+        // SeqCst: see `read_in_order`.
+        AtomicU64::store(self, value, Ordering::SeqCst);
+    }
+}
+
+/// The single-writer word of the `Owned` flavour: only the owning thread writes, so it needs no
+/// read-modify-write, but readers on other threads race with it.
+#[repr(transparent)]
+#[derive(Default)]
+pub struct OwnedSingleWriter(AtomicU64, PhantomData<*const ()>);
+
+impl Word<u64> for OwnedSingleWriter {
+    #[inline(always)]
+    fn read(&self) -> u64 {
+        Word::read(&self.0)
+    }
+
+    #[inline(always)]
+    fn replace(&self, old: u64, new: u64) -> Result<(), u64> {
+        // Relaxed: the owner reads its own last store.
+        let found = self.0.load(Ordering::Relaxed);
+        if found != old {
+            return Err(found);
+        }
+        self.store_in_order(new);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn store(&self, value: u64) {
+        Word::store(&self.0, value);
+    }
+
+    #[inline(always)]
+    fn subtract(&self, n: u64) {
+        // Relaxed: the owner reads its own last store.
+        Word::store(&self.0, self.0.load(Ordering::Relaxed) - n);
+    }
+}
+
+impl SingleWriter for OwnedSingleWriter {
+    #[inline(always)]
+    fn read_in_order(&self) -> u64 {
+        self.0.read_in_order()
+    }
+
+    #[inline(always)]
+    fn store_in_order(&self, value: u64) {
+        self.0.store_in_order(value);
+    }
+}
+
+/// Who may touch metadata, and with which instructions.
+pub trait Physical: 'static {
+    /// A 64-bit word.
+    type Word64: Word<u64> + 'static;
+    /// A 32-bit word.
+    type Word32: Word<u32> + 'static;
+    /// A 64-bit word that racing readers look at.
+    type SingleWriter: SingleWriter + 'static;
+    /// Protects metadata of more than one word; four bytes.
+    type Latch: Latch + 'static;
+}
+
+/// Any thread touches it. The kind of latch is a parameter, because it decides how DL_DETECT collapses under
+/// contention.
+pub struct Shared<L = TestAndTestAndSet>(PhantomData<L>);
+
+impl<L: Latch + 'static> Physical for Shared<L> {
+    type Word64 = AtomicU64;
+    type Word32 = AtomicU32;
+    type SingleWriter = AtomicU64;
+    type Latch = L;
+}
+
+/// One thread touches it.
+pub struct Owned;
+
+impl Physical for Owned {
+    type Word64 = Cell<u64>;
+    type Word32 = Cell<u32>;
+    type SingleWriter = OwnedSingleWriter;
+    type Latch = NoLatch;
+}
+
+/// Flavours that many threads may use at once. Shared-everything accepts no other.
+pub trait Concurrent: Physical {}
+
+impl<L: Latch + 'static> Concurrent for Shared<L> {}

@@ -1,0 +1,199 @@
+//! Canaries: protocols with one step removed, which the checker must reject. A checker that never fails proves
+//! nothing.
+//!
+//! A canary is a [`Defect`] of a real protocol: it states the steps that are broken, everything else is the real
+//! protocol's. So each file here holds exactly what is wrong with it.
+
+mod dirty_reads;
+mod early_release;
+mod no_miss_validation;
+mod no_read_validation;
+mod skipped_certify;
+
+use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait};
+use super::{Verdict, Waker, Writes};
+use crate::physical::Physical;
+use std::marker::PhantomData;
+
+/// NO_WAIT that reads without a lock.
+pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
+/// NO_WAIT that releases a read lock right after it was granted.
+pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// SILO that does not validate the keys that it found missing.
+pub(crate) type NoMissValidation = Broken<Silo, no_miss_validation::NoMissValidation>;
+/// SILO that does not validate its read set.
+pub(crate) type NoReadValidation = Broken<Silo, no_read_validation::NoReadValidation>;
+/// 2V_NO_WAIT that installs while readers read.
+pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
+
+/// Protocol `B` with defect `D`.
+pub(crate) struct Broken<B, D>(PhantomData<(B, D)>);
+
+/// The steps that a canary may break; those that it does not name are the real protocol's.
+trait Defect<B: Protocol>: 'static {
+    fn acquire<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        B::acquire(common, meta, mode, who, waker)
+    }
+
+    fn raise<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        B::raise(common, meta, who, waker)
+    }
+
+    fn raise_bucket<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        from: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        B::raise_bucket(common, meta, from, who, waker)
+    }
+
+    fn release<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) {
+        B::release(common, meta, mode, who, waker);
+    }
+
+    fn bury<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester, waker: &impl Waker) {
+        B::bury(common, meta, who, waker);
+    }
+
+    fn prepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) -> Verdict {
+        B::prepare(meta, inserted)
+    }
+
+    fn unprepare<P: Physical>(meta: &B::Meta<P>) {
+        B::unprepare(meta);
+    }
+
+    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool) -> bool {
+        B::validate(meta, token, mine)
+    }
+
+    fn validate_missing<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
+        B::validate_missing(meta, token)
+    }
+}
+
+impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
+    type Meta<P: Physical> = B::Meta<P>;
+    type Common<P: Physical> = B::Common<P>;
+
+    const READS: Reads = B::READS;
+    const WRITES: Writes = B::WRITES;
+
+    fn common<P: Physical>(slots: usize) -> B::Common<P> {
+        B::common(slots)
+    }
+
+    fn is_quiet<P: Physical>(meta: &B::Meta<P>) -> bool {
+        B::is_quiet(meta)
+    }
+
+    fn acquire<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        D::acquire(common, meta, mode, who, waker)
+    }
+
+    fn raise<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        D::raise(common, meta, who, waker)
+    }
+
+    fn raise_bucket<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        from: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        D::raise_bucket(common, meta, from, who, waker)
+    }
+
+    fn resume<P: Physical>(common: &B::Common<P>, slot: SlotId) {
+        B::resume(common, slot);
+    }
+
+    fn release<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) {
+        D::release(common, meta, mode, who, waker);
+    }
+
+    fn bury<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester, waker: &impl Waker) {
+        D::bury(common, meta, who, waker);
+    }
+
+    fn claim<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester) {
+        B::claim(common, meta, who);
+    }
+
+    fn prepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) -> Verdict {
+        D::prepare(meta, inserted)
+    }
+
+    fn unprepare<P: Physical>(meta: &B::Meta<P>) {
+        D::unprepare(meta);
+    }
+
+    fn observe<P: Physical>(meta: &B::Meta<P>) -> Observation {
+        B::observe(meta)
+    }
+
+    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool) -> bool {
+        D::validate(meta, token, mine)
+    }
+
+    fn validate_missing<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
+        D::validate_missing(meta, token)
+    }
+
+    fn observe_bucket<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::observe_bucket(meta)
+    }
+
+    fn advance_bucket<P: Physical>(meta: &B::Meta<P>) -> (u64, u64) {
+        B::advance_bucket(meta)
+    }
+
+    fn version<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::version(meta)
+    }
+
+    fn transaction_id(above: u64, epoch: u64) -> u64 {
+        B::transaction_id(above, epoch)
+    }
+
+    fn publish<P: Physical>(meta: &B::Meta<P>, id: u64) {
+        B::publish(meta, id);
+    }
+}

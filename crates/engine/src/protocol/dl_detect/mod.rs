@@ -1,0 +1,380 @@
+//! DL_DETECT: two-phase locking that waits, and aborts a request whose waiting would close a cycle of the waits-for
+//! graph (*trireme* 3.1, 3.2).
+//!
+//! State. There is no lock table: a record holds a latch and the head of a list of requests, owners first, then
+//! waiters in the order in which they came. The head word also says how the owners hold the record and whether anybody
+//! waits, so an uncontended request looks at no other request:
+//!
+//! | bits of the head | what |
+//! |---|---|
+//! | 0..27 | the first request, 0 for none |
+//! | 27..29 | how the owners hold the record, if there are any |
+//! | 29 | WAITED: somebody waits, or an owner wants to be raised |
+//! | 30 | DEAD: unlinked, ask again |
+//!
+//! Requests live in arrays, one a transaction slot, indexed by the position of the access in the transaction; a
+//! request is touched only under the latch of the record that it is for. The graph is [`waits_for`].
+//!
+//! Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants to be
+//! raised from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
+//!
+//! A request that must wait publishes edges to every conflicting owner and every conflicting waiter before it, then
+//! searches. If that finds a cycle, the requester is the victim: it takes its request back and aborts. Only requesters
+//! are victims, so a transaction that waits is never aborted by another.
+//!
+//! Missing keys: buckets are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
+//! tells its waiters to ask again.
+//!
+//! The kind of latch is the physical flavour's; under `Owned` it is none.
+
+pub(crate) mod waits_for;
+
+use super::{Mode, Protocol, Reads, Requester, SlotId, Verdict, Wake, Waker, Writes};
+use crate::facade::latch::Latch;
+use crate::facade::region::Region;
+use crate::physical::{Physical, Word};
+use contract::AbortReason;
+use std::marker::PhantomData;
+use waits_for::{SlotSet, WaitsFor};
+
+const REQUEST: u32 = (1 << 27) - 1;
+const MODE_SHIFT: u32 = 27;
+const MODES: u32 = 3 << MODE_SHIFT;
+const WAITED: u32 = 1 << 29;
+const DEAD: u32 = 1 << 30;
+
+/// Accesses of one transaction.
+const MOST_ACCESSES: u32 = 1 << 16;
+
+/// DL_DETECT.
+pub(crate) struct DlDetect;
+
+/// A record's metadata.
+#[repr(C)]
+pub(crate) struct Lock<P: Physical> {
+    latch: P::Latch,
+    head: P::Word32,
+}
+
+/// A transaction's request for one record. Touched only under the record's latch.
+#[repr(C)]
+pub(crate) struct Request<P: Physical> {
+    /// The next request of the record, 0 for none.
+    next: P::Word32,
+    state: P::Word32,
+}
+
+const STATE_MODE: u32 = 3;
+const STATE_OWNER: u32 = 4;
+const STATE_RAISING: u32 = 8;
+
+const fn mode_bits(mode: Mode) -> u32 {
+    match mode {
+        Mode::Shared => 1,
+        Mode::Insert => 2,
+        Mode::Exclusive => 3,
+    }
+}
+
+const fn compatible(a: u32, b: u32) -> bool {
+    a == b && a != mode_bits(Mode::Exclusive)
+}
+
+/// The requests of every slot, and the waits-for graph.
+pub(crate) struct Common<P: Physical> {
+    requests: Region,
+    graph: WaitsFor,
+    flavour: PhantomData<fn() -> P>,
+}
+
+impl<P: Physical> Common<P> {
+    fn new(slots: usize) -> Self {
+        let bytes = (slots + 1) * MOST_ACCESSES as usize * size_of::<Request<P>>();
+        let requests = Region::reserve(bytes).expect("address space for 512 KiB of requests a slot");
+        for slot in 0..slots as u32 {
+            // What all but the largest transactions use.
+            let first = Self::id(Requester { slot: SlotId(slot), access: 0 }) as usize * size_of::<Request<P>>();
+            requests.fault_in(first..first + 4096);
+        }
+        Common { requests, graph: WaitsFor::new(slots), flavour: PhantomData }
+    }
+
+    /// A request's number, never 0.
+    fn id(who: Requester) -> u32 {
+        assert!(who.access < MOST_ACCESSES, "a transaction of more than {MOST_ACCESSES} accesses");
+        (who.slot.0 + 1) * MOST_ACCESSES + who.access
+    }
+
+    fn slot(id: u32) -> SlotId {
+        SlotId(id / MOST_ACCESSES - 1)
+    }
+
+    fn request(&self, id: u32) -> &Request<P> {
+        let offset = id as usize * size_of::<Request<P>>();
+        assert!(offset < self.requests.len());
+        // SAFETY: within the region (asserted), which is zeroed, suitably aligned and lives as long as `self`; zero
+        // bytes are a valid request, and all its fields have interior mutability.
+        unsafe { &*self.requests.base().byte_add(offset).cast::<Request<P>>() }
+    }
+}
+
+/// A lock whose latch is held.
+struct Latched<'a, P: Physical> {
+    common: &'a Common<P>,
+    lock: &'a Lock<P>,
+}
+
+impl<P: Physical> Drop for Latched<'_, P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.latch.unlock();
+    }
+}
+
+impl<'a, P: Physical> Latched<'a, P> {
+    #[inline(always)]
+    fn new(common: &'a Common<P>, lock: &'a Lock<P>) -> Self {
+        lock.latch.lock();
+        Latched { common, lock }
+    }
+
+    /// The requests from `first` on, in order.
+    fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+        let common = self.common;
+        let mut next = first;
+        std::iter::from_fn(move || {
+            (next != 0).then(|| {
+                let (id, request) = (next, common.request(next));
+                next = request.next.read();
+                (id, request)
+            })
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+        self.requests(self.lock.head.read() & REQUEST)
+    }
+
+    /// Becomes an owner in front of the others, who hold the record in the same mode.
+    #[inline(always)]
+    fn grant_at_once(&self, head: u32, id: u32, mode: u32) {
+        let request = self.common.request(id);
+        request.next.store(head & REQUEST);
+        request.state.store(mode | STATE_OWNER);
+        self.lock.head.store(id | mode << MODE_SHIFT);
+    }
+
+    /// Queues behind everybody, and answers whom the request waits for.
+    fn queue(&self, id: u32, mode: u32) -> SlotSet {
+        let mut waited_for = SlotSet::EMPTY;
+        let mut last = None;
+        for (other, request) in self.all() {
+            let state = request.state.read();
+            // An owner that wants to be raised will hold the record exclusively before this request does.
+            let wants = if state & STATE_RAISING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
+            if !compatible(mode, wants) {
+                waited_for.insert(Common::<P>::slot(other).0);
+            }
+            last = Some(request);
+        }
+        let request = self.common.request(id);
+        request.next.store(0);
+        request.state.store(mode);
+        last.expect("a request waits for somebody").next.store(id);
+        self.lock.head.store(self.lock.head.read() | WAITED);
+        waited_for
+    }
+
+    /// Takes a request out of the list.
+    fn remove(&self, id: u32) {
+        let head = self.lock.head.read();
+        let after = self.common.request(id).next.read();
+        if head & REQUEST == id {
+            self.lock.head.store(head & !REQUEST | after);
+        } else {
+            let (_, before) = self
+                .all()
+                .find(|(_, request)| request.next.read() == id)
+                .expect("a request is released by whom it was granted to, once");
+            before.next.store(after);
+        }
+    }
+
+    /// Grants what can be granted now, and brings the head's summary up to date.
+    fn grant(&self, waker: &impl Waker) {
+        let first = self.lock.head.read() & REQUEST;
+        let mut owners = self.requests(first).take_while(|(_, request)| request.state.read() & STATE_OWNER != 0);
+        let one = owners.next();
+        let two = owners.next();
+        // An owner that is alone and wants to be raised goes first.
+        if let (Some((id, request)), None) = (one, two)
+            && request.state.read() & STATE_RAISING != 0
+        {
+            request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
+            waker.wake(Common::<P>::slot(id), Wake::Granted);
+        }
+        let raising = self.all().any(|(_, request)| request.state.read() & STATE_RAISING != 0);
+        let mut held = one.map(|(_, request)| request.state.read() & STATE_MODE);
+        let mut waited = raising;
+        for (id, request) in self.all() {
+            let state = request.state.read();
+            if state & STATE_OWNER != 0 {
+                continue;
+            }
+            if raising || !held.is_none_or(|held| compatible(held, state & STATE_MODE)) {
+                waited = true;
+                break;
+            }
+            held = Some(state & STATE_MODE);
+            request.state.store(state | STATE_OWNER);
+            waker.wake(Common::<P>::slot(id), Wake::Granted);
+        }
+        let waited = if waited { WAITED } else { 0 };
+        self.lock.head.store(first | held.unwrap_or(0) << MODE_SHIFT | waited);
+    }
+}
+
+impl DlDetect {
+    /// Waits unless that closes a cycle. The edges were published under the latch, which is free again.
+    fn wait_or_die<P: Physical>(
+        common: &Common<P>,
+        lock: &Lock<P>,
+        id: u32,
+        waker: &impl Waker,
+        withdraw: impl FnOnce(&Latched<'_, P>),
+    ) -> Verdict {
+        let slot = Common::<P>::slot(id).0;
+        common.graph.order();
+        if !common.graph.search(slot) {
+            return Verdict::Queued;
+        }
+        let latched = Latched::new(common, lock);
+        let state = common.request(id).state.read();
+        // Decided while the search ran: the verdict is on its way.
+        if state & STATE_DECIDED != 0 || state & STATE_OWNER != 0 && state & STATE_RAISING == 0 {
+            return Verdict::Queued;
+        }
+        withdraw(&latched);
+        latched.grant(waker);
+        common.graph.clear(slot);
+        Verdict::Abort(AbortReason::Deadlock)
+    }
+}
+
+/// The record died while the request waited for it.
+const STATE_DECIDED: u32 = 16;
+
+impl Protocol for DlDetect {
+    type Meta<P: Physical> = Lock<P>;
+    type Common<P: Physical> = Common<P>;
+
+    const READS: Reads = Reads::Locked;
+    const WRITES: Writes = Writes::InPlace;
+
+    fn common<P: Physical>(slots: usize) -> Common<P> {
+        Common::new(slots)
+    }
+
+    fn is_quiet<P: Physical>(lock: &Lock<P>) -> bool {
+        lock.head.read() == 0
+    }
+
+    #[inline(always)]
+    fn acquire<P: Physical>(
+        common: &Common<P>,
+        lock: &Lock<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
+        let latched = Latched::new(common, lock);
+        let head = lock.head.read();
+        if head & DEAD != 0 {
+            return Verdict::Again;
+        }
+        let held = (head & MODES) >> MODE_SHIFT;
+        if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
+            latched.grant_at_once(head, id, mode);
+            return Verdict::Granted;
+        }
+        let waited_for = latched.queue(id, mode);
+        common.graph.publish(who.slot.0, &waited_for);
+        drop(latched);
+        Self::wait_or_die(common, lock, id, waker, |latched| latched.remove(id))
+    }
+
+    fn raise<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> Verdict {
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock);
+        let mut waited_for = SlotSet::EMPTY;
+        let mut others = 0;
+        for (other, request) in latched.all().filter(|&(other, _)| other != id) {
+            if request.state.read() & STATE_OWNER != 0 {
+                waited_for.insert(Common::<P>::slot(other).0);
+                others += 1;
+            }
+        }
+        let request = common.request(id);
+        let head = lock.head.read();
+        if others == 0 {
+            request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
+            lock.head.store(head | mode_bits(Mode::Exclusive) << MODE_SHIFT);
+            return Verdict::Granted;
+        }
+        request.state.store(request.state.read() | STATE_RAISING);
+        lock.head.store(head | WAITED);
+        common.graph.publish(who.slot.0, &waited_for);
+        drop(latched);
+        Self::wait_or_die(common, lock, id, waker, |_| request.state.store(request.state.read() & !STATE_RAISING))
+    }
+
+    fn raise_bucket<P: Physical>(
+        common: &Common<P>,
+        lock: &Lock<P>,
+        _: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
+        Self::raise(common, lock, who, waker)
+    }
+
+    fn resume<P: Physical>(common: &Common<P>, slot: SlotId) {
+        common.graph.clear(slot.0);
+    }
+
+    #[inline(always)]
+    fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock);
+        let head = lock.head.read();
+        if head & REQUEST == id && common.request(id).next.read() == 0 {
+            debug_assert!(common.request(id).state.read() & STATE_OWNER != 0, "released without being held");
+            lock.head.store(0);
+            return;
+        }
+        latched.remove(id);
+        if head & WAITED != 0 {
+            latched.grant(waker);
+        }
+    }
+
+    fn bury<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock);
+        for (other, request) in latched.all() {
+            if other != id {
+                let state = request.state.read();
+                assert!(state & STATE_OWNER == 0, "buried while somebody else holds it");
+                request.state.store(state | STATE_DECIDED);
+                waker.wake(Common::<P>::slot(other), Wake::Again);
+            }
+        }
+        lock.head.store(DEAD);
+    }
+
+    fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
+        let latched = Latched::new(common, lock);
+        latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
+    }
+}

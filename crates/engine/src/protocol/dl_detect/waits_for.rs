@@ -1,0 +1,119 @@
+//! The waits-for graph, partitioned by transaction slot (*trireme* 3.2).
+//!
+//! State: a row of bits for every slot, the slots that it waits for. A row has one writer at a time, whoever acts for
+//! the slot, and any reader: single-writer atomics.
+//!
+//! A request that must wait publishes its row, then a sequentially consistent fence, then searches the rows that it
+//! reaches for itself. A slot waits for at most one request at a time and its row does not change while it waits, so
+//! once every member of a cycle has published, the cycle is there to be seen. The fence orders each member's
+//! publication before its search: of two that publish at the same time, at least one sees the other's row. Without it
+//! both may search first, miss each other, and wait for ever.
+//!
+//! A row may be out of date the other way: it is cleared only when its slot runs again, so a search may find a cycle
+//! that a grant has just broken. That costs an abort, never a hang.
+//!
+//! This file uses the machine only through `crate::facade::atomic`, so that its test compiles it against `loom`.
+
+use crate::facade::atomic::{AtomicU64, Ordering, fence};
+
+const BITS: usize = u64::BITS as usize;
+/// The most slots that a graph can have.
+pub(crate) const MOST_SLOTS: usize = 1024;
+const MOST_WORDS: usize = MOST_SLOTS / BITS;
+/// A row is padded to a multiple of a cache line.
+const LINE_WORDS: usize = 8;
+
+/// A set of slots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotSet {
+    words: [u64; MOST_WORDS],
+}
+
+impl SlotSet {
+    /// No slot.
+    pub const EMPTY: SlotSet = SlotSet { words: [0; MOST_WORDS] };
+
+    /// Adds a slot; whether it was missing.
+    pub fn insert(&mut self, slot: u32) -> bool {
+        let (word, bit) = (slot as usize / BITS, 1 << (slot as usize % BITS));
+        let missing = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        missing
+    }
+
+    fn remove_any(&mut self) -> Option<u32> {
+        let (index, word) = self.words.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some((index * BITS) as u32 + bit)
+    }
+}
+
+/// The graph.
+pub(crate) struct WaitsFor {
+    rows: Box<[AtomicU64]>,
+    /// Words of a row that are in use.
+    words: usize,
+    /// Words from row to row.
+    stride: usize,
+}
+
+impl WaitsFor {
+    /// A graph of `slots` slots, none of which waits.
+    pub fn new(slots: usize) -> Self {
+        assert!(slots <= MOST_SLOTS, "{slots} transaction slots; at most {MOST_SLOTS}");
+        let words = slots.div_ceil(BITS);
+        let stride = words.next_multiple_of(LINE_WORDS);
+        WaitsFor { rows: (0..slots * stride).map(|_| AtomicU64::new(0)).collect(), words, stride }
+    }
+
+    fn row(&self, slot: u32) -> &[AtomicU64] {
+        let start = slot as usize * self.stride;
+        &self.rows[start..start + self.words]
+    }
+
+    /// Says that `slot` waits for `others`.
+    pub fn publish(&self, slot: u32, others: &SlotSet) {
+        for (word, value) in self.row(slot).iter().zip(others.words) {
+            // Relaxed: ordered before the search by `order`, as are the other slots' rows before theirs.
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that `slot` waits for nobody.
+    pub fn clear(&self, slot: u32) {
+        for word in self.row(slot) {
+            // Relaxed: a row that is out of date costs an abort at worst.
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Between [`WaitsFor::publish`] and [`WaitsFor::search`].
+    pub fn order(&self) {
+        // SeqCst: pairs with itself in the other members of a cycle; see the top of the file.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether `slot` waits, through others, for itself. Visits every reachable row once.
+    pub fn search(&self, slot: u32) -> bool {
+        let (mut seen, mut ahead) = (SlotSet::EMPTY, SlotSet::EMPTY);
+        ahead.insert(slot);
+        while let Some(next) = ahead.remove_any() {
+            for (index, word) in self.row(next).iter().enumerate() {
+                // Relaxed: see `publish`.
+                let mut word = word.load(Ordering::Relaxed);
+                while word != 0 {
+                    let waited_for = (index * BITS) as u32 + word.trailing_zeros();
+                    word &= word - 1;
+                    if waited_for == slot {
+                        return true;
+                    }
+                    if seen.insert(waited_for) {
+                        ahead.insert(waited_for);
+                    }
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,258 @@
+//! Protocols: what a record answers to a request, one file each.
+//!
+//! A protocol is a set of steps over one record's metadata. It never spins, sends or yields, and does not know which
+//! architecture runs it; it answers a [`Verdict`] and the transaction ([`crate::transaction`]) lets the architecture
+//! wait. Which steps a transaction takes follows from two constants:
+//!
+//! | [`Protocol::READS`] | a read |
+//! |---|---|
+//! | [`Reads::Locked`] | acquires `Shared`, then looks in place |
+//! | [`Reads::Validated`] | observes a token, copies, observes again; validates the token at commit |
+//!
+//! | [`Protocol::WRITES`] | a write | commit |
+//! |---|---|---|
+//! | [`Writes::InPlace`] | acquires `Exclusive`, saves what it overwrites | releases |
+//! | [`Writes::Certified`] | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases |
+//! | [`Writes::AtCommit`] | writes a private copy | prepares (locks) in key order, validates, copies in, publishes |
+//!
+//! The same steps protect keys that are missing: a bucket of the index carries metadata too. A miss acquires it
+//! `Shared` (or observes it), an insert acquires it `Insert` (or advances it); see [`crate::index::hash`].
+//!
+//! All-zero metadata means: present, and held by nobody.
+//!
+//! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
+//! the compiler asks for the rest.
+
+mod canary;
+mod dl_detect;
+mod no_wait;
+mod silo;
+mod two_version_no_wait;
+
+pub(crate) use canary::{DirtyReads, EarlyRelease, NoMissValidation, NoReadValidation, SkippedCertify};
+pub(crate) use dl_detect::DlDetect;
+pub(crate) use no_wait::NoWait;
+pub(crate) use silo::Silo;
+pub(crate) use two_version_no_wait::TwoVersionNoWait;
+
+use crate::physical::Physical;
+use contract::AbortReason;
+
+/// A transaction's place among those that can be in flight at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotId(pub u32);
+
+/// Who asks: a transaction, and which of its accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Requester {
+    /// The transaction's slot.
+    pub slot: SlotId,
+    /// The position of the access in the transaction's access set; a request is released under the same.
+    pub access: u32,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// To read a record; of a bucket, to have found a key missing. Compatible with itself.
+    Shared,
+    /// Of a bucket, to insert. Compatible with itself.
+    Insert,
+    /// To write a record; of a bucket, to insert having found a key missing. Compatible with nothing.
+    Exclusive,
+}
+
+/// What a record answers.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The request holds.
+    Granted,
+    /// A later release grants it, and names the slot to its `wake`.
+    Queued,
+    /// Nobody will call: ask again, from the look-up on.
+    Again,
+    /// It never will.
+    Abort(AbortReason),
+}
+
+/// What a queued request is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// The request holds.
+    Granted,
+    /// The record died: ask again, from the look-up on.
+    Again,
+}
+
+/// What a record looks like to a reader that locks nothing.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Observation {
+    /// A committed version, and the token that names it.
+    Present(u64),
+    /// A key without a row, and the token that names this state.
+    Absent(u64),
+    /// No longer linked under its key: look it up again.
+    Unlinked,
+    /// Locked: ask again.
+    Locked,
+}
+
+/// How a transaction reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Under a lock, in place.
+    Locked,
+    /// Without a lock; a copy that is validated at commit.
+    Validated,
+}
+
+/// How a transaction writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Locked at access; the row is changed in place and what it was is kept for undo.
+    InPlace,
+    /// Locked at access against writers; a private copy is installed once readers are excluded.
+    Certified,
+    /// Locked at commit; a private copy is installed.
+    AtCommit,
+}
+
+/// Tells transactions that wait what came of it.
+pub(crate) trait Waker {
+    /// The request that `slot` waits for is decided.
+    fn wake(&self, slot: SlotId, wake: Wake);
+}
+
+/// A concurrency-control protocol. Steps that its constants exclude are never called.
+pub(crate) trait Protocol: Sized + 'static {
+    /// The metadata of a record and of a bucket: eight bytes, all-zero when present and free.
+    type Meta<P: Physical>: 'static;
+
+    /// What all transactions share beside the records.
+    type Common<P: Physical>: 'static;
+
+    /// How transactions read.
+    const READS: Reads;
+    /// How transactions write.
+    const WRITES: Writes;
+
+    /// The shared state of a run with `slots` transaction slots.
+    fn common<P: Physical>(slots: usize) -> Self::Common<P>;
+
+    /// Nobody holds or waits for it, and it is present.
+    fn is_quiet<P: Physical>(meta: &Self::Meta<P>) -> bool;
+
+    // Locks.
+
+    /// Asks for `mode`. The requester holds nothing of this record yet.
+    fn acquire<P: Physical>(
+        common: &Self::Common<P>,
+        meta: &Self::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict;
+
+    /// Raises a `Shared` held of a record to `Exclusive`. Denied, it is still held.
+    fn raise<P: Physical>(
+        common: &Self::Common<P>,
+        meta: &Self::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict;
+
+    /// Raises what is held of a bucket, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
+    fn raise_bucket<P: Physical>(
+        common: &Self::Common<P>,
+        meta: &Self::Meta<P>,
+        from: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict;
+
+    /// A queued request of `slot` was decided: it no longer waits for anybody.
+    fn resume<P: Physical>(common: &Self::Common<P>, slot: SlotId) {
+        let _ = (common, slot);
+    }
+
+    /// Gives back what is held in `mode`.
+    fn release<P: Physical>(
+        common: &Self::Common<P>,
+        meta: &Self::Meta<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    );
+
+    /// Gives back an exclusively held record that was unlinked: whoever still finds it is told to ask again.
+    fn bury<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester, waker: &impl Waker);
+
+    /// Makes the metadata of a record about to be linked that of one inserted and held by the requester.
+    fn claim<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester);
+
+    // Commit.
+
+    /// Excludes everybody from a record to be written: certifies or locks it. `inserted`: the requester's own.
+    fn prepare<P: Physical>(meta: &Self::Meta<P>, inserted: bool) -> Verdict {
+        let _ = (meta, inserted);
+        unreachable!("a protocol that writes in place prepares nothing")
+    }
+
+    /// Undoes [`Protocol::prepare`].
+    fn unprepare<P: Physical>(meta: &Self::Meta<P>) {
+        let _ = meta;
+        unreachable!("a protocol that writes in place prepares nothing")
+    }
+
+    // Optimistic reads.
+
+    /// What the record looks like now; what it showed before the token was set is visible.
+    fn observe<P: Physical>(meta: &Self::Meta<P>) -> Observation {
+        let _ = meta;
+        unreachable!("a protocol that locks its reads observes nothing")
+    }
+
+    /// Whether the record still is what `token` named, and is not prepared by another; `mine`: prepared by this
+    /// transaction.
+    fn validate<P: Physical>(meta: &Self::Meta<P>, token: u64, mine: bool) -> bool {
+        let _ = (meta, token, mine);
+        unreachable!("a protocol that locks its reads validates nothing")
+    }
+
+    /// Whether the token of a bucket at which a key was missing is still the bucket's.
+    fn validate_missing<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool {
+        Self::validate(meta, token, false)
+    }
+
+    /// A bucket's token, before a look-up that may miss.
+    fn observe_bucket<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+        let _ = meta;
+        unreachable!("a protocol that locks its reads observes nothing")
+    }
+
+    /// A record was linked into the bucket, whose latch is held: advances its token; answers it before and after.
+    fn advance_bucket<P: Physical>(meta: &Self::Meta<P>) -> (u64, u64) {
+        let _ = meta;
+        unreachable!("a protocol that locks its reads advances nothing")
+    }
+
+    /// The version that a prepared record carries.
+    fn version<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+        let _ = meta;
+        0
+    }
+
+    /// The smallest transaction id above `above` (the largest version seen, and the slot's last) in `epoch`.
+    fn transaction_id(above: u64, epoch: u64) -> u64 {
+        let _ = (above, epoch);
+        0
+    }
+
+    /// Makes a prepared and installed record that of transaction `id`, and gives it back.
+    fn publish<P: Physical>(meta: &Self::Meta<P>, id: u64) {
+        let _ = (meta, id);
+        unreachable!("a protocol that locks at access releases")
+    }
+}

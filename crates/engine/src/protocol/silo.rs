@@ -1,0 +1,181 @@
+//! SILO: optimistic; reads write nothing shared, and commit validates them (*silo* 4; *trireme* 3.1).
+//!
+//! State, one TID word in the record (*silo* 4.2):
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0 | LOCKED: being installed; a latch, held from phase 1 to phase 3 of a commit |
+//! | 1 | SUPERSEDED: unlinked from the index; the inverse of the paper's latest-version bit |
+//! | 2 | ABSENT: the key has no row: an insert not yet committed, or a delete |
+//! | 3..32 | number of the transaction within its epoch |
+//! | 32..64 | epoch |
+//!
+//! Commit, in three phases (the transaction drives them, [`crate::transaction`]):
+//! 1. `prepare`: lock every record of the write set, in the order of their keys.
+//! 2. Read the global epoch: the serialization point. `validate`: every record that was read carries the word that
+//!    was seen and is not locked by another; every bucket at which a key was missing carries the version that was
+//!    seen. The transaction's id is the smallest that is larger than every version read or overwritten and the
+//!    slot's last, in that epoch; nothing central is touched.
+//! 3. Install the private copies, and `publish` the id, which unlocks in the same store.
+//!
+//! Phase 1's locks and phase 2's looks are in one total order with everybody else's (`replace` and `read_in_order`):
+//! of two transactions that each read what the other writes, one sees the other's lock.
+//!
+//! Readers copy racing words between two looks at the TID word (a seqlock); the copy is shown to the procedure only
+//! if both looks agree, so a procedure never sees a torn row, though it may see rows of different moments before
+//! validation fails.
+//!
+//! Missing keys. A bucket's word is a version, advanced whenever a record is linked into the bucket. An insert links an
+//! ABSENT record before commit, so a reader either finds it and validates its word, or misses it and validates the
+//! bucket's. Deletes set ABSENT and SUPERSEDED after unlinking.
+//!
+//! We differ: no previous-version pointer yet (no snapshots); the latest bit is inverted, so that zeroed memory is a
+//! present record; the global order of locks is that of keys, not of addresses, so that runs can be replayed.
+
+use super::{Mode, Observation, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use crate::physical::{Physical, SingleWriter, Word};
+use contract::AbortReason;
+
+const LOCKED: u64 = 1;
+const SUPERSEDED: u64 = 2;
+const ABSENT: u64 = 4;
+const STATUS: u64 = 7;
+/// One transaction further within the epoch.
+const NEXT: u64 = 8;
+const EPOCH_SHIFT: u32 = 32;
+
+/// SILO.
+pub(crate) struct Silo;
+
+impl Protocol for Silo {
+    type Meta<P: Physical> = P::SingleWriter;
+    type Common<P: Physical> = ();
+
+    const READS: Reads = Reads::Validated;
+    const WRITES: Writes = Writes::AtCommit;
+
+    fn common<P: Physical>(_slots: usize) {}
+
+    fn is_quiet<P: Physical>(meta: &P::SingleWriter) -> bool {
+        meta.read() & STATUS == 0
+    }
+
+    fn acquire<P: Physical>(
+        (): &(),
+        _: &P::SingleWriter,
+        _: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
+        unreachable!("silo locks at commit only")
+    }
+
+    fn raise<P: Physical>((): &(), _: &P::SingleWriter, _: Requester, _: &impl Waker) -> Verdict {
+        unreachable!("silo locks at commit only")
+    }
+
+    fn raise_bucket<P: Physical>(
+        (): &(),
+        _: &P::SingleWriter,
+        _: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
+        unreachable!("silo locks at commit only")
+    }
+
+    fn release<P: Physical>((): &(), _: &P::SingleWriter, _: Mode, _: Requester, _: &impl Waker) {
+        unreachable!("silo locks at commit only")
+    }
+
+    fn bury<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester, _: &impl Waker) {
+        // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
+        meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
+    }
+
+    fn claim<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester) {
+        meta.store(ABSENT);
+    }
+
+    #[inline(always)]
+    fn observe<P: Physical>(meta: &P::SingleWriter) -> Observation {
+        let word = meta.read();
+        match word & STATUS {
+            0 => Observation::Present(word),
+            status if status & LOCKED != 0 => Observation::Locked,
+            ABSENT => Observation::Absent(word),
+            _ => Observation::Unlinked,
+        }
+    }
+
+    #[inline(always)]
+    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool) -> bool {
+        let expected = if mine { token | LOCKED } else { token };
+        meta.read_in_order() == expected
+    }
+
+    fn observe_bucket<P: Physical>(meta: &P::SingleWriter) -> u64 {
+        meta.read()
+    }
+
+    fn advance_bucket<P: Physical>(meta: &P::SingleWriter) -> (u64, u64) {
+        let before = meta.read();
+        let after = before + NEXT;
+        meta.store_in_order(after);
+        (before, after)
+    }
+
+    #[inline(always)]
+    fn prepare<P: Physical>(meta: &P::SingleWriter, inserted: bool) -> Verdict {
+        let word = meta.read();
+        if word & LOCKED != 0 {
+            return Verdict::Again;
+        }
+        if word & STATUS != if inserted { ABSENT } else { 0 } {
+            // Deleted since it was found.
+            return Verdict::Abort(AbortReason::ReadValidation);
+        }
+        match meta.replace(word, word | LOCKED) {
+            Ok(()) => Verdict::Granted,
+            Err(_) => Verdict::Again,
+        }
+    }
+
+    #[inline(always)]
+    fn unprepare<P: Physical>(meta: &P::SingleWriter) {
+        meta.store(meta.read() & !LOCKED);
+    }
+
+    #[inline(always)]
+    fn version<P: Physical>(meta: &P::SingleWriter) -> u64 {
+        meta.read() & !STATUS
+    }
+
+    #[inline(always)]
+    fn transaction_id(above: u64, epoch: u64) -> u64 {
+        let id = ((above & !STATUS) + NEXT).max(epoch << EPOCH_SHIFT);
+        debug_assert!(id >> EPOCH_SHIFT <= epoch, "2^29 transactions in one epoch, or a version from a later one");
+        id
+    }
+
+    #[inline(always)]
+    fn publish<P: Physical>(meta: &P::SingleWriter, id: u64) {
+        debug_assert!(meta.read() & LOCKED != 0 && id > meta.read() & !STATUS, "versions of a record ascend");
+        meta.store(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_ascend_and_carry_their_epoch() {
+        let first = Silo::transaction_id(0, 5);
+        let second = Silo::transaction_id(first, 5);
+        let later = Silo::transaction_id(second | STATUS, 6);
+        assert!(first < second && second < later);
+        assert_eq!([first, second, later].map(|id| id >> EPOCH_SHIFT), [5, 5, 6]);
+        assert_eq!([first, second, later].map(|id| id & STATUS), [0; 3]);
+    }
+}

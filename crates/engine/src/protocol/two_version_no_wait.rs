@@ -1,0 +1,143 @@
+//! 2V_NO_WAIT: NO_WAIT with certify locks, so that readers pass a writer until it commits (*trireme* 3.1, 3.2).
+//!
+//! A writer changes a private copy (the copy that an undo log would have made), readers go on reading the committed
+//! version, and at commit each write lock becomes a certify lock, which excludes readers, too. If one cannot, the
+//! transaction aborts.
+//!
+//! State, one word in the record:
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0..32 | readers |
+//! | 32..61 | of a bucket, inserters |
+//! | 61 | WRITER: the write flag |
+//! | 62 | DEAD: unlinked, ask again |
+//! | 63 | CERTIFIED: the paper's read counter of -1 |
+//!
+//! Invariants: at most one writer; CERTIFIED implies WRITER and no readers.
+//!
+//! A transaction that raises its read to a write trades its place among the readers for the write flag, which excludes
+//! other writers just as well. Certifying therefore succeeds if the only reader is the transaction itself, as it must.
+//!
+//! A record that is being inserted has no committed version to show and is born certified. Missing keys: on buckets
+//! the word works as in NO_WAIT.
+//!
+//! We differ: counter and flag are one word, so that certifying is one compare-and-swap and cannot be seen half done.
+
+use super::no_wait::{INSERTER, READER};
+use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use crate::physical::{Physical, Word};
+use contract::AbortReason;
+
+const READERS: u64 = (1 << 32) - 1;
+const INSERTERS: u64 = (1 << 61) - (1 << 32);
+const WRITER: u64 = 1 << 61;
+pub(super) const DEAD: u64 = 1 << 62;
+const CERTIFIED: u64 = 1 << 63;
+
+/// 2V_NO_WAIT.
+pub(crate) struct TwoVersionNoWait;
+
+impl TwoVersionNoWait {
+    const fn unit(mode: Mode) -> u64 {
+        match mode {
+            Mode::Shared => READER,
+            Mode::Insert => INSERTER,
+            Mode::Exclusive => WRITER,
+        }
+    }
+
+    /// A reader and a writer do not conflict before commit; on buckets, misses and inserters do.
+    const fn conflicts(mode: Mode) -> u64 {
+        match mode {
+            Mode::Shared => INSERTERS | DEAD | CERTIFIED,
+            Mode::Insert => READERS | WRITER | DEAD | CERTIFIED,
+            Mode::Exclusive => INSERTERS | WRITER | DEAD | CERTIFIED,
+        }
+    }
+
+    /// Adds `unit` once nothing of `conflicts` is there.
+    #[inline(always)]
+    fn add(meta: &impl Word<u64>, conflicts: u64, unit: u64) -> Verdict {
+        let mut found = meta.read();
+        loop {
+            if found & conflicts != 0 {
+                return if found & DEAD != 0 { Verdict::Again } else { Verdict::Abort(AbortReason::Conflict) };
+            }
+            match meta.replace(found, found.wrapping_add(unit)) {
+                Ok(()) => return Verdict::Granted,
+                Err(now) => found = now,
+            }
+        }
+    }
+
+    /// Takes `unit` away, others coming and going meanwhile.
+    #[inline(always)]
+    fn take(meta: &impl Word<u64>, unit: u64) {
+        debug_assert!(meta.read() & unit != 0 || unit == READER && meta.read() & READERS != 0, "released, not held");
+        meta.subtract(unit);
+    }
+}
+
+impl Protocol for TwoVersionNoWait {
+    type Meta<P: Physical> = P::Word64;
+    type Common<P: Physical> = ();
+
+    const READS: Reads = Reads::Locked;
+    const WRITES: Writes = Writes::Certified;
+
+    fn common<P: Physical>(_slots: usize) {}
+
+    fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
+        meta.read() == 0
+    }
+
+    #[inline(always)]
+    fn acquire<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) -> Verdict {
+        Self::add(meta, Self::conflicts(mode), Self::unit(mode))
+    }
+
+    fn raise<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
+        // Other readers may stay until this transaction certifies.
+        Self::add(meta, Self::conflicts(Mode::Exclusive), WRITER - READER)
+    }
+
+    fn raise_bucket<P: Physical>((): &(), meta: &P::Word64, from: Mode, _: Requester, _: &impl Waker) -> Verdict {
+        match meta.replace(Self::unit(from), WRITER | CERTIFIED) {
+            Ok(()) => Verdict::Granted,
+            Err(_) => Verdict::Abort(AbortReason::Conflict),
+        }
+    }
+
+    #[inline(always)]
+    fn release<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) {
+        match mode {
+            Mode::Exclusive if meta.read() & CERTIFIED != 0 => meta.store(0),
+            Mode::Exclusive => Self::take(meta, WRITER),
+            Mode::Shared | Mode::Insert => Self::take(meta, Self::unit(mode)),
+        }
+    }
+
+    fn bury<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) {
+        assert_eq!(meta.read(), WRITER | CERTIFIED, "buried without being certified");
+        meta.store(DEAD);
+    }
+
+    fn claim<P: Physical>((): &(), meta: &P::Word64, _: Requester) {
+        meta.store(WRITER | CERTIFIED);
+    }
+
+    fn prepare<P: Physical>(meta: &P::Word64, inserted: bool) -> Verdict {
+        if inserted {
+            return Verdict::Granted;
+        }
+        match meta.replace(WRITER, WRITER | CERTIFIED) {
+            Ok(()) => Verdict::Granted,
+            Err(_) => Verdict::Abort(AbortReason::Certify),
+        }
+    }
+
+    fn unprepare<P: Physical>(meta: &P::Word64) {
+        meta.store(WRITER);
+    }
+}

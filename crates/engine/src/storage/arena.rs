@@ -1,0 +1,174 @@
+//! Record memory: one region a partition, carved into chunks that workers take, and records that come back.
+//!
+//! A region is address space reserved once, many times larger than the table is expected to be; memory is behind
+//! it only where records are. A worker takes a chunk of consecutive records at a time, so the shared counter is
+//! touched once in hundreds of inserts. Records that were unlinked wait in the worker's garbage until their epoch
+//! has passed ([`crate::epoch`]), and are then used again.
+
+use super::record::{RecordRef, Shape};
+use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::region::{Region, RegionError};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+/// Records that a worker takes at once.
+const CHUNK_RECORDS: u64 = 256;
+
+/// Address space is reserved for so many times the expected records, and at least [`LEAST_RESERVED_BYTES`].
+const OVERSIZE: u64 = 4;
+const LEAST_RESERVED_BYTES: u64 = 1 << 30;
+
+/// A partition's record memory.
+pub(crate) struct Arena {
+    region: Region,
+    shape: Shape,
+    /// Records taken so far.
+    taken: AtomicU64,
+    /// Records that fit.
+    room: u64,
+}
+
+impl Arena {
+    /// Bytes that `records` records will take.
+    pub fn bytes_for(shape: Shape, records: u64) -> u64 {
+        records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64
+    }
+
+    /// Reserves address space for a partition of about `records` records.
+    pub fn reserve(shape: Shape, records: u64) -> Result<Self, RegionError> {
+        let bytes = (Self::bytes_for(shape, records) * OVERSIZE).max(LEAST_RESERVED_BYTES);
+        let bytes = usize::try_from(bytes).expect("a 64-bit machine");
+        Ok(Arena {
+            region: Region::reserve(bytes)?,
+            shape,
+            taken: AtomicU64::new(0),
+            room: bytes as u64 / shape.stride as u64,
+        })
+    }
+
+    /// Takes up to `wanted` consecutive records' memory, all zero, faulted in.
+    ///
+    /// Panics when the address space is used up: the table outgrew its capacity fourfold.
+    pub fn take(&self, wanted: u64) -> Chunk {
+        // Relaxed: a counter; the memory behind it is only reached through links that are released.
+        let first = self.taken.fetch_add(wanted, Ordering::Relaxed);
+        let last = first + wanted;
+        assert!(
+            last <= self.room,
+            "a partition's record memory is used up: room for {} records of {} bytes",
+            self.room,
+            self.shape.stride
+        );
+        let bytes = first as usize * self.shape.stride..last as usize * self.shape.stride;
+        self.region.fault_in(bytes);
+        Chunk { next: first, end: last }
+    }
+
+    /// Records taken from the region, used or not.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Bytes behind the records taken.
+    pub fn bytes_taken(&self) -> u64 {
+        self.taken() * self.shape.stride as u64
+    }
+
+    /// Visits records by position, in use or not; positions below [`Arena::taken`].
+    pub fn for_each(&self, positions: std::ops::Range<u64>, visit: impl Fn(RecordRef)) {
+        positions.for_each(|position| visit(self.record(position)));
+    }
+
+    #[inline]
+    fn record(&self, position: u64) -> RecordRef {
+        debug_assert!(position < self.taken());
+        // SAFETY: the position was taken, so its stride lies within the region, which the store keeps alive as
+        // long as any reference to its records is used; strides are multiples of 16.
+        unsafe {
+            let base = self.region.base().byte_add(position as usize * self.shape.stride);
+            RecordRef::new(NonNull::new_unchecked(base))
+        }
+    }
+}
+
+/// Consecutive records of an arena that one worker hands out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chunk {
+    next: u64,
+    end: u64,
+}
+
+impl Chunk {
+    /// The next record of the chunk, its memory as it was left (zero if never used).
+    #[inline]
+    pub fn next(&mut self, arena: &Arena) -> Option<RecordRef> {
+        (self.next < self.end).then(|| {
+            self.next += 1;
+            arena.record(self.next - 1)
+        })
+    }
+
+    /// Records left.
+    pub fn left(&self) -> u64 {
+        self.end - self.next
+    }
+}
+
+/// One worker's supply of records for one partition: its chunk, its free records, and its garbage.
+#[derive(Default)]
+pub(crate) struct RecordCache {
+    chunk: Chunk,
+    free: Vec<RecordRef>,
+    garbage: VecDeque<(u64, RecordRef)>,
+}
+
+impl RecordCache {
+    /// A supply that starts with a chunk.
+    pub fn of(chunk: Chunk) -> Self {
+        RecordCache { chunk, ..RecordCache::default() }
+    }
+
+    /// A record's memory: one that was freed, or a new one.
+    pub fn take(&mut self, arena: &Arena) -> RecordRef {
+        if let Some(record) = self.free.pop() {
+            return record;
+        }
+        if self.chunk.left() == 0 {
+            self.chunk = arena.take(CHUNK_RECORDS);
+        }
+        self.chunk.next(arena).expect("a chunk just taken")
+    }
+
+    /// Takes back a record that was never linked.
+    pub fn put_back(&mut self, record: RecordRef) {
+        self.free.push(record);
+    }
+
+    /// Takes back a record that was unlinked by a transaction of local epoch `epoch`.
+    pub fn retire(&mut self, record: RecordRef, epoch: u64) {
+        debug_assert!(self.garbage.back().is_none_or(|&(last, _)| last <= epoch));
+        self.garbage.push_back((epoch, record));
+    }
+
+    /// Frees what was unlinked at epoch `reclaimable` or before.
+    #[inline]
+    pub fn reclaim(&mut self, reclaimable: u64) {
+        while let Some(&(epoch, record)) = self.garbage.front() {
+            if epoch > reclaimable {
+                break;
+            }
+            self.free.push(record);
+            self.garbage.pop_front();
+        }
+    }
+
+    /// Frees everything: no transaction runs.
+    pub fn reclaim_all(&mut self) {
+        self.reclaim(u64::MAX);
+    }
+
+    /// Records that are neither linked nor in use: free, in garbage, or not yet handed out.
+    pub fn unused(&self) -> u64 {
+        self.free.len() as u64 + self.garbage.len() as u64 + self.chunk.left()
+    }
+}

@@ -1,0 +1,225 @@
+//! A record: key, protocol metadata, payload, in one piece of arena memory.
+//!
+//! | byte | what |
+//! |---|---|
+//! | 0..8 | the key, for the hash index to verify a tag match; immutable while the record is linked |
+//! | 8..16 | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
+//! | 16.. | the payload, padded to whole 64-bit words so that racing readers can copy word by word |
+//!
+//! Key, metadata and the first bytes of the payload share a cache line: see [`Shape::new`].
+
+use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::{cpu, payload};
+use contract::{Key, Span};
+use std::ptr::NonNull;
+
+/// Bytes of key and metadata before the payload.
+pub(crate) const HEADER_BYTES: usize = 16;
+const META_OFFSET: usize = 8;
+
+/// Bytes of metadata, for a record and for a bucket, under every protocol.
+pub(crate) const META_BYTES: usize = 8;
+
+const LINE_BYTES: usize = 64;
+
+/// The size of a table's records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Payload bytes that the table's rows have.
+    pub row_bytes: usize,
+    /// Distance between records.
+    pub stride: usize,
+}
+
+impl Shape {
+    /// Rows of `row_bytes` bytes.
+    ///
+    /// The stride is rounded up to the largest power of two, 64 at most, that keeps a record within
+    /// `row_bytes + 32` bytes. A multiple of 64 gives every record lines of its own; at 16 and above, header and
+    /// metadata never straddle a line.
+    pub fn new(row_bytes: usize) -> Self {
+        let exact = HEADER_BYTES + row_bytes;
+        let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= row_bytes + 32).unwrap_or(16);
+        Shape { row_bytes, stride: exact.next_multiple_of(alignment) }
+    }
+}
+
+/// A record's place. Valid while its arena lives, which its store guarantees; whether the record is still
+/// linked is for the protocol to check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordRef(NonNull<u8>);
+
+// SAFETY: a place in an arena means the same to every thread; what is done to the record is for protocols to allow.
+unsafe impl Send for RecordRef {}
+// SAFETY: as above.
+unsafe impl Sync for RecordRef {}
+
+impl RecordRef {
+    /// The record at `base`.
+    ///
+    /// # Safety
+    /// `base` is 16-aligned and starts at least a stride of arena memory that outlives every use of the result.
+    #[inline(always)]
+    pub unsafe fn new(base: NonNull<u8>) -> Self {
+        RecordRef(base)
+    }
+
+    /// The address, below 2^48, for a slot of the index.
+    #[inline(always)]
+    pub fn to_bits(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// The record whose address a slot of the index holds.
+    ///
+    /// # Safety
+    /// `bits` came from [`RecordRef::to_bits`] of a record whose arena still lives, and is not zero.
+    #[inline(always)]
+    pub unsafe fn from_bits(bits: u64) -> Self {
+        // SAFETY: the caller's `bits` are those of a `NonNull`.
+        RecordRef(unsafe { NonNull::new_unchecked(std::ptr::with_exposed_provenance_mut(bits as usize)) })
+    }
+
+    #[inline(always)]
+    fn key_word(&self) -> &AtomicU64 {
+        // SAFETY: bytes 0..8 of a record are its key, 8-aligned, live with the arena, and only ever accessed as
+        // this atomic.
+        unsafe { self.0.cast::<AtomicU64>().as_ref() }
+    }
+
+    /// The key.
+    #[inline(always)]
+    pub fn key(&self) -> Key {
+        // Relaxed: published with the record, by the Release that linked it.
+        Key(self.key_word().load(Ordering::Relaxed))
+    }
+
+    /// The protocol's metadata.
+    #[inline(always)]
+    pub fn meta<M>(&self) -> &M {
+        const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
+        // SAFETY: bytes 8..16 of a record are its metadata, 8-aligned, live with the arena; all-zero bytes and
+        // whatever the running protocol stores are valid values of its metadata type, which is made of words with
+        // interior mutability only. `Store::prepare` zeroes it before another protocol runs.
+        unsafe { self.0.byte_add(META_OFFSET).cast::<M>().as_ref() }
+    }
+
+    /// Gives unlinked memory its key and an all-zero metadata.
+    #[inline]
+    pub fn initialise(self, key: Key) {
+        // Relaxed, both: the record is private until it is linked, with Release.
+        self.key_word().store(key.0, Ordering::Relaxed);
+        self.meta::<AtomicU64>().store(0, Ordering::Relaxed);
+    }
+
+    /// Forgets what the last protocol left in the metadata of a quiet store.
+    pub fn reset(self) {
+        // Relaxed: nobody else is running; workers start after.
+        if self.meta::<AtomicU64>().load(Ordering::Relaxed) != 0 {
+            self.meta::<AtomicU64>().store(0, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn at(self, offset: u32) -> *mut u8 {
+        // SAFETY: `offset` lies within the row (asserted by the operation that named the span), so within the stride.
+        unsafe { self.0.as_ptr().byte_add(HEADER_BYTES + offset as usize) }
+    }
+
+    /// Shows bytes of the payload in place.
+    ///
+    /// # Safety
+    /// `span` lies in the row, and nobody writes these bytes meanwhile: the caller's protocol holds the record.
+    #[inline(always)]
+    pub unsafe fn view<R>(self, span: Span, see: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: in bounds by the caller's contract, unwritten meanwhile by the caller's lock.
+        unsafe { payload::view(self.at(span.offset), span.length(), see) }
+    }
+
+    /// Lends bytes of the payload for change in place.
+    ///
+    /// # Safety
+    /// `span` lies in the row, and nobody else touches these bytes meanwhile.
+    #[inline(always)]
+    pub unsafe fn view_mut<R>(self, span: Span, change: impl FnOnce(&mut [u8]) -> R) -> R {
+        // SAFETY: in bounds, and untouched by others, by the caller's contract.
+        unsafe { payload::view_mut(self.at(span.offset), span.length(), change) }
+    }
+
+    /// Copies `into.len()` bytes from byte `offset` of the payload.
+    ///
+    /// # Safety
+    /// They lie in the row, and nobody writes them meanwhile.
+    #[inline(always)]
+    pub unsafe fn copy_out(self, offset: u32, into: &mut [u8]) {
+        // SAFETY: by the caller's contract.
+        unsafe { payload::copy_out(self.at(offset), into) }
+    }
+
+    /// Copies `from` to byte `offset` of the payload.
+    ///
+    /// # Safety
+    /// The bytes lie in the row, and nobody else touches them meanwhile.
+    #[inline(always)]
+    pub unsafe fn copy_in(self, offset: u32, from: &[u8]) {
+        // SAFETY: by the caller's contract.
+        unsafe { payload::copy_in(self.at(offset), from) }
+    }
+
+    /// Copies bytes that somebody may be writing: what comes out may be torn.
+    ///
+    /// # Safety
+    /// They lie in the row; they are written by nothing but [`RecordRef::copy_in_racing`] meanwhile.
+    #[inline(always)]
+    pub unsafe fn copy_out_racing(self, offset: u32, into: &mut [u8]) {
+        // SAFETY: by the caller's contract; the row is 8-aligned and padded to whole words.
+        unsafe { payload::copy_out_racing(self.at(offset), into) }
+    }
+
+    /// Writes bytes that somebody may be copying with [`RecordRef::copy_out_racing`].
+    ///
+    /// # Safety
+    /// They lie in the row; the caller holds the record's lock, so it is the only writer.
+    #[inline(always)]
+    pub unsafe fn copy_in_racing(self, offset: u32, from: &[u8]) {
+        // SAFETY: by the caller's contract; the row is 8-aligned and padded to whole words.
+        unsafe { payload::copy_in_racing(self.at(offset), from) }
+    }
+
+    /// Asks for the header's line and those of `span`.
+    #[inline(always)]
+    pub fn prefetch(self, span: Span, write_header: bool, write_span: bool) {
+        let header = self.0.as_ptr().cast_const();
+        if write_header { cpu::prefetch_write(header) } else { cpu::prefetch_read(header) }
+        let (first, last) = (HEADER_BYTES + span.start(), HEADER_BYTES + span.end());
+        // From the line after the header's on, as far as the span touches; long spans are left to the hardware's
+        // own stream prefetcher after its first lines.
+        const MOST_LINES: usize = 4;
+        let misaligned = header.addr() % LINE_BYTES;
+        let mut line = ((misaligned + first) / LINE_BYTES).max(1);
+        let end = (misaligned + last.max(1) - 1) / LINE_BYTES;
+        let stop = end.min(line + MOST_LINES - 1);
+        while line <= stop {
+            let at = header.wrapping_byte_add(line * LINE_BYTES - misaligned);
+            if write_span { cpu::prefetch_write(at) } else { cpu::prefetch_read(at) }
+            line += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_costs_at_most_32_bytes_more_than_its_row() {
+        for row_bytes in 0..5000 {
+            let shape = Shape::new(row_bytes);
+            assert!(shape.stride >= HEADER_BYTES + row_bytes.next_multiple_of(8), "{shape:?}");
+            assert!(shape.stride <= row_bytes + 32, "{shape:?}");
+            assert_eq!(shape.stride % 16, 0, "{shape:?}");
+        }
+        assert_eq!(Shape::new(1000).stride, 1024);
+        assert_eq!(Shape::new(80).stride, 96);
+    }
+}

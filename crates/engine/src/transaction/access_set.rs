@@ -1,0 +1,182 @@
+//! What a transaction has touched: one entry a record, one entry a bucket whose missing keys it relies on.
+//!
+//! Every operation first asks whether the transaction has touched its key before. A filter of 256 bits answers "no" for
+//! almost all new keys with one bit test; beyond a few dozen entries a hash table answers instead of a scan, so large
+//! transactions stay linear.
+
+use crate::index::hash::Hash;
+use crate::protocol::Mode;
+use crate::storage::RecordRef;
+use contract::{Key, PartitionId, TableId};
+use hashbrown::HashTable;
+
+/// What a transaction has done to a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Read it.
+    Read,
+    /// Wrote it, read or not.
+    Write,
+    /// Inserted it.
+    Insert,
+    /// Will delete it.
+    Delete,
+    /// Inserted it, then deleted it.
+    Vanished,
+    /// Found it without a row: to this transaction the key is missing (optimistic protocols).
+    Absent,
+}
+
+/// A record that the transaction has touched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub record: RecordRef,
+    pub key: Key,
+    /// The version seen, if it must be validated (optimistic protocols).
+    pub token: Option<Token>,
+    pub partition: PartitionId,
+    pub table: TableId,
+    pub kind: Kind,
+}
+
+/// What names a version of a record or of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token(pub u64);
+
+/// A bucket at which the transaction found a key missing, or inserted one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub table: TableId,
+    pub partition: PartitionId,
+    /// Of a key that the bucket would hold: names the bucket wherever the step runs.
+    pub hash: Hash,
+    /// The bucket's address, to tell buckets apart. Never dereferenced, never ordered by.
+    pub bucket: *const (),
+    /// What is held of it (locking protocols).
+    pub mode: Mode,
+    /// The version seen (optimistic protocols).
+    pub token: Token,
+}
+
+/// Entries up to which a scan is faster than a hash table.
+const SCANNED: usize = 32;
+
+/// Records that one transaction may touch; requests for buckets are numbered from here on.
+pub(super) const MOST_RECORDS: usize = 1 << 15;
+
+/// The records that a transaction has touched, in order, each once.
+#[derive(Default)]
+pub(crate) struct AccessSet {
+    entries: Vec<Access>,
+    filter: [u64; 4],
+    positions: HashTable<u32>,
+}
+
+impl AccessSet {
+    /// With room for transactions of ordinary size.
+    pub fn new() -> Self {
+        AccessSet { entries: Vec::with_capacity(256), filter: [0; 4], positions: HashTable::with_capacity(256) }
+    }
+
+    #[inline(always)]
+    fn filter_bit(table: TableId, hash: Hash) -> (usize, u64) {
+        let mixed = (hash.0 >> 16) ^ u64::from(table.0).wrapping_mul(0x9E37);
+        (mixed as usize >> 6 & 3, 1 << (mixed & 63))
+    }
+
+    /// The position of the entry for a key.
+    #[inline(always)]
+    pub fn find(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+        let (word, bit) = Self::filter_bit(table, hash);
+        if self.filter[word] & bit == 0 { None } else { self.search(table, key, hash) }
+    }
+
+    fn search(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+        let is_it = |access: &Access| access.key == key && access.table == table;
+        if self.entries.len() <= SCANNED {
+            self.entries.iter().position(is_it)
+        } else {
+            let position = self.positions.find(hash.0, |&position| is_it(&self.entries[position as usize]));
+            position.map(|&position| position as usize)
+        }
+    }
+
+    /// Adds an entry for a key that has none; answers its position.
+    #[inline(always)]
+    pub fn push(&mut self, access: Access, hash: Hash) -> usize {
+        let (word, bit) = Self::filter_bit(access.table, hash);
+        self.filter[word] |= bit;
+        let position = self.entries.len();
+        self.entries.push(access);
+        if position >= SCANNED {
+            self.index_from(if position == SCANNED { 0 } else { position });
+        }
+        position
+    }
+
+    #[cold]
+    fn index_from(&mut self, first: usize) {
+        assert!(first < MOST_RECORDS, "a transaction that touches more than {MOST_RECORDS} records");
+        let hash = |entries: &[Access], position: u32| Hash::of(entries[position as usize].key).0;
+        for position in first as u32..self.entries.len() as u32 {
+            let entries = &self.entries;
+            self.positions.insert_unique(hash(entries, position), position, |&other| hash(entries, other));
+        }
+    }
+
+    /// Forgets everything, keeps the memory.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        if self.entries.len() > SCANNED {
+            self.positions.clear();
+        }
+        self.entries.clear();
+        self.filter = [0; 4];
+    }
+}
+
+impl std::ops::Deref for AccessSet {
+    type Target = [Access];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Access] {
+        &self.entries
+    }
+}
+
+impl std::ops::DerefMut for AccessSet {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [Access] {
+        &mut self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::NonNull;
+
+    #[test]
+    fn every_key_is_found_once_and_no_other() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let mut set = AccessSet::new();
+        for round in 0..3 {
+            for n in 0..1000 {
+                let (key, table) = (Key(n * 7 + round), TableId((n % 3) as u16));
+                assert_eq!(set.find(table, key, Hash::of(key)), None);
+                let access =
+                    Access { record, key, token: None, partition: PartitionId(0), table, kind: Kind::Read };
+                assert_eq!(set.push(access, Hash::of(key)), n as usize);
+                let other = TableId(((n + 1) % 3) as u16);
+                assert_eq!(set.find(other, key, Hash::of(key)), None, "same key, another table");
+                for earlier in (0..=n).step_by(17) {
+                    let (key, table) = (Key(earlier * 7 + round), TableId((earlier % 3) as u16));
+                    assert_eq!(set.find(table, key, Hash::of(key)), Some(earlier as usize));
+                }
+            }
+            set.clear();
+        }
+    }
+}

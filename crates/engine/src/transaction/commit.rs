@@ -1,0 +1,296 @@
+//! Commit and abort.
+//!
+//! Commit is the same three phases for every protocol; those that a protocol has no use for vanish:
+//! 1. prepare the write set: certify (in order of access) or lock (in order of keys);
+//! 2. validate what was read, and choose the transaction's id;
+//! 3. install private copies, and give everything back.
+//!
+//! A phase that fails aborts. Nothing before phase 3 is visible to others except what locks hide, and nothing in
+//! phase 3 can fail.
+
+use super::access_set::{Access, Gap, Kind};
+use super::locking::FIRST_GAP;
+use super::{MetaOf, ProtocolOf, Txn};
+use crate::architecture::Architecture;
+use crate::facade::atomic::{Ordering, fence};
+use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict, Writes};
+use contract::{Abort, AbortReason, TimeClass};
+use zerocopy::IntoBytes;
+
+impl<A: Architecture> Txn<'_, A> {
+    /// Makes the transaction's effects visible, or aborts it.
+    #[inline(always)]
+    pub fn commit(&mut self) -> Result<(), Abort> {
+        self.stopwatch.enter(TimeClass::Manager);
+        match self.try_commit() {
+            Ok(id) => {
+                self.install(id);
+                self.give_back();
+                self.forget();
+                Ok(())
+            }
+            Err(abort) => {
+                self.abort();
+                Err(abort)
+            }
+        }
+    }
+
+    /// Undoes the transaction's effects by the procedure's will; an abort if it is poisoned.
+    pub fn roll_back(&mut self) -> Result<(), Abort> {
+        let alive = self.alive();
+        self.abort();
+        alive
+    }
+
+    /// Ends a look, which has read and not written.
+    #[inline(always)]
+    pub fn end_look(&mut self) {
+        if !self.accesses.is_empty() || !self.gaps.is_empty() || self.poisoned.is_some() {
+            self.abort();
+        }
+    }
+
+    /// Undoes the transaction's effects; after a failed operation, or by the procedure's will.
+    #[cold]
+    pub fn abort(&mut self) {
+        self.stopwatch.enter(TimeClass::Manager);
+        if ProtocolOf::<A>::WRITES == Writes::InPlace {
+            self.undo();
+        } else {
+            self.unprepare();
+        }
+        for position in 0..self.accesses.len() {
+            let access = self.accesses[position];
+            match access.kind {
+                Kind::Insert | Kind::Vanished => self.remove(position, access),
+                // A delete that is not to be.
+                Kind::Delete => self.release(position, Access { kind: Kind::Write, ..access }),
+                _ => self.release(position, access),
+            }
+        }
+        self.release_gaps();
+        self.forget();
+        self.poisoned = None;
+    }
+
+    #[inline(always)]
+    fn try_commit(&mut self) -> Result<u64, Abort> {
+        self.alive()?;
+        if ProtocolOf::<A>::WRITES != Writes::InPlace && !self.write_set.is_empty() {
+            self.prepare_write_set()?;
+        }
+        if ProtocolOf::<A>::READS == Reads::Validated {
+            let epoch = self.epochs.serialization_point();
+            self.validate_read_set()?;
+            self.stopwatch.enter(TimeClass::Timestamp);
+            let id = self.choose_id(epoch);
+            self.stopwatch.enter(TimeClass::Manager);
+            return Ok(id);
+        }
+        Ok(0)
+    }
+
+    fn prepare_write_set(&mut self) -> Result<(), Abort> {
+        if ProtocolOf::<A>::WRITES == Writes::AtCommit {
+            // One order for everybody, so that lockers do not wait in a circle.
+            let accesses = &self.accesses;
+            self.write_set.sort_unstable_by_key(|&position| {
+                let access = &accesses[position as usize];
+                (access.table, access.key)
+            });
+        }
+        while self.prepared < self.write_set.len() {
+            let access = self.accesses[self.write_set[self.prepared] as usize];
+            let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
+            let mut asked = 0;
+            loop {
+                let verdict = self.architecture.at(access.partition, |_| {
+                    ProtocolOf::<A>::prepare(access.record.meta::<MetaOf<A>>(), inserted)
+                });
+                match verdict {
+                    Verdict::Granted => break,
+                    Verdict::Again => self.pause(asked),
+                    Verdict::Abort(reason) => return Err(self.poison(reason)),
+                    Verdict::Queued => unreachable!("nobody queues at commit"),
+                }
+                asked += 1;
+            }
+            self.prepared += 1;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unprepare(&mut self) {
+        for &position in &self.write_set[..self.prepared] {
+            let access = self.accesses[position as usize];
+            // What the transaction inserted is removed as it is.
+            if !matches!(access.kind, Kind::Insert | Kind::Vanished) {
+                self.architecture
+                    .at(access.partition, |_| ProtocolOf::<A>::unprepare(access.record.meta::<MetaOf<A>>()));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn validate_read_set(&mut self) -> Result<(), Abort> {
+        let read = self.accesses.iter().find(|access| {
+            let meta = access.record.meta::<MetaOf<A>>();
+            let mine = !matches!(access.kind, Kind::Read | Kind::Absent);
+            access.token.is_some_and(|token| !ProtocolOf::<A>::validate(meta, token.0, mine))
+        });
+        if read.is_some() {
+            return Err(self.poison(AbortReason::ReadValidation));
+        }
+        let missing = self.gaps.iter().find(|gap| {
+            let index = &self.tables[gap.table.index()].partition(gap.partition).index;
+            !ProtocolOf::<A>::validate_missing(index.bucket(gap.hash).meta::<MetaOf<A>>(), gap.token.0)
+        });
+        if missing.is_some() {
+            return Err(self.poison(AbortReason::Phantom));
+        }
+        Ok(())
+    }
+
+    /// Larger than every version read or overwritten, and than the slot's last id.
+    #[inline(always)]
+    fn choose_id(&mut self, epoch: u64) -> u64 {
+        if self.write_set.is_empty() {
+            return 0;
+        }
+        let read = self.accesses.iter().filter_map(|access| access.token.map(|token| token.0));
+        let written = self.write_set.iter().map(|&position| {
+            ProtocolOf::<A>::version(self.accesses[position as usize].record.meta::<MetaOf<A>>())
+        });
+        let above = read.chain(written).fold(self.last_id, u64::max);
+        self.last_id = ProtocolOf::<A>::transaction_id(above, epoch);
+        self.last_id
+    }
+
+    /// Copies the private versions into the records.
+    #[inline(always)]
+    fn install(&mut self, id: u64) {
+        if ProtocolOf::<A>::WRITES == Writes::InPlace || self.write_set.is_empty() {
+            return;
+        }
+        // Release: the locks come before the copies; pairs with the Acquire fence of a racing reader's copy.
+        fence(Ordering::Release);
+        for number in 0..self.log.writes().len() {
+            let write = self.log.writes()[number];
+            let access = self.accesses[write.access as usize];
+            if access.kind != Kind::Write {
+                // Deleted after it was written.
+                continue;
+            }
+            match write.merge {
+                None => self.copy_in(access, write.span.offset, write.bytes),
+                Some(merge) => {
+                    let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+                    // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only
+                    // writer.
+                    unsafe { access.record.copy_out_racing(write.span.offset, part) };
+                    merge(part, self.log.get_mut(write.bytes));
+                    // SAFETY: as above.
+                    unsafe { access.record.copy_in_racing(write.span.offset, part) };
+                }
+            }
+        }
+        if ProtocolOf::<A>::WRITES == Writes::AtCommit {
+            for number in 0..self.write_set.len() {
+                let access = self.accesses[self.write_set[number] as usize];
+                if matches!(access.kind, Kind::Write | Kind::Insert) {
+                    self.architecture.post(access.partition, move |_| {
+                        ProtocolOf::<A>::publish(access.record.meta::<MetaOf<A>>(), id);
+                    });
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn copy_in(&mut self, access: Access, offset: u32, bytes: super::Bytes) {
+        let bytes = self.log.get(bytes);
+        // SAFETY, both: the span was checked against the row; the transaction holds the record, so it is the only writer,
+        // and unless readers race, nobody else touches it.
+        match ProtocolOf::<A>::READS {
+            Reads::Validated => unsafe { access.record.copy_in_racing(offset, bytes) },
+            Reads::Locked => unsafe { access.record.copy_in(offset, bytes) },
+        }
+    }
+
+    /// Gives back what the transaction holds, newest first, and removes what it deleted.
+    #[inline(always)]
+    fn give_back(&mut self) {
+        if ProtocolOf::<A>::READS == Reads::Locked {
+            for position in (0..self.accesses.len()).rev() {
+                let access = self.accesses[position];
+                match access.kind {
+                    Kind::Delete | Kind::Vanished => self.remove(position, access),
+                    _ => self.release(position, access),
+                }
+            }
+            self.release_gaps();
+        } else {
+            for number in 0..self.write_set.len() {
+                let position = self.write_set[number] as usize;
+                let access = self.accesses[position];
+                if matches!(access.kind, Kind::Delete | Kind::Vanished) {
+                    self.remove(position, access);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn release(&mut self, position: usize, access: Access) {
+        if ProtocolOf::<A>::READS != Reads::Locked {
+            return;
+        }
+        let mode = match access.kind {
+            Kind::Read => Mode::Shared,
+            Kind::Write | Kind::Insert => Mode::Exclusive,
+            Kind::Absent => unreachable!("a locking protocol finds records with rows"),
+            Kind::Delete | Kind::Vanished => unreachable!("removed"),
+        };
+        let (who, record) = (Requester { slot: self.slot, access: position as u32 }, access.record);
+        self.architecture.post(access.partition, move |site| {
+            ProtocolOf::<A>::release(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker);
+        });
+    }
+
+    #[inline(always)]
+    fn release_gaps(&mut self) {
+        if self.gaps.is_empty() {
+            return;
+        }
+        if ProtocolOf::<A>::READS == Reads::Locked {
+            for number in (0..self.gaps.len()).rev() {
+                let Gap { table, partition, hash, mode, .. } = self.gaps[number];
+                let who = Requester { slot: self.slot, access: FIRST_GAP + number as u32 };
+                self.architecture.post(partition, move |site| {
+                    let meta = site.partition(table, partition).index.bucket(hash).meta::<MetaOf<A>>();
+                    ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
+                });
+            }
+        }
+    }
+
+    /// Puts back what was overwritten in place, latest first.
+    fn undo(&mut self) {
+        for number in (0..self.log.writes().len()).rev() {
+            let write = self.log.writes()[number];
+            let access = self.accesses[write.access as usize];
+            // SAFETY: the span was checked against the row; the record is still held exclusively.
+            unsafe { access.record.copy_in(write.span.offset, self.log.get(write.bytes)) };
+        }
+    }
+
+    #[inline(always)]
+    fn forget(&mut self) {
+        self.accesses.clear();
+        self.gaps.clear();
+        self.write_set.clear();
+        self.prepared = 0;
+    }
+}

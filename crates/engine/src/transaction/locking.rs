@@ -1,0 +1,180 @@
+//! Asking records and buckets for locks, and waiting as their verdicts say.
+
+use super::access_set::{Gap, MOST_RECORDS, Token};
+use super::{MetaOf, Place, ProtocolOf, Txn};
+use crate::architecture::Architecture;
+use crate::protocol::{Mode, Protocol, Requester, Verdict, Wake};
+use crate::storage::RecordRef;
+use contract::{Abort, TimeClass};
+
+/// Requests for buckets are numbered from here on, those for records below.
+pub(super) const FIRST_GAP: u32 = MOST_RECORDS as u32;
+
+/// What came of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Granted,
+    /// Look the key up again.
+    Again,
+}
+
+/// Whether a bucket was held before it was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GapHeld {
+    /// It was: what a look-up said since then holds.
+    Already,
+    /// It is from now on: look again.
+    FromNowOn,
+}
+
+impl<A: Architecture> Txn<'_, A> {
+    /// Finds the record of a key and locks it in `mode`; the caller adds the entry. `None`: the key is missing, and the
+    /// transaction holds its bucket.
+    #[inline(always)]
+    pub(super) fn lock_record(&mut self, place: Place, mode: Mode) -> Result<Option<RecordRef>, Abort> {
+        let who = self.next_requester();
+        let mut asked = 0;
+        loop {
+            self.look_up_if_sampled(place);
+            let (found, verdict) = self.architecture.at(place.partition, |site| {
+                let found = site.partition(place.table, place.partition).index.find(place.hash, place.key);
+                let verdict = found.map(|record| {
+                    ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
+                });
+                (found, verdict)
+            });
+            let Some(verdict) = verdict else {
+                match self.hold_gap(place, Mode::Shared)? {
+                    GapHeld::Already => return Ok(None),
+                    GapHeld::FromNowOn => continue,
+                }
+            };
+            if verdict == Verdict::Granted || self.heed(verdict, asked)? == Answer::Granted {
+                self.stopwatch.enter(TimeClass::Useful);
+                return Ok(found);
+            }
+            asked += 1;
+        }
+    }
+
+    /// Locks a record that was met under a key to be inserted. `false`: ask again from the look-up on.
+    pub(super) fn lock_found(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+        let who = self.next_requester();
+        let verdict = self.architecture.at(place.partition, |site| {
+            ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), Mode::Shared, who, site.waker)
+        });
+        Ok(self.heed(verdict, asked)? == Answer::Granted)
+    }
+
+    /// Raises the read lock of an entry to a write lock.
+    pub(super) fn raise(&mut self, position: usize) -> Result<(), Abort> {
+        let access = self.accesses[position];
+        let who = Requester { slot: self.slot, access: position as u32 };
+        let verdict = self.architecture.at(access.partition, |site| {
+            ProtocolOf::<A>::raise(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
+        });
+        let answer = self.heed(verdict, 0)?;
+        assert!(answer == Answer::Granted, "a record that the transaction holds cannot die");
+        Ok(())
+    }
+
+    /// The gap for the bucket of a key, if the transaction has one.
+    pub(super) fn find_gap(&self, place: Place) -> Option<usize> {
+        if self.gaps.is_empty() {
+            return None;
+        }
+        let bucket = self.bucket_address(place);
+        self.gaps.iter().position(|gap| gap.bucket == bucket)
+    }
+
+    fn bucket_address(&self, place: Place) -> *const () {
+        let index = &self.table(place.table).partition(place.partition).index;
+        (&raw const *index.bucket(place.hash)).cast()
+    }
+
+    /// Adds a gap for the bucket of a key.
+    pub(super) fn add_gap(&mut self, place: Place, mode: Mode, token: Token) {
+        let bucket = self.bucket_address(place);
+        let Place { table, partition, hash, .. } = place;
+        self.gaps.push(Gap { table, partition, hash, bucket, mode, token });
+        assert!(self.gaps.len() < FIRST_GAP as usize, "a transaction with 32,768 missing keys and inserts");
+    }
+
+    /// Holds the bucket of a key at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`:
+    /// another's insert must not fill what this transaction found missing.
+    pub(super) fn hold_gap(&mut self, place: Place, mode: Mode) -> Result<GapHeld, Abort> {
+        let mut asked = 0;
+        let held = self.find_gap(place);
+        loop {
+            let number = held.unwrap_or(self.gaps.len());
+            let who = Requester { slot: self.slot, access: FIRST_GAP + number as u32 };
+            let from = held.map(|held| self.gaps[held].mode);
+            if from.is_some_and(|from| from == mode || from == Mode::Exclusive) {
+                return Ok(GapHeld::Already);
+            }
+            let verdict = self.architecture.at(place.partition, |site| {
+                let index = &site.partition(place.table, place.partition).index;
+                let meta = index.bucket(place.hash).meta::<MetaOf<A>>();
+                match from {
+                    Some(from) => ProtocolOf::<A>::raise_bucket(site.common, meta, from, who, site.waker),
+                    None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
+                }
+            });
+            if self.heed(verdict, asked)? == Answer::Granted {
+                match held {
+                    Some(held) => self.gaps[held].mode = Mode::Exclusive,
+                    None => self.add_gap(place, mode, Token(0)),
+                }
+                return Ok(GapHeld::FromNowOn);
+            }
+            asked += 1;
+        }
+    }
+
+    /// Does what a verdict says.
+    #[inline]
+    fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Answer, Abort> {
+        match verdict {
+            Verdict::Granted => Ok(Answer::Granted),
+            Verdict::Queued => Ok(self.wait()),
+            Verdict::Again => {
+                self.pause(asked);
+                Ok(Answer::Again)
+            }
+            Verdict::Abort(reason) => Err(self.poison(reason)),
+        }
+    }
+
+    #[cold]
+    fn wait(&mut self) -> Answer {
+        let before = self.stopwatch.enter(TimeClass::Wait);
+        let wake = self.architecture.wait(self.slot);
+        let slot = self.slot;
+        // The row of the waits-for graph is this slot's own: no site is needed to write it.
+        self.architecture.at(contract::PartitionId(0), |site| ProtocolOf::<A>::resume(site.common, slot));
+        self.stopwatch.enter(before);
+        match wake {
+            Wake::Granted => Answer::Granted,
+            Wake::Again => Answer::Again,
+        }
+    }
+
+    /// Lets the holder of a record that said "again" get on.
+    #[cold]
+    pub(super) fn pause(&mut self, asked: u32) {
+        let before = self.stopwatch.enter(TimeClass::Wait);
+        self.architecture.pause(asked);
+        self.stopwatch.enter(before);
+    }
+
+    /// In a sampled transaction, the look-up is made once for the clock and then once more with the lock.
+    #[inline(always)]
+    pub(super) fn look_up_if_sampled(&mut self, place: Place) {
+        if self.stopwatch.is_on() {
+            self.stopwatch.enter(TimeClass::Index);
+            let index = &self.table(place.table).partition(place.partition).index;
+            std::hint::black_box(index.find(place.hash, place.key));
+            self.stopwatch.enter(TimeClass::Manager);
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! A transaction: the operations of [`contract::Transaction`], over any architecture and protocol.
+//!
+//! The text follows the protocol's two constants ([`crate::protocol`]) and reaches records through the architecture's
+//! verbs only. It is spread over a file for each idea:
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
+//! | [`own`] | the same for keys that it has touched before: a transaction never conflicts with itself |
+//! | [`locking`] | asking records and buckets for locks, and waiting |
+//! | [`observing`] | reading without locks |
+//! | [`structure`] | inserts and deletes |
+//! | [`commit`] | commit and abort |
+//! | [`access_set`], [`write_log`] | what it has touched and what it will write |
+//! | [`prefetch`] | asking for lines ahead |
+//! | [`stopwatch`] | where its time goes |
+//!
+//! Invariants:
+//! - A record has at most one entry in the access set, and the locks held are exactly those that the entries and gaps
+//!   name. An entry is added when its lock is granted, never before.
+//! - Once poisoned, no operation touches anything until the transaction is aborted.
+
+mod access_set;
+mod commit;
+mod locking;
+mod observing;
+mod own;
+mod prefetch;
+mod stopwatch;
+mod structure;
+mod write_log;
+
+use crate::architecture::Architecture;
+use crate::epoch::Epochs;
+use crate::index::hash::Hash;
+use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
+use crate::storage::store::Supply;
+use crate::storage::{RecordRef, Table};
+use access_set::{Access, AccessSet, Gap, Kind, Token};
+use contract::{
+    Abort, AbortReason, Insertion, Key, Merge, PartitionId, Presence, Receipts, Span, TableId, Transaction,
+};
+use stopwatch::Stopwatch;
+use write_log::{Bytes, Write, WriteLog};
+use zerocopy::IntoBytes;
+
+/// The protocol of an architecture.
+pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
+/// Its metadata, in the architecture's flavour.
+pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+
+/// A key, and all that follows from it.
+#[derive(Clone, Copy)]
+struct Place {
+    table: TableId,
+    key: Key,
+    partition: PartitionId,
+    hash: Hash,
+}
+
+/// What a blind change does to the bytes that it names.
+#[derive(Clone, Copy)]
+enum Blind<'a> {
+    Replace(&'a [u8]),
+    Merge(Merge, &'a [u8]),
+}
+
+/// One transaction slot: runs transactions one after the other, and keeps its memory.
+pub(crate) struct Txn<'e, A: Architecture> {
+    pub architecture: A,
+    pub stopwatch: Stopwatch,
+    pub supply: Supply,
+    tables: &'e [Table],
+    epochs: &'e Epochs,
+    slot: SlotId,
+    /// The slot's local epoch.
+    epoch: u64,
+    /// The slot's last transaction id (optimistic protocols).
+    last_id: u64,
+    accesses: AccessSet,
+    gaps: Vec<Gap>,
+    /// Positions in the access set of what commit must write.
+    write_set: Vec<u32>,
+    /// Entries of `write_set` that are prepared.
+    prepared: usize,
+    log: WriteLog,
+    /// A row, or part of one, on its way to a closure.
+    scratch: Vec<u64>,
+    poisoned: Option<AbortReason>,
+}
+
+impl<'e, A: Architecture> Txn<'e, A> {
+    /// A slot over these tables. `epochs` has the slot active until [`Txn::leave`].
+    pub fn new(
+        architecture: A,
+        tables: &'e [Table],
+        epochs: &'e Epochs,
+        slot: SlotId,
+        supply: Supply,
+    ) -> Self {
+        let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
+        Txn {
+            architecture,
+            stopwatch: Stopwatch::new(),
+            supply,
+            tables,
+            epochs,
+            slot,
+            epoch: epochs.enter(slot.0 as usize),
+            last_id: 0,
+            accesses: AccessSet::new(),
+            gaps: Vec::with_capacity(64),
+            write_set: Vec::with_capacity(256),
+            prepared: 0,
+            log: WriteLog::new(),
+            scratch: vec![0; largest_row.div_ceil(8) + 2],
+            poisoned: None,
+        }
+    }
+
+    /// Starts a transaction; the one before has committed or aborted.
+    #[inline(always)]
+    pub fn begin(&mut self) {
+        assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
+        self.log.clear();
+        self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
+    }
+
+    /// Lets go of the epoch; answers the slot's supply of records.
+    pub fn leave(self) -> Supply {
+        self.epochs.leave(self.slot.0 as usize);
+        self.supply
+    }
+
+    /// What the merges of the last committed transaction left; until the next begins.
+    pub fn receipts(&self) -> &dyn Receipts {
+        &self.log
+    }
+
+    #[inline(always)]
+    fn alive(&self) -> Result<(), Abort> {
+        match self.poisoned {
+            None => Ok(()),
+            Some(reason) => Err(Abort(reason)),
+        }
+    }
+
+    /// From here on, the transaction can only be aborted.
+    #[cold]
+    fn poison(&mut self, reason: AbortReason) -> Abort {
+        self.poisoned.get_or_insert(reason);
+        Abort(reason)
+    }
+
+    #[inline(always)]
+    fn table(&self, table: TableId) -> &'e Table {
+        let tables = self.tables;
+        &tables[table.index()]
+    }
+
+    #[inline(always)]
+    fn place(&self, table: TableId, key: Key) -> Place {
+        let (partition, hash) = self.table(table).locate(key);
+        Place { table, key, partition, hash }
+    }
+
+    #[inline(always)]
+    fn find_own(&self, place: Place) -> Option<usize> {
+        self.accesses.find(place.table, place.key, place.hash)
+    }
+
+    /// The requester of the next entry of the access set.
+    #[inline(always)]
+    fn next_requester(&self) -> Requester {
+        Requester { slot: self.slot, access: self.accesses.len() as u32 }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, place: Place, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
+        let Place { table, key, partition, hash } = place;
+        let position = self.accesses.push(Access { record, key, token, partition, table, kind }, hash);
+        if kind != Kind::Read && kind != Kind::Absent {
+            self.write_set.push(position as u32);
+        }
+        position
+    }
+
+    /// Saves what is about to be overwritten in place.
+    #[inline(always)]
+    fn save(&mut self, position: usize, span: Span) {
+        let bytes = self.log.reserve(span.start(), span.length());
+        let record = self.accesses[position].record;
+        // SAFETY: the span was checked against the row; the record is held exclusively.
+        unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
+        self.log.push(Write { access: position as u32, span, bytes, merge: None });
+    }
+
+    /// Changes a row in place, for good unless the log undoes it.
+    #[inline(always)]
+    fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
+        // SAFETY: the span was checked against the row; the record is held exclusively.
+        unsafe { self.accesses[position].record.view_mut(span, change) };
+    }
+
+    /// Applies a blind change in place.
+    fn apply_in_place(&mut self, position: usize, span: Span, blind: Blind<'_>) {
+        let record = self.accesses[position].record;
+        match blind {
+            // SAFETY: the span was checked against the row; the record is held exclusively.
+            Blind::Replace(bytes) => unsafe { record.copy_in(span.offset, bytes) },
+            Blind::Merge(merge, argument) => {
+                let argument = self.log.keep_argument(argument);
+                let argument = self.log.get_mut(argument);
+                // SAFETY: as above.
+                unsafe { record.view_mut(span, |current| merge(current, argument)) };
+            }
+        }
+    }
+
+    /// Keeps a blind change for install.
+    fn log_blind(&mut self, position: usize, span: Span, blind: Blind<'_>) {
+        let (bytes, merge) = match blind {
+            Blind::Replace(new) => {
+                let bytes = self.log.reserve(span.start(), span.length());
+                self.log.get_mut(bytes).copy_from_slice(new);
+                (bytes, None)
+            }
+            Blind::Merge(merge, argument) => (self.log.keep_argument(argument), Some(merge)),
+        };
+        self.log.push(Write { access: position as u32, span, bytes, merge });
+    }
+
+    /// Reserves a private copy of the named bytes, its content still to come.
+    #[inline(always)]
+    fn reserve_copy(&mut self, span: Span) -> Bytes {
+        self.log.reserve(span.start(), span.length())
+    }
+
+    /// Lets `change` loose on a private copy and keeps it for install.
+    #[inline(always)]
+    fn change_copy(
+        &mut self,
+        position: usize,
+        span: Span,
+        bytes: Bytes,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) {
+        self.log.push(Write { access: position as u32, span, bytes, merge: None });
+        change(self.log.get_mut(bytes));
+    }
+
+    fn blind(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        blind: Blind<'_>,
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        self.table(table).check(span);
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return self.blind_own(position, span, blind);
+        }
+        let position = match ProtocolOf::<A>::WRITES {
+            Writes::InPlace | Writes::Certified => {
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                self.add(place, record, Kind::Write, None)
+            }
+            Writes::AtCommit => {
+                let Some((record, _)) = self.observe_record(place, None)? else { return Ok(Presence::Missing) };
+                // Blind: commit checks that the record is still there, not that it is unchanged.
+                self.add(place, record, Kind::Write, None)
+            }
+        };
+        if ProtocolOf::<A>::WRITES == Writes::InPlace {
+            self.save(position, span);
+            self.apply_in_place(position, span, blind);
+        } else {
+            self.log_blind(position, span, blind);
+        }
+        Ok(Presence::Present)
+    }
+}
+
+impl<A: Architecture> Transaction for Txn<'_, A> {
+    #[inline]
+    fn read(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        self.table(table).check(span);
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return self.read_own(position, span, see);
+        }
+        match ProtocolOf::<A>::READS {
+            Reads::Locked => {
+                let Some(record) = self.lock_record(place, Mode::Shared)? else { return Ok(Presence::Missing) };
+                self.add(place, record, Kind::Read, None);
+                // SAFETY: the span was checked against the row; the record is held against writers.
+                unsafe { record.view(span, see) };
+            }
+            Reads::Validated => {
+                let Some((record, token)) = self.observe_record(place, Some(span))? else {
+                    return Ok(Presence::Missing);
+                };
+                self.add(place, record, Kind::Read, Some(token));
+                see(&self.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+            }
+        }
+        Ok(Presence::Present)
+    }
+
+    #[inline]
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        self.table(table).check(span);
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return self.update_own(position, span, change);
+        }
+        match ProtocolOf::<A>::WRITES {
+            Writes::InPlace => {
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                let position = self.add(place, record, Kind::Write, None);
+                self.save(position, span);
+                self.change_in_place(position, span, change);
+            }
+            Writes::Certified => {
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                let position = self.add(place, record, Kind::Write, None);
+                let bytes = self.reserve_copy(span);
+                // SAFETY: the span was checked against the row; the record is held against writers.
+                unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
+                self.change_copy(position, span, bytes, change);
+            }
+            Writes::AtCommit => {
+                let bytes = self.reserve_copy(span);
+                let Some((record, token)) = self.observe_into_log(place, span, bytes)? else {
+                    return Ok(Presence::Missing);
+                };
+                let position = self.add(place, record, Kind::Write, Some(token));
+                self.change_copy(position, span, bytes, change);
+            }
+        }
+        Ok(Presence::Present)
+    }
+
+    #[inline]
+    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
+        self.blind(table, key, Span::new(offset, bytes.len()), Blind::Replace(bytes))
+    }
+
+    fn merge(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        merge: Merge,
+        argument: &[u8],
+    ) -> Result<Presence, Abort> {
+        self.blind(table, key, span, Blind::Merge(merge, argument))
+    }
+
+    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
+        self.alive()?;
+        self.insert_row(table, key, row)
+    }
+
+    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        self.alive()?;
+        self.delete_row(table, key)
+    }
+}

@@ -1,0 +1,111 @@
+//! A transaction's private bytes: what it overwrote (undo, for protocols that write in place), or what it will write
+//! (redo, for those that install at commit), in the order of the operations.
+
+use contract::{Merge, Receipts, Span};
+use zerocopy::IntoBytes;
+
+/// One write.
+#[derive(Clone, Copy)]
+pub(crate) struct Write {
+    /// Position in the access set.
+    pub access: u32,
+    /// The bytes of the row that it is about.
+    pub span: Span,
+    /// Their content before (undo) or after (redo), or the argument of `merge`.
+    pub bytes: Bytes,
+    /// Redo of a blind change: what to do to the row at install.
+    pub merge: Option<Merge>,
+}
+
+/// A piece of the log's buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes {
+    at: u32,
+    len: u32,
+}
+
+/// The log: a list of writes, and one buffer for all their bytes.
+#[derive(Default)]
+pub(crate) struct WriteLog {
+    writes: Vec<Write>,
+    buffer: Vec<u64>,
+    used: usize,
+    arguments: Vec<Bytes>,
+}
+
+impl WriteLog {
+    /// With room for transactions of ordinary size.
+    pub fn new() -> Self {
+        WriteLog {
+            writes: Vec::with_capacity(256),
+            buffer: vec![0; 8192],
+            used: 0,
+            arguments: Vec::with_capacity(64),
+        }
+    }
+
+    /// Room for `len` bytes that start as the byte at `offset` of a row does, relative to 64-bit words, so that typed
+    /// rows are as aligned here as in place.
+    #[inline(always)]
+    pub fn reserve(&mut self, offset: usize, len: usize) -> Bytes {
+        let at = self.used.next_multiple_of(8) + offset % 8;
+        self.used = at + len;
+        if self.used > self.buffer.len() * 8 {
+            self.grow();
+        }
+        Bytes { at: at as u32, len: len as u32 }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        assert!(u32::try_from(self.used).is_ok(), "a transaction of more than 4 GiB of writes");
+        self.buffer.resize((self.used / 8 + 1).next_power_of_two(), 0);
+    }
+
+    /// Adds a write whose bytes are reserved.
+    #[inline(always)]
+    pub fn push(&mut self, write: Write) {
+        self.writes.push(write);
+    }
+
+    /// The writes, in order.
+    #[inline(always)]
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// Bytes of the log.
+    #[inline(always)]
+    pub fn get(&self, bytes: Bytes) -> &[u8] {
+        &self.buffer.as_bytes()[bytes.at as usize..][..bytes.len as usize]
+    }
+
+    /// Bytes of the log, to be written.
+    #[inline(always)]
+    pub fn get_mut(&mut self, bytes: Bytes) -> &mut [u8] {
+        &mut self.buffer.as_mut_bytes()[bytes.at as usize..][..bytes.len as usize]
+    }
+
+    /// Copies a merge's argument into the log, where its receipt will be found.
+    pub fn keep_argument(&mut self, argument: &[u8]) -> Bytes {
+        let bytes = self.reserve(0, argument.len());
+        self.get_mut(bytes).copy_from_slice(argument);
+        self.arguments.push(bytes);
+        bytes
+    }
+
+    /// Forgets everything, keeps the memory.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.writes.clear();
+        self.arguments.clear();
+        self.used = 0;
+    }
+}
+
+impl Receipts for WriteLog {
+    fn argument(&self, nth: usize) -> &[u8] {
+        let bytes = self.arguments.get(nth);
+        self.get(*bytes.unwrap_or_else(|| panic!("merge {nth} of {} that found their key", self.arguments.len())))
+    }
+}
