@@ -1,0 +1,224 @@
+//! Several workers' transactions with invariants that any isolation failure breaks.
+//!
+//! Two kinds of accounts share a total. Accounts of the first kind always exist and move money between each other and
+//! a ring of accounts that are opened (inserted) and closed (deleted) all the time; every transaction may roll back at
+//! its end. A reader that sums what it can see of a few accounts checks that a key which it found missing stays so, and
+//! that what it read twice is the same. At the end the money is all there, and nothing else is.
+
+use super::{layout, supported};
+use contract::{
+    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Presence, Procedure, Seat,
+    Selection, TableDescription, TableId, TransactionExt, Until, Workload,
+};
+use contract::Transaction;
+
+const ACCOUNTS: u64 = 8;
+/// Keys that come and go.
+const RING: u64 = 8;
+const FIRST_BALANCE: u64 = 1000;
+const T: TableId = TableId(0);
+
+#[derive(Clone, Copy)]
+struct Bank;
+
+struct Teller {
+    random: fastrand::Rng,
+    /// Set when an invariant of a committed transaction was broken.
+    broken: Vec<String>,
+    /// Read everything, once.
+    audit: bool,
+    total: u64,
+}
+
+struct Transfer {
+    seed: u64,
+    audit: bool,
+    complaint: std::cell::RefCell<Option<String>>,
+    total: std::cell::Cell<u64>,
+}
+
+type Balance = [u64; 2];
+
+impl Transfer {
+    fn balance<X: Transaction + ?Sized>(txn: &mut X, key: u64) -> Result<Option<u64>, Abort> {
+        txn.read_row::<Balance, _>(T, Key(key), |balance| {
+            // The second word always mirrors the first: a torn row shows.
+            (balance[0], balance[1])
+        })
+        .map(|seen| {
+            seen.map(|(balance, mirror)| {
+                assert_eq!(balance, !mirror, "a torn row of key {key}");
+                balance
+            })
+        })
+    }
+
+    fn add<X: Transaction + ?Sized>(txn: &mut X, key: u64, amount: i64) -> Result<Option<()>, Abort> {
+        txn.update_row::<Balance, _>(T, Key(key), |balance| {
+            balance[0] = balance[0].wrapping_add_signed(amount);
+            balance[1] = !balance[0];
+        })
+    }
+
+    fn run_audit<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        let mut total = 0;
+        for key in 0..ACCOUNTS + RING {
+            total += Self::balance(txn, key)?.unwrap_or(0);
+        }
+        self.total.set(total);
+        Ok(Outcome::Commit)
+    }
+}
+
+impl Procedure for Transfer {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        *self.complaint.borrow_mut() = None;
+        if self.audit {
+            return self.run_audit(txn);
+        }
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        let account = random.u64(0..ACCOUNTS);
+        let other = (account + random.u64(1..ACCOUNTS)) % ACCOUNTS;
+        let ring = ACCOUNTS + random.u64(0..RING);
+        match random.u8(0..6) {
+            0 | 1 => {
+                let _ = Self::add(txn, account, -1)?;
+                let _ = Self::add(txn, other, 1)?;
+            }
+            2 => {
+                // Open an account with money from another; if it is open, put the money in.
+                let before = Self::balance(txn, ring)?;
+                let _ = Self::add(txn, account, -3)?;
+                match txn.insert_row(T, Key(ring), &[3u64, !3u64])? {
+                    Insertion::Inserted if before.is_some() => self.complain("inserted a key that was there"),
+                    Insertion::Inserted => {}
+                    Insertion::Exists if before.is_none() => self.complain("met a key that was missing"),
+                    Insertion::Exists => drop(Self::add(txn, ring, 3)?),
+                }
+            }
+            3 => {
+                // Close an account.
+                let Some(balance) = Self::balance(txn, ring)? else { return Ok(Outcome::Rollback) };
+                if txn.delete(T, Key(ring))? == Presence::Missing {
+                    self.complain("a key that was read was gone when it was deleted");
+                }
+                let _ = Self::add(txn, other, balance as i64)?;
+                if Self::balance(txn, ring)?.is_some() {
+                    self.complain("read a key that it had deleted");
+                }
+            }
+            _ => {
+                // Look twice, at keys present and missing.
+                let keys = [account, ring, other, ACCOUNTS + (ring + 1) % RING];
+                let mut first = [None; 4];
+                for (seen, &key) in first.iter_mut().zip(&keys) {
+                    *seen = Self::balance(txn, key)?;
+                }
+                for (seen, &key) in first.iter().zip(&keys) {
+                    if Self::balance(txn, key)? != *seen {
+                        self.complain("what was read twice was not the same");
+                    }
+                }
+            }
+        }
+        Ok(if random.u8(0..8) == 0 { Outcome::Rollback } else { Outcome::Commit })
+    }
+}
+
+impl Transfer {
+    fn complain(&self, what: &str) {
+        *self.complaint.borrow_mut() = Some(what.to_owned());
+    }
+}
+
+impl Client for Teller {
+    type Procedure = Transfer;
+
+    fn next(&mut self) -> Transfer {
+        Transfer {
+            seed: self.random.u64(..),
+            audit: self.audit,
+            complaint: std::cell::RefCell::new(None),
+            total: std::cell::Cell::new(0),
+        }
+    }
+
+    fn finished(&mut self, procedure: Transfer, completion: &Completion<'_>) {
+        // What a rolled-back transaction saw counts too under the locking protocols, but an optimistic one never
+        // validates it.
+        if completion.outcome == Outcome::Commit {
+            self.broken.extend(procedure.complaint.into_inner());
+            self.total = procedure.total.get();
+        }
+    }
+}
+
+impl Workload for Bank {
+    type Client = Teller;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "accounts",
+            row_bytes: size_of::<Balance>(),
+            rows: ACCOUNTS,
+            capacity: ACCOUNTS + RING,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, row: &mut [u8]) {
+        row[..8].copy_from_slice(&FIRST_BALANCE.to_le_bytes());
+        row[8..].copy_from_slice(&(!FIRST_BALANCE).to_le_bytes());
+    }
+
+    fn client(&self, seat: Seat) -> Teller {
+        let random = fastrand::Rng::with_seed(seat.seed * 1000 + seat.worker as u64);
+        Teller { random, broken: Vec::new(), audit: false, total: 0 }
+    }
+}
+
+/// What broke, if anything, when `workers` ran over one bank.
+pub fn bank_run<E: Engine>(
+    selection: Selection,
+    workers: usize,
+    seed: u64,
+    transactions: u64,
+    options: &EngineOptions,
+) -> Result<(), String> {
+    let mut store = E::load(&Bank, layout::<E>(), &|_| ()).map_err(|error| error.to_string())?;
+    let clients = (0..workers).map(|worker| Bank.client(Seat { worker, workers, seed })).collect();
+    let drive = E::drive::<Bank>(&mut store, selection, clients, Until::Transactions(transactions), options);
+    for (worker, client) in drive.clients.iter().enumerate() {
+        if let Some(broken) = client.broken.first() {
+            return Err(format!("worker {worker}: {broken} ({} times)", client.broken.len()));
+        }
+    }
+    let mut auditor = Bank.client(Seat { worker: 0, workers: 1, seed });
+    auditor.audit = true;
+    let audit = E::drive::<Bank>(&mut store, selection, vec![auditor], Until::Transactions(1), options);
+    let total = audit.clients[0].total;
+    if total != ACCOUNTS * FIRST_BALANCE {
+        return Err(format!("{} in all, {total} at the end", ACCOUNTS * FIRST_BALANCE));
+    }
+    let remains = E::remains(&store);
+    if remains.held != 0 || remains.linked_records != remains.allocated_records {
+        return Err(format!("left behind: {remains:?}"));
+    }
+    Ok(())
+}
+
+/// Every pair keeps the bank's books.
+pub fn keeps_the_books<E: Engine>(workers: usize, seeds: std::ops::Range<u64>, transactions: u64) {
+    for pair in supported::<E>() {
+        for seed in seeds.clone() {
+            let options = EngineOptions { seed, ..EngineOptions::default() };
+            let run = bank_run::<E>(Selection::Pair(pair), workers, seed, transactions, &options);
+            run.unwrap_or_else(|broken| panic!("{}, {workers} workers, seed {seed}: {broken}", name(pair)));
+        }
+    }
+}
+
+fn name(pair: PairName) -> String {
+    pair.to_string()
+}
+
