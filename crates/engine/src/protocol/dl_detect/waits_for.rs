@@ -18,14 +18,14 @@ use crate::facade::atomic::{AtomicU64, Ordering, fence};
 
 const BITS: usize = u64::BITS as usize;
 /// The most slots that a graph can have.
-pub(crate) const MOST_SLOTS: usize = 1024;
+pub const MOST_SLOTS: usize = 1024;
 const MOST_WORDS: usize = MOST_SLOTS / BITS;
 /// A row is padded to a multiple of a cache line.
 const LINE_WORDS: usize = 8;
 
 /// A set of slots.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SlotSet {
+pub struct SlotSet {
     words: [u64; MOST_WORDS],
 }
 
@@ -50,7 +50,7 @@ impl SlotSet {
 }
 
 /// The graph.
-pub(crate) struct WaitsFor {
+pub struct WaitsFor {
     rows: Box<[AtomicU64]>,
     /// Words of a row that are in use.
     words: usize,

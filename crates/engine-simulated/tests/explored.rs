@@ -1,0 +1,90 @@
+//! The engine on the simulated machine: the same tests as on the hardware, under chosen interleavings, and canaries
+//! that they must find.
+
+#[path = "../../engine/tests/shared/mod.rs"]
+mod shared;
+
+use contract::{ArchitectureName, CanaryName, EngineOptions, Selection};
+use engine_simulated::ThisEngine;
+use machine::simulated::{Schedule, explore, trace_hash};
+use shared::concurrent::bank_run;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const WORKERS: usize = 3;
+const TRANSACTIONS: u64 = 12;
+
+/// Adversarial schedules: random switches, often and seldom, and priorities with few changes.
+fn schedules(seed: u64) -> [Schedule; 3] {
+    [
+        Schedule::Random { seed, switch_one_in: 2 },
+        Schedule::Random { seed, switch_one_in: 20 },
+        Schedule::Pct { seed, depth: 3, steps: 20_000 },
+    ]
+}
+
+/// What a bank found broken under a schedule, in its own words or in those of a panic.
+fn explored(selection: Selection, schedule: Schedule, seed: u64) -> Result<(), String> {
+    // The first back-off is short, so that transactions meet again.
+    let options = EngineOptions { seed, back_off_first_ns: 200, ..EngineOptions::default() };
+    let run = || bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options);
+    catch_unwind(AssertUnwindSafe(|| explore(schedule, run))).unwrap_or_else(|panic| {
+        Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic without words".to_owned()))
+    })
+}
+
+#[test]
+fn one_worker_agrees_with_the_model() {
+    explore(Schedule::RoundRobin, || shared::model::agrees_with_the_model::<ThisEngine>(0..4, 300));
+}
+
+#[test]
+fn every_pair_keeps_the_books_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        for seed in 0..40 {
+            for schedule in schedules(seed) {
+                let run = explored(Selection::Pair(pair), schedule, seed);
+                run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_canary_is_found() {
+    // A canary panics when it trips over itself; its words are expected.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let found: Vec<_> = CanaryName::ALL
+        .iter()
+        .map(|&canary| {
+            let selection = Selection::Canary(ArchitectureName::SharedEverything, canary);
+            let tries = (0..400).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)));
+            let found = tries.enumerate().find_map(|(tried, (seed, schedule))| {
+                explored(selection, schedule, seed).err().map(|broken| (tried + 1, broken))
+            });
+            (canary, found)
+        })
+        .collect();
+    std::panic::set_hook(hook);
+    for (canary, found) in found {
+        let (tried, broken) = found.unwrap_or_else(|| panic!("{canary} was not found"));
+        println!("{canary}: found by schedule {tried}: {broken}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for pair in shared::supported::<ThisEngine>() {
+        let hash = |seed| {
+            let schedule = Schedule::Random { seed, switch_one_in: 3 };
+            explore(schedule, || {
+                let options = EngineOptions { seed, ..EngineOptions::default() };
+                bank_run::<ThisEngine>(Selection::Pair(pair), WORKERS, seed, TRANSACTIONS, &options)
+                    .unwrap_or_else(|broken| panic!("{pair}: {broken}"));
+                trace_hash()
+            })
+        };
+        assert_eq!(hash(1), hash(1), "{pair}");
+        assert_ne!(hash(1), hash(2), "{pair}");
+    }
+}
