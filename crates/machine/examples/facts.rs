@@ -1,0 +1,13 @@
+//! Prints what `doctor` knows of this machine: `cargo run --release -p machine --example facts [quick]`.
+
+use machine::hardware::environment::Environment;
+use machine::hardware::facts;
+use std::time::Instant;
+
+fn main() {
+    let quick = std::env::args().nth(1).is_some_and(|argument| argument == "quick");
+    println!("{:#?}", Environment::of_this_machine());
+    let start = Instant::now();
+    println!("{:#?}", facts::measure(quick));
+    println!("measured in {:.2} s", start.elapsed().as_secs_f64());
+}

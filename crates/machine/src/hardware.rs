@@ -1,0 +1,24 @@
+//! The facade on the machine at hand: the standard library's atomics, and the few things it does not have.
+
+mod affinity;
+pub mod atomic;
+pub mod cell;
+pub mod clock;
+pub mod cpu;
+pub mod environment;
+pub mod facts;
+#[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
+#[path = "latch.rs"]
+pub mod latch;
+pub mod memory;
+pub mod payload;
+pub mod region;
+pub mod topology;
+pub mod worker;
+
+const _: () = {
+    assert!(size_of::<latch::TestAndSet>() == 4);
+    assert!(size_of::<latch::TestAndTestAndSet>() == 4);
+    assert!(size_of::<latch::Ticket>() == 4);
+    assert!(size_of::<latch::NoLatch>() == 4);
+};

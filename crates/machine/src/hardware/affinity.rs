@@ -1,0 +1,37 @@
+//! Which processors the process may run on, and binding a thread to one of them.
+
+/// The processors that the process may run on; `None` where the system does not tell.
+///
+/// It is the mask of the process's first thread, for workers narrow their own.
+#[cfg(target_os = "linux")]
+pub(super) fn allowed_cpus() -> Option<Vec<usize>> {
+    use rustix::thread::{CpuSet, Pid, sched_getaffinity};
+    let process = Pid::from_raw(i32::try_from(std::process::id()).ok()?);
+    // Refused where the kernel knows of more processors than the set holds.
+    let set = sched_getaffinity(process).ok()?;
+    Some((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// Binds the calling thread to a processor; false if the system will not.
+#[cfg(target_os = "linux")]
+pub(super) fn pin_to(cpu: usize) -> bool {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if cpu >= CpuSet::MAX_CPU {
+        return false;
+    }
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(None, &only).is_ok()
+}
+
+/// The processors that the process may run on; `None` where the system does not tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn allowed_cpus() -> Option<Vec<usize>> {
+    None
+}
+
+/// Binds the calling thread to a processor; false if the system will not.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn pin_to(_cpu: usize) -> bool {
+    false
+}

@@ -1,0 +1,3 @@
+//! Words that one thread owns: plain loads and stores.
+
+pub use std::cell::Cell;

@@ -1,0 +1,142 @@
+//! Time, read in a few nanoseconds and comparable between workers.
+//!
+//! On x86-64 the time-stamp counter, read without serialisation: a reading may drift by some tens of
+//! instructions against its neighbours, which is less than what is measured with it. On aarch64 the virtual
+//! counter. Elsewhere the system's monotonic clock. Counters of today's processors tick at one rate whatever
+//! the core's frequency (`constant_tsc`, `nonstop_tsc`: `doctor` tells), and the rate is measured once
+//! against the monotonic clock.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// A point in time, in ticks of the machine's counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// Ticks from `earlier` to here; 0 if it was not earlier.
+    #[inline]
+    pub const fn since(self, earlier: Ticks) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Now.
+#[inline(always)]
+pub fn now() -> Ticks {
+    Ticks(counter::read())
+}
+
+/// How long `ticks` are, in nanoseconds.
+#[inline]
+pub fn nanoseconds(ticks: u64) -> u64 {
+    ((u128::from(ticks) * u128::from(rate().nanoseconds_per_tick)) >> FRACTION_BITS) as u64
+}
+
+/// How many ticks a duration has.
+pub fn ticks_of(duration: Duration) -> u64 {
+    let ticks = duration.as_secs_f64() * ticks_per_second();
+    // A float too large for the integer becomes its largest value.
+    ticks.round() as u64
+}
+
+/// The counter's rate.
+pub fn ticks_per_second() -> f64 {
+    rate().ticks_per_second
+}
+
+/// Measures the counter's rate now, if it has not been: takes about 20 ms. To be called ahead of measuring.
+pub fn calibrate() {
+    rate();
+}
+
+/// Nanoseconds per tick are kept as a 64-bit number with so many bits behind the point: with a counter of 1
+/// GHz exact to 2^-32, and large enough for counters down to 1 kHz.
+const FRACTION_BITS: u32 = 32;
+
+struct Rate {
+    ticks_per_second: f64,
+    nanoseconds_per_tick: u64,
+}
+
+fn rate() -> &'static Rate {
+    static RATE: OnceLock<Rate> = OnceLock::new();
+    RATE.get_or_init(|| {
+        let ticks_per_second = counter::KNOWN_TICKS_PER_SECOND.unwrap_or_else(measure_ticks_per_second);
+        assert!(ticks_per_second >= 1e3, "a counter that ticks {ticks_per_second} times a second is none");
+        let nanoseconds_per_tick = (1e9 / ticks_per_second * (1u64 << FRACTION_BITS) as f64).round() as u64;
+        Rate { ticks_per_second, nanoseconds_per_tick }
+    })
+}
+
+/// The median of five windows of 4 ms each.
+fn measure_ticks_per_second() -> f64 {
+    const WINDOW: Duration = Duration::from_millis(4);
+    let mut rates = [0.0; 5];
+    let mut from = both_clocks();
+    for rate in &mut rates {
+        let to = loop {
+            let to = both_clocks();
+            if to.1 - from.1 >= WINDOW {
+                break to;
+            }
+        };
+        *rate = to.0.since(from.0) as f64 / (to.1 - from.1).as_secs_f64();
+        from = to;
+    }
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+/// Both clocks at one time: of a few tries, the one in which the two readings were closest together.
+fn both_clocks() -> (Ticks, Instant) {
+    let tries = std::array::from_fn::<_, 8, _>(|_| {
+        let before = now();
+        let instant = Instant::now();
+        let distance = now().since(before);
+        (distance, Ticks(before.0 + distance / 2), instant)
+    });
+    let (_, ticks, instant) = tries.into_iter().min_by_key(|&(distance, ..)| distance).expect("eight tries");
+    (ticks, instant)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    pub(super) const KNOWN_TICKS_PER_SECOND: Option<f64> = None;
+
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        // SAFETY: every x86-64 processor has the instruction, and no system that we run on forbids it to
+        // users.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod counter {
+    pub(super) const KNOWN_TICKS_PER_SECOND: Option<f64> = None;
+
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        let ticks: u64;
+        // SAFETY: reads a register that Linux and macOS open to users; no memory, no flags, no stack.
+        unsafe {
+            std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
+        }
+        ticks
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod counter {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    pub(super) const KNOWN_TICKS_PER_SECOND: Option<f64> = Some(1e9);
+
+    #[inline]
+    pub(super) fn read() -> u64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+}

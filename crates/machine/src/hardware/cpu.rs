@@ -1,0 +1,83 @@
+//! The core that runs: waiting, hints, and accounting for computation.
+
+/// Tells the core that it spins.
+#[inline(always)]
+pub fn pause() {
+    std::hint::spin_loop();
+}
+
+/// Waiting for another worker, for a short time at best.
+///
+/// The first [`Spin::BEFORE_YIELDING`] pauses keep the core; later ones offer it to the system, because there
+/// may be more workers than cores and the one that is waited for may not be running.
+#[derive(Debug, Default)]
+pub struct Spin {
+    pauses: u32,
+}
+
+impl Spin {
+    /// Pauses that keep the core: a few microseconds, longer than a latch is held by a worker that runs.
+    pub const BEFORE_YIELDING: u32 = 128;
+
+    /// A wait that begins.
+    #[inline]
+    pub const fn new() -> Self {
+        Spin { pauses: 0 }
+    }
+
+    /// Waits a little.
+    #[inline]
+    pub fn pause(&mut self) {
+        if self.pauses < Self::BEFORE_YIELDING {
+            self.pauses += 1;
+            pause();
+        } else {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Accounts for `cycles` of computation that accesses nothing shared. On hardware the computation itself
+/// does.
+#[inline(always)]
+pub fn work(cycles: u64) {
+    let _ = cycles;
+}
+
+/// Asks for the cache line at `at`, to read it. A hint: any address will do.
+#[inline(always)]
+pub fn prefetch_read(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is part of x86-64, and a prefetch neither faults nor changes anything but the caches.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: `prfm` neither faults nor changes anything but the caches; no flags, no stack.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}
+
+/// Asks for the cache line at `at`, to write it. A hint: any address will do.
+#[inline(always)]
+pub fn prefetch_write(at: *const u8) {
+    // Not `_mm_prefetch` with `_MM_HINT_ET0`: without the target feature `prfchw` it compiles to a read
+    // prefetch.
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `prefetchw` neither faults nor changes anything but the caches, and does nothing on the few
+    // 64-bit processors that lack it; no flags, no stack.
+    unsafe {
+        std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as for `prefetch_read`.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}

@@ -1,0 +1,155 @@
+//! Workers: one system thread each, bound to a core of its own, all starting together.
+
+use super::affinity::pin_to;
+use super::topology::Topology;
+use crate::panics::with_context;
+use std::any::Any;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// Number of hardware threads that workers may use.
+pub fn cores() -> usize {
+    Topology::of_this_machine().hardware_threads()
+}
+
+/// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
+///
+/// Worker `w` is bound to the `w`th hardware thread in the order of [`Topology::fill_order`]; if there are
+/// more workers than those, none is bound. No worker starts before all are there. A panic in one is passed
+/// on, with its message and the worker's number, once the others have ended.
+///
+/// Panics if the system has no thread for a worker.
+pub fn run<R: Send>(workers: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| results(join(start(scope, workers, &f))))
+}
+
+/// As [`run`], with one thread more, not bound to a core, that calls `service` every `period` until all
+/// workers have ended. A period that the service overruns is skipped.
+///
+/// Panics if the period is zero.
+pub fn run_with_service<R: Send>(
+    workers: usize,
+    period: Duration,
+    service: impl Fn() + Sync,
+    f: impl Fn(usize) -> R + Sync,
+) -> Vec<R> {
+    assert!(!period.is_zero(), "a service without a period would never rest");
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let running = start(scope, workers, &f);
+        let service =
+            Builder::new().name("service".into()).spawn_scoped(scope, || serve(period, &service, &ended));
+        let outcomes = join(running);
+        let service = service.expect("the system has a thread for the service");
+        // Release: pairs with the Acquire in `serve`; unparking orders the two anyway.
+        ended.store(true, Ordering::Release);
+        service.thread().unpark();
+        let served = service.join();
+        let results = results(outcomes);
+        served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "the service")));
+        results
+    })
+}
+
+fn serve(period: Duration, service: &impl Fn(), ended: &AtomicBool) {
+    let mut due = Instant::now() + period;
+    // Acquire: pairs with the Release in `run_with_service`.
+    while !ended.load(Ordering::Acquire) {
+        let now = Instant::now();
+        if now < due {
+            thread::park_timeout(due - now);
+            continue;
+        }
+        service();
+        due = (due + period).max(Instant::now());
+    }
+}
+
+type Outcome<R> = Result<R, Box<dyn Any + Send>>;
+
+/// Starts the workers. `None` comes from those that are told not to start because others could not be made.
+fn start<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    workers: usize,
+    f: &'scope (impl Fn(usize) -> R + Sync),
+) -> Vec<ScopedJoinHandle<'scope, Option<R>>> {
+    let places = &Topology::of_this_machine().fill_order;
+    let gate = Arc::new(Gate::default());
+    let spawn = |w: usize| {
+        let gate = Arc::clone(&gate);
+        let place = if workers <= places.len() { Some(places[w].cpu) } else { None };
+        Builder::new().name(format!("worker {w}")).spawn_scoped(scope, move || {
+            // A system that refuses leaves the worker where it likes: slower, not wrong.
+            let _pinned = place.is_some_and(pin_to);
+            gate.arrive_and_wait().then(|| f(w))
+        })
+    };
+    match (0..workers).map(spawn).collect::<Result<Vec<_>, _>>() {
+        Ok(handles) => {
+            gate.open_when_all_arrived(workers);
+            handles
+        }
+        Err(why) => {
+            gate.give_up();
+            panic!("the system has no threads for {workers} workers: {why}")
+        }
+    }
+}
+
+/// Waits for all to end.
+fn join<R>(handles: Vec<ScopedJoinHandle<'_, Option<R>>>) -> Vec<Outcome<R>> {
+    let started = |outcome: Option<R>| outcome.expect("the gate was opened, or `start` panicked");
+    handles.into_iter().map(|handle| handle.join().map(started)).collect()
+}
+
+/// What they returned, or the panic of the first that panicked.
+fn results<R>(outcomes: Vec<Outcome<R>>) -> Vec<R> {
+    let passed_on = |(w, outcome): (usize, Outcome<R>)| {
+        outcome.unwrap_or_else(|panic| resume_unwind(with_context(panic, &format!("worker {w}"))))
+    };
+    outcomes.into_iter().enumerate().map(passed_on).collect()
+}
+
+/// Where workers wait until all have arrived.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    arrived: usize,
+    /// Whether to start, once that is known.
+    start: Option<bool>,
+}
+
+impl Gate {
+    /// Whether to start.
+    fn arrive_and_wait(&self) -> bool {
+        let mut state = self.lock();
+        state.arrived += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.start.is_none());
+        state.unwrap_or_else(PoisonError::into_inner).start.expect("waited for it")
+    }
+
+    fn open_when_all_arrived(&self, workers: usize) {
+        let state = self.changed.wait_while(self.lock(), |state| state.arrived < workers);
+        state.unwrap_or_else(PoisonError::into_inner).start = Some(true);
+        self.changed.notify_all();
+    }
+
+    fn give_up(&self) {
+        self.lock().start = Some(false);
+        self.changed.notify_all();
+    }
+
+    /// The state is three plain words, sound after any panic.
+    fn lock(&self) -> std::sync::MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

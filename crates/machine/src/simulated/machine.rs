@@ -1,0 +1,385 @@
+//! The machine that an exploration runs on: its clock, its books, its cores, and the switch between them.
+//!
+//! It belongs to one host thread and is found through a thread-local, the facade's only one: an access in a
+//! latch or a ring has nowhere else to find it. Three places of control:
+//!
+//! - *outside* of an exploration, accesses are not noticed;
+//! - at the *front* of one, in the closure that is explored, they are counted, and there is nobody to switch
+//!   to;
+//! - on a *core* they are counted and are scheduling points.
+//!
+//! A core is a coroutine; `worker` resumes the one that [`Machine::next_to_run`] names, until it ends or a
+//! scheduling point chose another, which [`Machine::switch_to`] notes before it suspends. Cores may run
+//! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
+//!
+//! While a panic unwinds a core, its destructors' accesses act directly: were the core suspended in the
+//! middle, the others would run on a host thread that counts a panic which is not theirs.
+
+use super::exploration::Exploration;
+use super::schedule::{Point, Schedule, Scheduler};
+use corosensei::Yielder;
+use std::cell::{Cell, RefCell};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Load,
+    Store,
+    ReadModifyWrite,
+    Fence,
+    PayloadRead,
+    PayloadWrite,
+    /// The middle of a line in a racing copy: a scheduling point, but no access of its own.
+    Tear,
+    Clock,
+    Pause,
+}
+
+impl Access {
+    const KINDS: usize = Access::Pause as usize + 1;
+
+    /// Round numbers of a processor of today with everything in its nearest cache; not a cost model.
+    const fn nanoseconds(self) -> u64 {
+        match self {
+            Access::Load | Access::Store | Access::PayloadRead | Access::PayloadWrite => 1,
+            Access::ReadModifyWrite | Access::Fence => 5,
+            Access::Tear => 0,
+            Access::Clock => 10,
+            Access::Pause => 40,
+        }
+    }
+}
+
+/// Where control is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Outside,
+    Front,
+    Core(usize),
+}
+
+/// What a core does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Runs,
+    SleepsUntil(u64),
+    Ended,
+}
+
+/// How a core suspends itself.
+pub(super) type CoreYielder = Yielder<(), ()>;
+
+/// See the module.
+pub(super) struct Machine {
+    place: Cell<Place>,
+    accesses: [Cell<u64>; Access::KINDS],
+    trace: Cell<u64>,
+    clock_ns: Cell<u64>,
+    /// Scheduling points since cores last started; at the front, pauses.
+    steps: Cell<u64>,
+    settings: Cell<Exploration>,
+    /// Pauses of destructors while a panic unwinds.
+    unwinding_pauses: Cell<u64>,
+    /// When the first sleeper wakes.
+    next_wake_ns: Cell<u64>,
+    scheduler: RefCell<Option<Box<dyn Scheduler>>>,
+    cores: RefCell<Cores>,
+}
+
+/// The cores of the run that is on.
+#[derive(Default)]
+struct Cores {
+    /// Those below this are workers, the others serve them.
+    workers: usize,
+    doing: Vec<Doing>,
+    /// Ascending.
+    runnable: Vec<usize>,
+    /// Null until the core has begun.
+    yielders: Vec<*const CoreYielder>,
+    /// The core that goes on when the one that runs has suspended itself.
+    chosen: Option<usize>,
+}
+
+thread_local! {
+    static MACHINE: Machine = const {
+        Machine {
+            place: Cell::new(Place::Outside),
+            accesses: [const { Cell::new(0) }; Access::KINDS],
+            trace: Cell::new(0),
+            clock_ns: Cell::new(0),
+            steps: Cell::new(0),
+            settings: Cell::new(Exploration::of(Schedule::RoundRobin)),
+            unwinding_pauses: Cell::new(0),
+            next_wake_ns: Cell::new(u64::MAX),
+            scheduler: RefCell::new(None),
+            cores: RefCell::new(Cores {
+                workers: 0,
+                doing: Vec::new(),
+                runnable: Vec::new(),
+                yielders: Vec::new(),
+                chosen: None,
+            }),
+        }
+    };
+}
+
+/// Notes an access that is about to happen, and lets another core go on if the schedule says so.
+#[inline]
+pub(super) fn access(kind: Access) {
+    with(|machine| {
+        if machine.place.get() != Place::Outside {
+            machine.access(kind);
+        }
+    });
+}
+
+/// Lets time pass for computation.
+#[inline]
+pub(super) fn compute(ns: u64) {
+    with(|machine| machine.clock_ns.set(machine.clock_ns.get() + ns));
+}
+
+/// The virtual time; `None` outside of an exploration.
+pub(super) fn clock_ns() -> Option<u64> {
+    with(|machine| (machine.place.get() != Place::Outside).then(|| machine.clock_ns.get()))
+}
+
+/// The machine of this host thread.
+#[inline]
+pub(super) fn with<R>(f: impl FnOnce(&Machine) -> R) -> R {
+    MACHINE.with(f)
+}
+
+/// Set up, and taken down when dropped.
+pub(super) struct Explored(());
+
+impl Drop for Explored {
+    fn drop(&mut self) {
+        with(|machine| {
+            machine.place.set(Place::Outside);
+            machine.settings.set(Exploration::of(Schedule::RoundRobin));
+            machine.scheduler.replace(None);
+        });
+    }
+}
+
+/// Cores that were made, until dropped.
+pub(super) struct Running(());
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        with(|machine| {
+            machine.place.set(Place::Front);
+            machine.cores.replace(Cores::default());
+        });
+    }
+}
+
+impl Machine {
+    /// Begins an exploration.
+    #[track_caller]
+    pub(super) fn set_up(&self, settings: Exploration) -> Explored {
+        assert!(self.place.get() == Place::Outside, "an exploration inside of an exploration");
+        self.scheduler.replace(Some(settings.schedule.scheduler()));
+        self.accesses.iter().for_each(|count| count.set(0));
+        self.trace.set(0);
+        self.clock_ns.set(0);
+        self.steps.set(0);
+        self.settings.set(settings);
+        self.unwinding_pauses.set(0);
+        self.next_wake_ns.set(u64::MAX);
+        self.place.set(Place::Front);
+        Explored(())
+    }
+
+    pub(super) fn is_outside(&self) -> bool {
+        self.place.get() == Place::Outside
+    }
+
+    /// Of the exploration, or the defaults.
+    pub(super) fn settings(&self) -> Exploration {
+        self.settings.get()
+    }
+
+    /// Accesses of a kind since the exploration began.
+    pub(super) fn count(&self, kind: Access) -> u64 {
+        self.accesses[kind as usize].get()
+    }
+
+    /// A hash of all accesses so far, in their order.
+    pub(super) fn trace(&self) -> u64 {
+        self.trace.get()
+    }
+
+    /// Makes `cores` cores, the first `workers` of them workers.
+    pub(super) fn make_cores(&self, workers: usize, cores: usize) -> Running {
+        assert!(self.place.get() == Place::Front, "a virtual core starts workers: one level only");
+        assert!(!std::thread::panicking(), "workers are started while a panic unwinds");
+        self.cores.replace(Cores {
+            workers,
+            doing: vec![Doing::Runs; cores],
+            runnable: (0..cores).collect(),
+            yielders: vec![std::ptr::null(); cores],
+            chosen: None,
+        });
+        self.steps.set(0);
+        self.next_wake_ns.set(u64::MAX);
+        self.with_scheduler(|scheduler| scheduler.start(cores));
+        Running(())
+    }
+
+    /// The core to resume; `None` once all have ended. Control is on it from here to [`Machine::suspended`].
+    pub(super) fn next_to_run(&self) -> Option<usize> {
+        let chosen = self.cores.borrow_mut().chosen.take();
+        let core = chosen.or_else(|| self.choose(Point::Vacant))?;
+        self.place.set(Place::Core(core));
+        Some(core)
+    }
+
+    /// Control is back from the core that was resumed.
+    pub(super) fn suspended(&self) {
+        self.place.set(Place::Front);
+    }
+
+    /// A core's body has begun, and suspends itself by `yielder`.
+    pub(super) fn begun(&self, core: usize, yielder: &CoreYielder) {
+        self.cores.borrow_mut().yielders[core] = yielder;
+    }
+
+    /// A core's body has returned.
+    pub(super) fn ended(&self, core: usize) {
+        self.cores.borrow_mut().doing[core] = Doing::Ended;
+        self.find_runnable();
+    }
+
+    /// Lets the others go on until the clock has come to `wake_ns` or all workers have ended. Returns whether
+    /// they have.
+    pub(super) fn sleep_until(&self, wake_ns: u64) -> bool {
+        let Place::Core(core) = self.place.get() else { panic!("only a virtual core sleeps") };
+        while !self.cores.borrow().workers_have_ended() && self.clock_ns.get() < wake_ns {
+            self.cores.borrow_mut().doing[core] = Doing::SleepsUntil(wake_ns);
+            self.find_runnable();
+            let next = self.choose(Point::Vacant).expect("a worker that has not ended is runnable");
+            self.switch_to(core, next);
+        }
+        self.cores.borrow().workers_have_ended()
+    }
+
+    fn access(&self, kind: Access) {
+        if std::thread::panicking() {
+            return self.access_while_unwinding(kind);
+        }
+        let count = &self.accesses[kind as usize];
+        count.set(count.get() + 1);
+        self.clock_ns.set(self.clock_ns.get() + kind.nanoseconds());
+        match self.place.get() {
+            Place::Outside => unreachable!("not noticed"),
+            Place::Front => {
+                self.note(u64::MAX, kind);
+                if kind == Access::Pause {
+                    self.step();
+                }
+            }
+            Place::Core(core) => {
+                self.note(core as u64, kind);
+                self.step();
+                self.scheduling_point(core, kind);
+            }
+        }
+    }
+
+    /// Hashes the access into the trace.
+    fn note(&self, core: u64, kind: Access) {
+        let word = (core << 8) | kind as u64;
+        self.trace.set((self.trace.get().rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+
+    fn step(&self) {
+        let (steps, bound) = (self.steps.get() + 1, self.settings.get().step_bound);
+        self.steps.set(steps);
+        assert!(steps <= bound, "no progress after {bound} steps");
+    }
+
+    /// An access of a destructor. One that waits for another core would wait for ever.
+    #[cold]
+    fn access_while_unwinding(&self, kind: Access) {
+        const BOUND: u64 = 1_000_000;
+        if kind == Access::Pause {
+            self.unwinding_pauses.set(self.unwinding_pauses.get() + 1);
+            if self.unwinding_pauses.get() > BOUND {
+                eprintln!("a destructor waits for another core while a panic unwinds: aborting");
+                std::process::abort();
+            }
+        }
+    }
+
+    fn scheduling_point(&self, core: usize, kind: Access) {
+        if self.clock_ns.get() >= self.next_wake_ns.get() {
+            self.find_runnable();
+        }
+        let point = if kind == Access::Pause { Point::Pause { core } } else { Point::Access { core } };
+        let next = self.choose(point).expect("the core that asks is runnable");
+        if next != core {
+            self.switch_to(core, next);
+        }
+    }
+
+    /// What the schedule says; `None` if no core can go on.
+    fn choose(&self, point: Point) -> Option<usize> {
+        let cores = self.cores.borrow();
+        if cores.runnable.is_empty() {
+            return None;
+        }
+        let chosen = self.with_scheduler(|scheduler| scheduler.next(point, &cores.runnable));
+        debug_assert!(cores.runnable.contains(&chosen));
+        Some(chosen)
+    }
+
+    fn with_scheduler<R>(&self, f: impl FnOnce(&mut dyn Scheduler) -> R) -> R {
+        f(self.scheduler.borrow_mut().as_deref_mut().expect("an exploration has a scheduler"))
+    }
+
+    /// Leaves `core`, on which control is, for `next`; returns when it is `core`'s turn again.
+    fn switch_to(&self, core: usize, next: usize) {
+        let yielder = {
+            let mut cores = self.cores.borrow_mut();
+            cores.chosen = Some(next);
+            cores.yielders[core]
+        };
+        assert!(!yielder.is_null(), "core {core} runs and has not begun");
+        // SAFETY: control is on `core`, so its coroutine is the one that was resumed last and its body, which
+        // owns the yielder and gave us its address in `begun`, has not returned. We may be on the stack of a
+        // coroutine that the body runs: a yielder suspends whatever stack it is called on and returns to who
+        // resumed its coroutine, and the next resumption comes back here. No borrow of the machine's cells is
+        // held.
+        unsafe { (*yielder).suspend(()) }
+    }
+
+    /// Finds out who can go on, and when the next sleeper will.
+    fn find_runnable(&self) {
+        let cores = &mut *self.cores.borrow_mut();
+        let now = self.clock_ns.get();
+        let all_awake = cores.workers_have_ended();
+        let mut next_wake_ns = u64::MAX;
+        cores.runnable.clear();
+        for (core, doing) in cores.doing.iter_mut().enumerate() {
+            if let Doing::SleepsUntil(wake_ns) = *doing {
+                if all_awake || wake_ns <= now {
+                    *doing = Doing::Runs;
+                } else {
+                    next_wake_ns = next_wake_ns.min(wake_ns);
+                }
+            }
+            if *doing == Doing::Runs {
+                cores.runnable.push(core);
+            }
+        }
+        self.next_wake_ns.set(next_wake_ns);
+    }
+}
+
+impl Cores {
+    fn workers_have_ended(&self) -> bool {
+        self.doing[..self.workers].iter().all(|&doing| doing == Doing::Ended)
+    }
+}

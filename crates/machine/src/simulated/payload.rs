@@ -1,0 +1,139 @@
+//! Access to the bytes of records: the hardware's, with every cache line touched counted and a scheduling
+//! point.
+//!
+//! Copies go line by line, so that another core may come between; a racing copy may be torn once more, in the
+//! middle of each line. Bytes seen in place cannot be torn by another core, for the closure that sees them is
+//! not interrupted.
+
+use super::machine::{Access, access};
+use crate::hardware::payload as hardware;
+use std::ops::Range;
+
+const LINE_BYTES: usize = 64;
+const WORD_BYTES: usize = 8;
+
+/// Shows `len` bytes at `at` to `f`, in place.
+///
+/// # Safety
+/// As for [`hardware::view`](crate::hardware::payload::view).
+#[inline]
+pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+    lines(at, len).for_each(|_| access(Access::PayloadRead));
+    // SAFETY: the caller's promise is the one that is asked for.
+    unsafe { hardware::view(at, len, f) }
+}
+
+/// Shows `len` bytes at `at` to `f`, in place, to be changed.
+///
+/// # Safety
+/// As for [`hardware::view_mut`](crate::hardware::payload::view_mut).
+#[inline]
+pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+    lines(at, len).for_each(|_| access(Access::PayloadWrite));
+    // SAFETY: the caller's promise is the one that is asked for.
+    unsafe { hardware::view_mut(at, len, f) }
+}
+
+/// Copies bytes at `at` into `into`.
+///
+/// # Safety
+/// As for [`hardware::copy_out`](crate::hardware::payload::copy_out).
+#[inline]
+pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
+    for line in lines(at, into.len()) {
+        access(Access::PayloadRead);
+        // SAFETY: part of the bytes that the caller vouches for.
+        unsafe { hardware::copy_out(at.wrapping_add(line.start), &mut into[line]) }
+    }
+}
+
+/// Copies `from` over the bytes at `at`.
+///
+/// # Safety
+/// As for [`hardware::copy_in`](crate::hardware::payload::copy_in).
+#[inline]
+pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
+    for line in lines(at, from.len()) {
+        access(Access::PayloadWrite);
+        // SAFETY: part of the bytes that the caller vouches for.
+        unsafe { hardware::copy_in(at.wrapping_add(line.start), &from[line]) }
+    }
+}
+
+/// Copies bytes at `at` into `into` while others may write them. The copy may be torn.
+///
+/// # Safety
+/// As for [`hardware::copy_out_racing`](crate::hardware::payload::copy_out_racing).
+#[inline]
+pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
+    for (part, first) in torn_lines(at, into.len()) {
+        access(if first { Access::PayloadRead } else { Access::Tear });
+        // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
+        unsafe { hardware::copy_out_racing(at.wrapping_add(part.start), &mut into[part]) }
+    }
+}
+
+/// Copies `from` over the bytes at `at` while others may read them by [`copy_out_racing`].
+///
+/// # Safety
+/// As for [`hardware::copy_in_racing`](crate::hardware::payload::copy_in_racing).
+#[inline]
+pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {
+    for (part, first) in torn_lines(at, from.len()) {
+        access(if first { Access::PayloadWrite } else { Access::Tear });
+        // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
+        unsafe { hardware::copy_in_racing(at.wrapping_add(part.start), &from[part]) }
+    }
+}
+
+/// The parts, in offsets from `at`, into which cache lines cut `len` bytes. Regions are aligned, so that the
+/// cuts follow from the offset in the region.
+fn lines(at: *const u8, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let skipped = at.addr() % LINE_BYTES;
+    let cut = move |line: usize| (line * LINE_BYTES).saturating_sub(skipped).min(len);
+    (0..(skipped + len).div_ceil(LINE_BYTES))
+        .map(move |line| cut(line)..cut(line + 1))
+        .filter(|part| !part.is_empty())
+}
+
+/// [`lines`], each cut once more at the word in its middle; with whether it is the first part of its line.
+fn torn_lines(at: *const u8, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
+    let skipped = at.addr() % WORD_BYTES;
+    lines(at, len).flat_map(move |line| {
+        let middle = (skipped + line.start.midpoint(line.end)) / WORD_BYTES * WORD_BYTES;
+        let middle = middle.saturating_sub(skipped).max(line.start);
+        let halves = [(line.start..middle, true), (middle..line.end, middle == line.start)];
+        halves.into_iter().filter(|(part, _)| !part.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_BYTES, WORD_BYTES, lines, torn_lines};
+
+    /// Every alignment and length: the parts join up to the whole, and cut where they should.
+    #[test]
+    fn parts_cover_the_bytes_once() {
+        for skipped in 0..LINE_BYTES {
+            for len in 0..3 * LINE_BYTES {
+                let at = std::ptr::without_provenance::<u8>(4096 + skipped);
+                let mut covered = 0;
+                for line in lines(at, len) {
+                    assert_eq!(line.start, covered);
+                    assert_eq!((skipped + line.start) / LINE_BYTES, (skipped + line.end - 1) / LINE_BYTES);
+                    covered = line.end;
+                }
+                assert_eq!(covered, len);
+                let mut covered = 0;
+                for (part, first) in torn_lines(at, len) {
+                    assert_eq!(part.start, covered);
+                    assert!(part.start == 0 || (skipped + part.start).is_multiple_of(WORD_BYTES));
+                    assert_eq!(first, part.start == 0 || (skipped + part.start).is_multiple_of(LINE_BYTES));
+                    covered = part.end;
+                }
+                assert_eq!(covered, len);
+                assert_eq!(torn_lines(at, len).filter(|&(_, first)| first).count(), lines(at, len).count());
+            }
+        }
+    }
+}

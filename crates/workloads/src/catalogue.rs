@@ -1,0 +1,72 @@
+//! The workloads by name: what there is, and building one from parameters.
+
+use crate::micro::Micro;
+use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
+use crate::ycsb::Ycsb;
+use contract::Workload;
+
+/// Every workload with its parameters.
+pub fn descriptions() -> &'static [WorkloadDescription] {
+    static DESCRIPTIONS: [WorkloadDescription; 2] = [Micro::DESCRIPTION, Ycsb::DESCRIPTION];
+    &DESCRIPTIONS
+}
+
+/// The workload called `name`, with the parameters given and the defaults of the others.
+pub fn build(name: &str, given: &Parameters) -> Result<AnyWorkload, ParameterError> {
+    if name == Micro::DESCRIPTION.name {
+        Micro::new(given).map(AnyWorkload::Micro)
+    } else if name == Ycsb::DESCRIPTION.name {
+        Ycsb::new(given).map(AnyWorkload::Ycsb)
+    } else {
+        Err(ParameterError::UnknownWorkload {
+            given: name.to_owned(),
+            allowed: descriptions().iter().map(|workload| workload.name).collect(),
+        })
+    }
+}
+
+/// A workload chosen at run time.
+#[derive(Clone, Debug)]
+pub enum AnyWorkload {
+    /// The microbenchmark.
+    Micro(Micro),
+    /// YCSB.
+    Ycsb(Ycsb),
+}
+
+/// What to do with a workload of whatever type.
+pub trait WorkloadVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<W: Workload>(self, workload: &W) -> Self::Output;
+}
+
+impl AnyWorkload {
+    /// The name on the command line, in files and in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AnyWorkload::Micro(_) => Micro::DESCRIPTION.name,
+            AnyWorkload::Ycsb(_) => Ycsb::DESCRIPTION.name,
+        }
+    }
+
+    /// Every parameter with its effective value, in the order in which they are described.
+    ///
+    /// Building the same workload from these gives the same workload.
+    pub fn resolved(&self) -> Vec<(&'static str, String)> {
+        match self {
+            AnyWorkload::Micro(micro) => micro.resolved(),
+            AnyWorkload::Ycsb(ycsb) => ycsb.resolved(),
+        }
+    }
+
+    /// Shows the workload to `visitor` by its own type.
+    pub fn visit<V: WorkloadVisitor>(&self, visitor: V) -> V::Output {
+        match self {
+            AnyWorkload::Micro(micro) => visitor.visit(micro),
+            AnyWorkload::Ycsb(ycsb) => visitor.visit(ycsb),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the microbenchmark can be asked to do.
+
+use crate::parameters::{ParameterError, ParameterValue, Parameters, Percent, choice, count, parameters};
+use crate::touches::{KEY_END, MOST_TOUCHES};
+use std::fmt;
+
+parameters! {
+    /// The microbenchmark's parameters.
+    MicroParameters, "micro", "ten operations a transaction, two of them on a few hot rows (trireme 4.1)";
+    /// Rows in the table.
+    "records" records: Records = "2000000";
+    /// Rows in the hot set: the first keys.
+    "hot-records" hot_records: HotRecords = "16";
+    /// Operations of a transaction on rows of the hot set.
+    "hot" hot: Hot = "2";
+    /// Operations of a transaction, all on distinct rows.
+    "operations" operations: Operations = "10";
+    /// Operations that update: none, all, or so many percent.
+    "writes" writes: Writes = "none";
+    /// Order of the operations: hot rows first, random, or by primary key (trireme figure 3c).
+    "order" order: Order = "hot-first";
+}
+
+count!(
+    /// Rows in the table.
+    Records, 1 to 1_000_000_000_000
+);
+count!(
+    /// Rows in the hot set.
+    HotRecords, 0 to 1_000_000_000_000
+);
+count!(
+    /// Hot operations of a transaction.
+    Hot, 0 to 64
+);
+count!(
+    /// Operations of a transaction.
+    Operations, 1 to 64
+);
+choice!(
+    /// The order of a transaction's operations.
+    Order:
+    /// Hot rows, then cold ones, each as drawn.
+    HotFirst = "hot-first",
+    /// Any permutation.
+    Random = "random",
+    /// Ascending keys.
+    Key = "key",
+);
+
+const _: () = assert!(Operations::MOST == MOST_TOUCHES as u64 && Hot::MOST == MOST_TOUCHES as u64);
+const _: () = assert!(Records::MOST < KEY_END);
+
+/// The part of operations that update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Writes(pub(super) Percent);
+
+impl ParameterValue for Writes {
+    const ALLOWED: &'static str = "none | all | a percentage from 0 to 100";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "none" => Some(Writes(Percent(0.0))),
+            "all" => Some(Writes(Percent(100.0))),
+            _ => Percent::parse(text).map(Writes),
+        }
+    }
+}
+
+impl fmt::Display for Writes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Percent(0.0) => f.write_str("none"),
+            Percent(100.0) => f.write_str("all"),
+            percent => percent.fmt(f),
+        }
+    }
+}
+
+impl MicroParameters {
+    /// Checked values that go together: every draw of distinct rows can succeed.
+    pub(super) fn resolve(given: &Parameters) -> Result<Self, ParameterError> {
+        let parameters = MicroParameters::read(given)?;
+        let MicroParameters { records, hot_records, hot, operations, .. } = parameters;
+        if hot_records.get() > records.get() {
+            return Err(ParameterError::Conflict {
+                parameter: "hot-records",
+                value: hot_records.to_string(),
+                with: "records",
+                with_value: records.to_string(),
+                allowed: "at most as many hot records as records",
+            });
+        }
+        if hot.get() > operations.get() {
+            return Err(ParameterError::Conflict {
+                parameter: "hot",
+                value: hot.to_string(),
+                with: "operations",
+                with_value: operations.to_string(),
+                allowed: "at most as many hot operations as operations",
+            });
+        }
+        if hot.get() > hot_records.get() {
+            return Err(ParameterError::Conflict {
+                parameter: "hot",
+                value: hot.to_string(),
+                with: "hot-records",
+                with_value: hot_records.to_string(),
+                allowed: "at most as many hot operations as hot records, which a transaction does not repeat",
+            });
+        }
+        if parameters.cold() > parameters.cold_records() {
+            return Err(ParameterError::Conflict {
+                parameter: "operations",
+                value: operations.to_string(),
+                with: "records",
+                with_value: records.to_string(),
+                allowed: "at most as many cold operations (operations less hot) as cold records \
+                          (records less hot-records), which a transaction does not repeat",
+            });
+        }
+        Ok(parameters)
+    }
+
+    /// Operations of a transaction on cold rows.
+    pub(super) fn cold(&self) -> u64 {
+        self.operations.get() - self.hot.get()
+    }
+
+    /// Rows that are not hot.
+    pub(super) fn cold_records(&self) -> u64 {
+        self.records.get() - self.hot_records.get()
+    }
+}

@@ -1,0 +1,88 @@
+//! YCSB as the papers run it (*trireme* 4.1, *thousand-cores* 3.3): one table of ten 100-byte fields, and
+//! transactions of sixteen accesses to rows drawn from a zipfian distribution.
+//!
+//! Keys are ranks: key 0 is the hottest. The papers' engines do the same; YCSB's own client scatters them.
+//! The distribution is the exact one ([`crate::zipf`]), where theirs is an approximation.
+//!
+//! `touch`: each access reads or updates one random field, or the whole row. Under protocols that copy what
+//! they read, this is the difference to which *trireme* 4.4.1 attributes Silo's loss; the original touches
+//! all fields.
+//!
+//! `update` is a read-modify-write unless it is `blind`: what the papers call an update locks the row and
+//! reads it, and a blind write would spare Silo a validation where the others hold a lock all the same.
+//!
+//! `theta` is 0.8, and half of the accesses read: the high contention of *trireme* 4.4 and *thousand-cores*
+//! 5.2. `split=worker` makes readers and writers of the workers instead, as in *trireme* figure 6d.
+//!
+//! `mix` names a share of reads and a kind of update. Beside a mix, `reads` must agree with it; `update`
+//! replaces the blind writes of A and B (as *silo* 5.2 does), but not the read-modify-writes that F is named
+//! for.
+//!
+//! `distinct=no`: draws are independent, so keys repeat within a transaction (within one in twenty at the
+//! defaults), and popularity is exactly zipfian. `distinct=yes` draws again instead, as the original Trireme
+//! does (DBx1000 drops the access): every transaction then takes as many locks as it makes accesses, and the
+//! hottest keys are less hot than `theta` says.
+
+mod client;
+mod parameters;
+mod text;
+mod transaction;
+
+pub use client::YcsbClient;
+pub use transaction::YcsbTransaction;
+
+use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
+use crate::zipf::Zipf;
+use contract::{Key, Seat, TableDescription, TableId, Workload};
+use parameters::YcsbParameters;
+
+const TABLE: TableId = TableId(0);
+
+/// YCSB over one table, several accesses a transaction.
+#[derive(Clone, Debug)]
+pub struct Ycsb {
+    parameters: YcsbParameters,
+    /// Every client draws from a copy, in memory near its worker.
+    keys: Zipf,
+}
+
+impl Ycsb {
+    /// Its name and its parameters.
+    pub const DESCRIPTION: WorkloadDescription = YcsbParameters::DESCRIPTION;
+
+    /// YCSB as `given` wants it.
+    pub fn new(given: &Parameters) -> Result<Self, ParameterError> {
+        let parameters = YcsbParameters::resolve(given)?;
+        let keys = Zipf::new(parameters.records.get(), parameters.theta.get())
+            .expect("records and theta are within the bounds of their types");
+        Ok(Ycsb { parameters, keys })
+    }
+
+    /// Every parameter with its effective value.
+    pub fn resolved(&self) -> Vec<(&'static str, String)> {
+        self.parameters.resolved()
+    }
+}
+
+impl Workload for Ycsb {
+    type Client = YcsbClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        let rows = self.parameters.records.get();
+        vec![TableDescription {
+            name: "ycsb",
+            row_bytes: self.parameters.row_bytes(),
+            rows,
+            capacity: rows,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _table: TableId, key: Key, row: &mut [u8]) {
+        text::fill(row, key.0);
+    }
+
+    fn client(&self, seat: Seat) -> YcsbClient {
+        YcsbClient::new(&self.parameters, self.keys.clone(), seat)
+    }
+}

@@ -1,0 +1,222 @@
+//! What YCSB can be asked to do.
+
+use super::text;
+use crate::parameters::{
+    ParameterError, ParameterValue, Parameters, Percent, choice, count, number, parameters,
+};
+use crate::touches::{FIELD_END, KEY_END, MOST_TOUCHES};
+use std::fmt;
+
+parameters! {
+    /// YCSB's parameters.
+    YcsbParameters, "ycsb", "zipfian accesses to 1000-byte rows, sixteen a transaction (trireme 4.1)";
+    /// Rows in the table.
+    "records" records: Records = "1000000";
+    /// Fields of a row.
+    "fields" fields: Fields = "10";
+    /// Bytes of a field; a row has at most 8192.
+    "field-bytes" field_bytes: FieldBytes = "100";
+    /// Accesses of a transaction.
+    "accesses" accesses: Accesses = "16";
+    /// Skew of the keys: 0 is uniform, 0.6 the papers' medium contention, 0.8 high.
+    "theta" theta: Theta = "0.8";
+    /// A standard mix: A 50 % reads, B 95 %, C 100 %, F 50 % with read-modify-write; or none.
+    "mix" mix: Mix = "none";
+    /// Accesses that read, in percent; the others update.
+    "reads" reads: Percent = "50";
+    /// What reads is a percentage of: accesses, transactions, or workers (trireme figure 6d).
+    "split" split: Split = "access";
+    /// How an access updates; mixes A and B say blind.
+    "update" update: Update = "read-modify-write";
+    /// What an access touches: one random field, or the whole row.
+    "touch" touch: Extent = "field";
+    /// Order of the accesses: as drawn, or by primary key.
+    "order" order: Order = "drawn";
+    /// Whether keys are drawn again that the transaction has already.
+    "distinct" distinct: Distinct = "no";
+}
+
+count!(
+    /// Rows in the table.
+    Records, 1 to 1_000_000_000_000
+);
+count!(
+    /// Fields of a row.
+    Fields, 1 to 1_000
+);
+count!(
+    /// Bytes of a field.
+    FieldBytes, 1 to 8_192
+);
+count!(
+    /// Accesses of a transaction.
+    Accesses, 1 to 64
+);
+choice!(
+    /// A share of reads and a kind of update, by its name in YCSB.
+    Mix:
+    /// No mix of YCSB.
+    None = "none",
+    /// Update heavy.
+    A = "A",
+    /// Read mostly.
+    B = "B",
+    /// Read only.
+    C = "C",
+    /// Read-modify-write.
+    F = "F",
+);
+choice!(
+    /// What is split into reading and updating.
+    Split:
+    /// Each access by itself.
+    Access = "access",
+    /// Transactions: all accesses of one do the same.
+    Transaction = "transaction",
+    /// Workers: all transactions of one do the same.
+    Worker = "worker",
+);
+choice!(
+    /// How an access updates.
+    Update:
+    /// The new bytes depend on the old.
+    ReadModifyWrite = "read-modify-write",
+    /// The old bytes are not read.
+    Blind = "blind",
+);
+choice!(
+    /// What an access touches.
+    Extent:
+    /// One field, each as likely.
+    Field = "field",
+    /// All fields.
+    Row = "row",
+);
+choice!(
+    /// The order of a transaction's accesses.
+    Order:
+    /// As they were drawn.
+    Drawn = "drawn",
+    /// Ascending keys.
+    Key = "key",
+);
+choice!(
+    /// Whether a transaction's keys differ.
+    Distinct:
+    /// They may repeat.
+    No = "no",
+    /// They differ.
+    Yes = "yes",
+);
+
+const _: () = assert!(Accesses::MOST == MOST_TOUCHES as u64 && FieldBytes::MOST == text::MOST_BYTES as u64);
+const _: () = assert!(Records::MOST < KEY_END && Fields::MOST < FIELD_END);
+
+/// The skew of the keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Theta(f64);
+
+impl Theta {
+    pub(super) fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl ParameterValue for Theta {
+    const ALLOWED: &'static str = "0 <= theta < 1";
+
+    fn parse(text: &str) -> Option<Self> {
+        number(text).filter(|theta| (0.0..1.0).contains(theta)).map(|theta| Theta(theta.abs()))
+    }
+}
+
+impl fmt::Display for Theta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Mix {
+    /// The percentage of reads, and how the rest updates if that matters.
+    fn definition(self) -> Option<(Percent, Option<Update>)> {
+        match self {
+            Mix::None => None,
+            Mix::A => Some((Percent(50.0), Some(Update::Blind))),
+            Mix::B => Some((Percent(95.0), Some(Update::Blind))),
+            Mix::C => Some((Percent(100.0), None)),
+            Mix::F => Some((Percent(50.0), Some(Update::ReadModifyWrite))),
+        }
+    }
+
+    /// The mix that this is, by whatever parameters it was asked for.
+    fn of(reads: Percent, update: Update) -> Self {
+        let is = |mix: &Mix| {
+            mix.definition().is_some_and(|(its_reads, its_update)| {
+                its_reads == reads && its_update.is_none_or(|its_update| its_update == update)
+            })
+        };
+        [Mix::A, Mix::B, Mix::C, Mix::F].into_iter().find(is).unwrap_or(Mix::None)
+    }
+}
+
+impl YcsbParameters {
+    /// Checked values that go together, a mix worked into what it stands for.
+    pub(super) fn resolve(given: &Parameters) -> Result<Self, ParameterError> {
+        let mut parameters = YcsbParameters::read(given)?;
+        parameters.apply_mix(given)?;
+        let YcsbParameters { records, fields, field_bytes, accesses, distinct, .. } = parameters;
+        if fields.get() * field_bytes.get() > text::MOST_BYTES as u64 {
+            return Err(ParameterError::Conflict {
+                parameter: "field-bytes",
+                value: field_bytes.to_string(),
+                with: "fields",
+                with_value: fields.to_string(),
+                allowed: "rows (fields times field-bytes) of at most 8192 bytes",
+            });
+        }
+        if distinct == Distinct::Yes && accesses.get() > records.get() {
+            return Err(ParameterError::Conflict {
+                parameter: "accesses",
+                value: accesses.to_string(),
+                with: "records",
+                with_value: records.to_string(),
+                allowed: "at most as many accesses as records, or distinct=no",
+            });
+        }
+        Ok(parameters)
+    }
+
+    /// The bytes of a row.
+    pub(super) fn row_bytes(&self) -> usize {
+        (self.fields.get() * self.field_bytes.get()) as usize
+    }
+
+    /// Takes from the mix what was not given beside it, and refuses what contradicts it.
+    fn apply_mix(&mut self, given: &Parameters) -> Result<(), ParameterError> {
+        if let Some((reads, update)) = self.mix.definition() {
+            if given.get("reads").is_some() && self.reads != reads {
+                return Err(ParameterError::Conflict {
+                    parameter: "reads",
+                    value: self.reads.to_string(),
+                    with: "mix",
+                    with_value: self.mix.to_string(),
+                    allowed: "the reads of the mix, or mix=none",
+                });
+            }
+            self.reads = reads;
+            if given.get("update").is_none() {
+                self.update = update.unwrap_or(self.update);
+            } else if self.mix == Mix::F && self.update == Update::Blind {
+                return Err(ParameterError::Conflict {
+                    parameter: "update",
+                    value: self.update.to_string(),
+                    with: "mix",
+                    with_value: self.mix.to_string(),
+                    allowed: "update=read-modify-write, or mix=A",
+                });
+            }
+        }
+        self.mix = Mix::of(self.reads, self.update);
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! YCSB: which bytes of which rows it touches, how, and what it leaves in them.
+
+mod common;
+
+use common::{Store, Touched, deviation, parameters, seat, touched_as_planned, transactions};
+use contract::{Access, Client, Key, Outcome, Procedure, TableId, Workload};
+use proptest::prelude::{Just, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use std::collections::HashSet;
+use workloads::Ycsb;
+
+fn ycsb(given: &[(&str, &str)]) -> Ycsb {
+    Ycsb::new(&parameters(given)).expect("valid parameters")
+}
+
+fn keys(transaction: &[Touched]) -> Vec<u64> {
+    transaction.iter().map(|touched| touched.1).collect()
+}
+
+/// The part of accesses that write, in 16,000.
+fn written(given: &[(&str, &str)]) -> usize {
+    let touched = transactions(&ycsb(given), 1000).concat();
+    assert_eq!(touched.len(), 16_000);
+    touched.iter().filter(|touched| touched.3 == Access::Write).count()
+}
+
+#[test]
+fn keys_are_ranks_of_the_distribution() {
+    let touched: Vec<Touched> = transactions(&ycsb(&[("records", "1000")]), 5000).concat();
+    let total: f64 = (1..=1000).map(|rank| f64::from(rank).powf(-0.8)).sum();
+    for rank in [0, 1, 2, 9, 99] {
+        let count = touched.iter().filter(|touched| touched.1 == rank).count();
+        let percent = 100.0 * ((rank + 1) as f64).powf(-0.8) / total;
+        assert!(deviation(count, touched.len(), percent) < 4.0, "key {rank} was drawn {count} times");
+    }
+    assert!(touched.iter().all(|touched| touched.1 < 1000));
+}
+
+#[test]
+fn each_field_is_touched_as_often_and_as_a_whole() {
+    let touched = transactions(&ycsb(&[]), 1000).concat();
+    let mut counts = [0; 10];
+    for (table, _, (start, end), _) in &touched {
+        assert_eq!((*table, start % 100, end - start), (0, 0, 100));
+        counts[start / 100] += 1;
+    }
+    assert!(counts.iter().all(|count| deviation(*count, touched.len(), 10.0) < 4.0), "{counts:?}");
+}
+
+#[test]
+fn rows_are_touched_whole_if_asked() {
+    for given in [
+        vec![("touch", "row")],
+        vec![("touch", "row"), ("reads", "0"), ("update", "blind")],
+        vec![("fields", "1"), ("field-bytes", "1000")],
+    ] {
+        assert!(
+            transactions(&ycsb(&given), 50).concat().iter().all(|touched| touched.2 == (0, 1000)),
+            "{given:?}"
+        );
+    }
+}
+
+#[test]
+fn mixes_read_as_much_as_they_say() {
+    assert!(deviation(written(&[]), 16_000, 50.0) < 4.0);
+    assert!(deviation(written(&[("mix", "A")]), 16_000, 50.0) < 4.0);
+    assert!(deviation(written(&[("mix", "B")]), 16_000, 5.0) < 4.0);
+    assert_eq!(written(&[("mix", "C")]), 0);
+    assert!(deviation(written(&[("mix", "F")]), 16_000, 50.0) < 4.0);
+    assert!(deviation(written(&[("reads", "80")]), 16_000, 20.0) < 4.0);
+    assert_eq!(written(&[("reads", "0")]), 16_000);
+}
+
+#[test]
+fn reads_are_split_by_access_transaction_or_worker() {
+    let is_uniform =
+        |transaction: &Vec<Touched>| transaction.iter().all(|touched| touched.3 == transaction[0].3);
+    assert!(!transactions(&ycsb(&[("split", "access")]), 100).iter().all(is_uniform));
+
+    let by_transaction = transactions(&ycsb(&[("split", "transaction"), ("reads", "80")]), 1000);
+    assert!(by_transaction.iter().all(is_uniform));
+    let writers = by_transaction.iter().filter(|transaction| transaction[0].3 == Access::Write).count();
+    assert!(deviation(writers, 1000, 20.0) < 4.0, "{writers} of 1000 write");
+
+    for (reads, expected) in [("0", 4), ("25", 3), ("50", 2), ("80", 1), ("100", 0)] {
+        let workload = ycsb(&[("split", "worker"), ("reads", reads)]);
+        let writes = |worker| {
+            let mut client = workload.client(seat(worker));
+            let touched: Vec<_> = (0..20).flat_map(|_| touched_as_planned(&workload, &mut client)).collect();
+            touched.iter().all(|touched| touched.3 == Access::Write)
+        };
+        assert_eq!(
+            (0..4).map(writes).filter(|writes| *writes).count(),
+            expected,
+            "{reads} % of 4 workers read"
+        );
+    }
+}
+
+#[test]
+fn neither_reads_nor_touch_moves_the_keys() {
+    let drawn =
+        |given: &[(&str, &str)]| transactions(&ycsb(given), 50).iter().map(|t| keys(t)).collect::<Vec<_>>();
+    let default = drawn(&[]);
+    assert_eq!(default, drawn(&[("reads", "0")]));
+    assert_eq!(default, drawn(&[("touch", "row")]));
+    assert_eq!(default, drawn(&[("mix", "B"), ("fields", "3")]));
+}
+
+#[test]
+fn orders_and_distinctness_are_kept() {
+    let skewed = ("theta", "0.99");
+    let repeats =
+        |transaction: &Vec<Touched>| keys(transaction).into_iter().collect::<HashSet<_>>().len() < 16;
+    assert!(transactions(&ycsb(&[skewed]), 100).iter().any(repeats), "zipfian keys repeat");
+    let distinct = transactions(&ycsb(&[skewed, ("distinct", "yes")]), 500);
+    assert!(!distinct.iter().any(repeats));
+    assert!(distinct.iter().any(|transaction| !keys(transaction).is_sorted()));
+    for transaction in transactions(&ycsb(&[skewed, ("order", "key")]), 100) {
+        assert!(keys(&transaction).is_sorted());
+    }
+    let all = [skewed, ("distinct", "yes"), ("records", "64"), ("accesses", "64"), ("order", "key")];
+    for transaction in transactions(&ycsb(&all), 20) {
+        assert_eq!(keys(&transaction), (0..64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_seed_and_the_seat_decide() {
+    let workload = ycsb(&[]);
+    let drawn = |seat| {
+        let mut client = workload.client(seat);
+        (0..20).map(|_| client.next()).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(seat(0)), drawn(seat(0)));
+    assert_ne!(drawn(seat(0)), drawn(seat(1)));
+    assert_ne!(drawn(seat(0)), drawn(contract::Seat { seed: 43, ..seat(0) }));
+}
+
+/// Runs updates of one row of one field, and gives the row before, and after each of two transactions.
+fn updated(update: &str) -> [Vec<u8>; 3] {
+    let workload = ycsb(&[
+        ("records", "1"),
+        ("fields", "1"),
+        ("field-bytes", "100"),
+        ("accesses", "1"),
+        ("reads", "0"),
+        ("update", update),
+    ]);
+    let mut store = Store::new(&workload);
+    let mut client = workload.client(seat(0));
+    std::array::from_fn(|nth| {
+        if nth > 0 {
+            store.run(&mut client);
+        }
+        store.row(TableId(0), Key(0)).expect("loaded").to_vec()
+    })
+}
+
+#[test]
+fn updates_write_new_text() {
+    for update in ["read-modify-write", "blind"] {
+        let rows = updated(update);
+        assert!(rows[0] != rows[1] && rows[1] != rows[2], "{update}");
+        assert!(rows.iter().flatten().all(|byte| (b' '..=b'_').contains(byte)), "{update}");
+    }
+}
+
+#[test]
+fn only_read_modify_writes_depend_on_what_was_there() {
+    for (update, depends) in [("read-modify-write", true), ("blind", false)] {
+        let workload = ycsb(&[("reads", "0"), ("update", update), ("accesses", "1"), ("touch", "row")]);
+        let transaction = workload.client(seat(0)).next();
+        let after = |change: u8| {
+            let mut store = Store::new(&workload);
+            let key = Key(transactions(&workload, 1)[0][0].1);
+            store.row(TableId(0), key).expect("loaded")[500] ^= change;
+            assert_eq!(transaction.run(&mut store), Ok(Outcome::Commit));
+            store.row(TableId(0), key).expect("loaded")[500]
+        };
+        assert_eq!(after(0) != after(1), depends, "{update}");
+    }
+}
+
+#[test]
+fn loaded_rows_are_printable_and_depend_on_their_key() {
+    for (fields, bytes, row_bytes) in [("10", "100", 1000), ("10", "10", 100), ("1", "4", 4), ("3", "7", 21)]
+    {
+        let workload = ycsb(&[("fields", fields), ("field-bytes", bytes)]);
+        assert_eq!(workload.tables()[0].row_bytes, row_bytes);
+        let row = |key| {
+            let mut row = vec![0; row_bytes];
+            workload.fill(TableId(0), Key(key), &mut row);
+            row
+        };
+        assert!((0..100).flat_map(row).all(|byte| (b' '..=b'_').contains(&byte)));
+        assert_eq!((0..100).map(row).collect::<HashSet<_>>().len(), 100);
+        assert_eq!(row(5), row(5));
+    }
+}
+
+proptest! {
+    /// Under any parameters: the plan is what runs, spans are fields, keys are rows, and results can be given
+    /// back.
+    #[test]
+    fn any_parameters(
+        (records, fields, field_bytes, accesses) in (64u64..1_000_000_000, 1u64..20, 1u64..400, 1u64..=64),
+        (theta, reads) in (0.0f64..1.0, 0u64..=100),
+        split in prop_oneof![Just("access"), Just("transaction"), Just("worker")],
+        update in prop_oneof![Just("blind"), Just("read-modify-write")],
+        touch in prop_oneof![Just("row"), Just("field")],
+        order in prop_oneof![Just("drawn"), Just("key")],
+        distinct in prop_oneof![Just("yes"), Just("no")],
+    ) {
+        let given = [
+            ("records", records.to_string()),
+            ("fields", fields.to_string()),
+            ("field-bytes", field_bytes.to_string()),
+            ("accesses", accesses.to_string()),
+            ("theta", theta.to_string()),
+            ("reads", reads.to_string()),
+            ("split", split.into()),
+            ("update", update.into()),
+            ("touch", touch.into()),
+            ("order", order.into()),
+            ("distinct", distinct.into()),
+        ];
+        let workload = Ycsb::new(&given.into_iter().collect()).expect("valid parameters");
+        let part = if touch == "row" { fields * field_bytes } else { field_bytes } as usize;
+        for transaction in transactions(&workload, 3) {
+            prop_assert_eq!(transaction.len() as u64, accesses);
+            for (_, key, (start, end), access) in transaction {
+                prop_assert!(key < records);
+                prop_assert_eq!((start % part, end - start), (0, part));
+                prop_assert!(end as u64 <= fields * field_bytes);
+                prop_assert!(reads < 100 || access == Access::Read);
+                prop_assert!(reads > 0 || access == Access::Write);
+            }
+        }
+        let again = Ycsb::new(&workload.resolved().into_iter().collect()).expect("valid once resolved");
+        prop_assert_eq!(again.resolved(), workload.resolved());
+    }
+}
