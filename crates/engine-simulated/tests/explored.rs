@@ -40,7 +40,7 @@ fn one_worker_agrees_with_the_model() {
 #[test]
 fn every_pair_keeps_the_books_under_every_schedule() {
     for pair in shared::supported::<ThisEngine>() {
-        for seed in 0..40 {
+        for seed in 0..250 {
             for schedule in schedules(seed) {
                 let run = explored(Selection::Pair(pair), schedule, seed);
                 run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));

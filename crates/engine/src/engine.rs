@@ -6,8 +6,8 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountRemains, Run};
 use contract::{
-    AbortReason, ArchitectureName, Client, Drive, Engine, EngineOptions, Layout, LoadError, Measurement, PairName,
-    Remains, Selection, Support, TimeShare, Until, Workload,
+    AbortReason, ArchitectureName, Client, Drive, Engine, EngineOptions, Layout, LoadError, Measurement,
+    PairName, Remains, Selection, Support, TimeShare, Until, Workload,
 };
 use std::time::Duration;
 

@@ -87,7 +87,10 @@ impl Epochs {
             // SeqCst: see `enter`.
             self.global.0.store(epoch + 1, Ordering::SeqCst);
         } else {
-            assert!(slowest + 1 == epoch, "a slot at epoch {slowest} although the global epoch reached {epoch}");
+            assert!(
+                slowest + 1 == epoch,
+                "a slot at epoch {slowest} although the global epoch reached {epoch}"
+            );
         }
         let reached = slowest.min(epoch);
         // Release: whoever reuses memory on the strength of this comes after the slots' last accesses to it.

@@ -13,7 +13,10 @@ pub(crate) fn support(pair: PairName) -> Support {
     match (pair.architecture, pair.protocol) {
         (
             ArchitectureName::SharedEverything,
-            ProtocolName::NoWait | ProtocolName::TwoVersionNoWait | ProtocolName::DlDetect | ProtocolName::Silo,
+            ProtocolName::NoWait
+            | ProtocolName::TwoVersionNoWait
+            | ProtocolName::DlDetect
+            | ProtocolName::Silo,
         ) => Support::Supported,
     }
 }

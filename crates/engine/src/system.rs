@@ -1,6 +1,6 @@
 //! A system, an architecture with a protocol, set up over a store for one drive.
 
-use crate::architecture::{self, Architecture, BackOff, SharedState};
+use crate::architecture::{self, BackOff, SharedState};
 use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::Concurrent;
@@ -11,7 +11,6 @@ use crate::storage::{Store, Table};
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Remains, Selection, Until};
 use std::marker::PhantomData;
-use std::sync::Mutex;
 
 /// What the matrix calls with the system selected.
 pub(crate) trait Drives {
@@ -67,12 +66,9 @@ where
         let workers = clients.len();
         let epochs = Epochs::new(workers);
         let state = SharedState::<P, F>::new(workers);
-        let seats = clients.into_iter().zip(supplies);
-        // Each worker takes its own seat once.
-        let seats: Vec<_> = seats.map(|seat| Mutex::new(Some(seat))).collect();
-        worker::run_with_service(workers, options.epoch_interval, || epochs.advance(), |number| {
-            let seat = seats[number].lock().expect("no worker panics here").take();
-            let (client, supply) = seat.expect("a worker runs once");
+        let seats = clients.into_iter().zip(supplies).collect();
+        let advance = || epochs.advance();
+        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply)| {
             let slot = SlotId(number as u32);
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::SharedEverything::new(tables, &state, back_off);
@@ -125,9 +121,3 @@ impl<C: Client> Drives for Run<'_, C> {
         reports
     }
 }
-
-// The architecture of a system is what its sessions run on.
-const _: fn() = || {
-    fn is_architecture<A: Architecture>() {}
-    is_architecture::<architecture::SharedEverything<'static, crate::protocol::NoWait, crate::physical::Shared>>();
-};

@@ -20,4 +20,5 @@
 
 pub mod hardware;
 mod panics;
+mod seats;
 pub mod simulated;

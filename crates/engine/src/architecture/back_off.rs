@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn times_grow_to_the_cap_and_replay() {
-        let options = EngineOptions { back_off_first_ns: 1000, back_off_cap_ns: 8000, ..EngineOptions::default() };
+        let options =
+            EngineOptions { back_off_first_ns: 1000, back_off_cap_ns: 8000, ..EngineOptions::default() };
         let (mut one, mut two) = (BackOff::new(&options, 0), BackOff::new(&options, 0));
         let mut largest = [0; 8];
         for _ in 0..1000 {

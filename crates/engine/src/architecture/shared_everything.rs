@@ -92,7 +92,11 @@ pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
 impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     /// A worker over these tables.
     pub fn new(tables: &'e [Table], state: &'e SharedState<P, F>, back_off: BackOff) -> Self {
-        SharedEverything { site: Site { tables, common: &state.common, waker: &state.grants }, back_off, spin: cpu::Spin::new() }
+        SharedEverything {
+            site: Site { tables, common: &state.common, waker: &state.grants },
+            back_off,
+            spin: cpu::Spin::new(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | [`Writes::InPlace`] | acquires `Exclusive`, saves what it overwrites | releases |
 //! | [`Writes::Certified`] | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases |
-//! | [`Writes::AtCommit`] | writes a private copy | prepares (locks) in key order, validates, copies in, publishes |
+//! | [`Writes::AtCommit`] | writes a private copy | prepares (locks), validates, copies in, publishes |
 //!
 //! The same steps protect keys that are missing: a bucket of the index carries metadata too. A miss acquires it
 //! `Shared` (or observes it), an insert acquires it `Insert` (or advances it); see [`crate::index::hash`].
@@ -201,8 +201,8 @@ pub(crate) trait Protocol: Sized + 'static {
     }
 
     /// Undoes [`Protocol::prepare`].
-    fn unprepare<P: Physical>(meta: &Self::Meta<P>) {
-        let _ = meta;
+    fn unprepare<P: Physical>(meta: &Self::Meta<P>, inserted: bool) {
+        let _ = (meta, inserted);
         unreachable!("a protocol that writes in place prepares nothing")
     }
 

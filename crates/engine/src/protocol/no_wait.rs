@@ -75,7 +75,11 @@ impl Protocol for NoWait {
         let mut found = meta.read();
         loop {
             if found & Self::conflicts(mode) != 0 {
-                return if found & DEAD != 0 { Verdict::Again } else { Verdict::Abort(AbortReason::Conflict) };
+                return if found & DEAD != 0 {
+                    Verdict::Again
+                } else {
+                    Verdict::Abort(AbortReason::Conflict)
+                };
             }
             match meta.replace(found, found + Self::unit(mode)) {
                 Ok(()) => return Verdict::Granted,
@@ -88,7 +92,13 @@ impl Protocol for NoWait {
         Self::raise_if_alone(meta, Mode::Shared)
     }
 
-    fn raise_bucket<P: Physical>((): &(), meta: &P::Word64, from: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn raise_bucket<P: Physical>(
+        (): &(),
+        meta: &P::Word64,
+        from: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
         Self::raise_if_alone(meta, from)
     }
 

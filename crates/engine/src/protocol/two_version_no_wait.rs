@@ -62,7 +62,11 @@ impl TwoVersionNoWait {
         let mut found = meta.read();
         loop {
             if found & conflicts != 0 {
-                return if found & DEAD != 0 { Verdict::Again } else { Verdict::Abort(AbortReason::Conflict) };
+                return if found & DEAD != 0 {
+                    Verdict::Again
+                } else {
+                    Verdict::Abort(AbortReason::Conflict)
+                };
             }
             match meta.replace(found, found.wrapping_add(unit)) {
                 Ok(()) => return Verdict::Granted,
@@ -74,7 +78,10 @@ impl TwoVersionNoWait {
     /// Takes `unit` away, others coming and going meanwhile.
     #[inline(always)]
     fn take(meta: &impl Word<u64>, unit: u64) {
-        debug_assert!(meta.read() & unit != 0 || unit == READER && meta.read() & READERS != 0, "released, not held");
+        debug_assert!(
+            meta.read() & unit != 0 || unit == READER && meta.read() & READERS != 0,
+            "released, not held"
+        );
         meta.subtract(unit);
     }
 }
@@ -102,7 +109,13 @@ impl Protocol for TwoVersionNoWait {
         Self::add(meta, Self::conflicts(Mode::Exclusive), WRITER - READER)
     }
 
-    fn raise_bucket<P: Physical>((): &(), meta: &P::Word64, from: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn raise_bucket<P: Physical>(
+        (): &(),
+        meta: &P::Word64,
+        from: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
         match meta.replace(Self::unit(from), WRITER | CERTIFIED) {
             Ok(()) => Verdict::Granted,
             Err(_) => Verdict::Abort(AbortReason::Conflict),
@@ -137,7 +150,10 @@ impl Protocol for TwoVersionNoWait {
         }
     }
 
-    fn unprepare<P: Physical>(meta: &P::Word64) {
-        meta.store(WRITER);
+    fn unprepare<P: Physical>(meta: &P::Word64, inserted: bool) {
+        // What was inserted was certified before.
+        if !inserted {
+            meta.store(WRITER);
+        }
     }
 }

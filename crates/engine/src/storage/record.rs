@@ -39,7 +39,8 @@ impl Shape {
     /// metadata never straddle a line.
     pub fn new(row_bytes: usize) -> Self {
         let exact = HEADER_BYTES + row_bytes;
-        let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= row_bytes + 32).unwrap_or(16);
+        let alignment =
+            [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= row_bytes + 32).unwrap_or(16);
         Shape { row_bytes, stride: exact.next_multiple_of(alignment) }
     }
 }
@@ -190,7 +191,11 @@ impl RecordRef {
     #[inline(always)]
     pub fn prefetch(self, span: Span, write_header: bool, write_span: bool) {
         let header = self.0.as_ptr().cast_const();
-        if write_header { cpu::prefetch_write(header) } else { cpu::prefetch_read(header) }
+        if write_header {
+            cpu::prefetch_write(header)
+        } else {
+            cpu::prefetch_read(header)
+        }
         let (first, last) = (HEADER_BYTES + span.start(), HEADER_BYTES + span.end());
         // From the line after the header's on, as far as the span touches; long spans are left to the hardware's
         // own stream prefetcher after its first lines.
@@ -201,7 +206,11 @@ impl RecordRef {
         let stop = end.min(line + MOST_LINES - 1);
         while line <= stop {
             let at = header.wrapping_byte_add(line * LINE_BYTES - misaligned);
-            if write_span { cpu::prefetch_write(at) } else { cpu::prefetch_read(at) }
+            if write_span {
+                cpu::prefetch_write(at)
+            } else {
+                cpu::prefetch_read(at)
+            }
             line += 1;
         }
     }

@@ -46,7 +46,9 @@ impl Store {
         let tables = descriptions.into_iter().map(|table| Table::reserve(table, layout.partitions));
         let tables: Vec<Table> = tables.collect::<Result<_, _>>().map_err(refused)?;
         let mut store = Store { supplies: Vec::new(), last: None, tables };
-        store.supplies.resize_with(worker::cores(), || store.tables.iter().map(Table::empty_supply).collect());
+        store
+            .supplies
+            .resize_with(worker::cores(), || store.tables.iter().map(Table::empty_supply).collect());
         for (number, table) in store.tables.iter().enumerate() {
             let id = TableId(u16::try_from(number).expect("fewer than 65,536 tables"));
             let leftovers = fill(workload, id, table, progress);
@@ -156,7 +158,9 @@ fn fill_block<W: Workload>(
         unsafe { record.view_mut(whole, |row| workload.fill(id, key, row)) };
         match partition.index.link(hash, record, |_| {}) {
             Linked::Done => {}
-            Linked::Exists(_) => panic!("table '{}' is loaded with key {} twice", table.description.name, key.0),
+            Linked::Exists(_) => {
+                panic!("table '{}' is loaded with key {} twice", table.description.name, key.0)
+            }
         }
     }
 }

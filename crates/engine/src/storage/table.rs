@@ -36,9 +36,8 @@ impl Table {
     pub fn reserve(description: TableDescription, partitions: u32) -> Result<Self, RegionError> {
         let shape = Shape::new(description.row_bytes);
         let records = Self::records_by_partition(&description, partitions);
-        let partition = |_| {
-            Ok(Partition { index: Index::reserve(records)?, arena: Arena::reserve(shape, records)? })
-        };
+        let partition =
+            |_| Ok(Partition { index: Index::reserve(records)?, arena: Arena::reserve(shape, records)? });
         let partitions = (0..partitions).map(partition).collect::<Result<_, _>>()?;
         Ok(Table { description, shape, partitions })
     }

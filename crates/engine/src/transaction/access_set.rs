@@ -75,7 +75,11 @@ pub(crate) struct AccessSet {
 impl AccessSet {
     /// With room for transactions of ordinary size.
     pub fn new() -> Self {
-        AccessSet { entries: Vec::with_capacity(256), filter: [0; 4], positions: HashTable::with_capacity(256) }
+        AccessSet {
+            entries: Vec::with_capacity(256),
+            filter: [0; 4],
+            positions: HashTable::with_capacity(256),
+        }
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Commit and abort.
 //!
 //! Commit is the same three phases for every protocol; those that a protocol has no use for vanish:
-//! 1. prepare the write set: certify (in order of access) or lock (in order of keys);
+//! 1. prepare the write set: certify or lock it;
 //! 2. validate what was read, and choose the transaction's id;
 //! 3. install private copies, and give everything back.
 //!
@@ -91,45 +91,61 @@ impl<A: Architecture> Txn<'_, A> {
         Ok(0)
     }
 
+    /// Prepares the write set in the order of access, in which nobody is waited for; if somebody is in the way, starts again
+    /// in the one order that everybody keeps to who waits, so that they do not wait in a circle.
+    #[inline(always)]
     fn prepare_write_set(&mut self) -> Result<(), Abort> {
-        if ProtocolOf::<A>::WRITES == Writes::AtCommit {
-            // One order for everybody, so that lockers do not wait in a circle.
-            let accesses = &self.accesses;
-            self.write_set.sort_unstable_by_key(|&position| {
-                let access = &accesses[position as usize];
-                (access.table, access.key)
-            });
-        }
         while self.prepared < self.write_set.len() {
-            let access = self.accesses[self.write_set[self.prepared] as usize];
-            let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
-            let mut asked = 0;
-            loop {
-                let verdict = self.architecture.at(access.partition, |_| {
-                    ProtocolOf::<A>::prepare(access.record.meta::<MetaOf<A>>(), inserted)
-                });
-                match verdict {
-                    Verdict::Granted => break,
-                    Verdict::Again => self.pause(asked),
-                    Verdict::Abort(reason) => return Err(self.poison(reason)),
-                    Verdict::Queued => unreachable!("nobody queues at commit"),
-                }
-                asked += 1;
+            match self.prepare_next() {
+                Verdict::Granted => self.prepared += 1,
+                Verdict::Again => return self.prepare_in_order(),
+                Verdict::Abort(reason) => return Err(self.poison(reason)),
+                Verdict::Queued => unreachable!("nobody queues at commit"),
             }
-            self.prepared += 1;
         }
         Ok(())
+    }
+
+    #[cold]
+    fn prepare_in_order(&mut self) -> Result<(), Abort> {
+        self.unprepare();
+        self.prepared = 0;
+        let accesses = &self.accesses;
+        self.write_set.sort_unstable_by_key(|&position| {
+            let access = &accesses[position as usize];
+            (access.table, access.key)
+        });
+        let mut asked = 0;
+        while self.prepared < self.write_set.len() {
+            match self.prepare_next() {
+                Verdict::Granted => (self.prepared, asked) = (self.prepared + 1, 0),
+                Verdict::Again => {
+                    self.pause(asked);
+                    asked += 1;
+                }
+                Verdict::Abort(reason) => return Err(self.poison(reason)),
+                Verdict::Queued => unreachable!("nobody queues at commit"),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn prepare_next(&mut self) -> Verdict {
+        let access = self.accesses[self.write_set[self.prepared] as usize];
+        let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
+        self.architecture
+            .at(access.partition, |_| ProtocolOf::<A>::prepare(access.record.meta::<MetaOf<A>>(), inserted))
     }
 
     #[cold]
     fn unprepare(&mut self) {
         for &position in &self.write_set[..self.prepared] {
             let access = self.accesses[position as usize];
-            // What the transaction inserted is removed as it is.
-            if !matches!(access.kind, Kind::Insert | Kind::Vanished) {
-                self.architecture
-                    .at(access.partition, |_| ProtocolOf::<A>::unprepare(access.record.meta::<MetaOf<A>>()));
-            }
+            let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
+            self.architecture.at(access.partition, |_| {
+                ProtocolOf::<A>::unprepare(access.record.meta::<MetaOf<A>>(), inserted);
+            });
         }
     }
 
@@ -186,7 +202,8 @@ impl<A: Architecture> Txn<'_, A> {
             match write.merge {
                 None => self.copy_in(access, write.span.offset, write.bytes),
                 Some(merge) => {
-                    let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+                    let part =
+                        &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
                     // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only
                     // writer.
                     unsafe { access.record.copy_out_racing(write.span.offset, part) };

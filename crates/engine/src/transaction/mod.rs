@@ -90,7 +90,7 @@ pub(crate) struct Txn<'e, A: Architecture> {
 }
 
 impl<'e, A: Architecture> Txn<'e, A> {
-    /// A slot over these tables. `epochs` has the slot active until [`Txn::leave`].
+    /// A slot over these tables. The slot is active until this is dropped.
     pub fn new(
         architecture: A,
         tables: &'e [Table],
@@ -126,10 +126,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
     }
 
-    /// Lets go of the epoch; answers the slot's supply of records.
-    pub fn leave(self) -> Supply {
-        self.epochs.leave(self.slot.0 as usize);
-        self.supply
+    /// Ends the slot; answers its supply of records.
+    pub fn leave(mut self) -> Supply {
+        std::mem::take(&mut self.supply)
     }
 
     /// What the merges of the last committed transaction left; until the next begins.
@@ -238,24 +237,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Lets `change` loose on a private copy and keeps it for install.
     #[inline(always)]
-    fn change_copy(
-        &mut self,
-        position: usize,
-        span: Span,
-        bytes: Bytes,
-        change: &mut dyn FnMut(&mut [u8]),
-    ) {
+    fn change_copy(&mut self, position: usize, span: Span, bytes: Bytes, change: &mut dyn FnMut(&mut [u8])) {
         self.log.push(Write { access: position as u32, span, bytes, merge: None });
         change(self.log.get_mut(bytes));
     }
 
-    fn blind(
-        &mut self,
-        table: TableId,
-        key: Key,
-        span: Span,
-        blind: Blind<'_>,
-    ) -> Result<Presence, Abort> {
+    fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
         let place = self.place(table, key);
@@ -264,11 +251,15 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
         let position = match ProtocolOf::<A>::WRITES {
             Writes::InPlace | Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
+                    return Ok(Presence::Missing);
+                };
                 self.add(place, record, Kind::Write, None)
             }
             Writes::AtCommit => {
-                let Some((record, _)) = self.observe_record(place, None)? else { return Ok(Presence::Missing) };
+                let Some((record, _)) = self.observe_record(place, None)? else {
+                    return Ok(Presence::Missing);
+                };
                 // Blind: commit checks that the record is still there, not that it is unchanged.
                 self.add(place, record, Kind::Write, None)
             }
@@ -280,6 +271,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
             self.log_blind(position, span, blind);
         }
         Ok(Presence::Present)
+    }
+}
+
+/// Ends the slot. If a procedure panicked, what its transaction holds is given back, so that the others can end, too.
+impl<A: Architecture> Drop for Txn<'_, A> {
+    fn drop(&mut self) {
+        if !self.accesses.is_empty() || !self.gaps.is_empty() {
+            self.abort();
+        }
+        self.epochs.leave(self.slot.0 as usize);
     }
 }
 
@@ -300,7 +301,9 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         }
         match ProtocolOf::<A>::READS {
             Reads::Locked => {
-                let Some(record) = self.lock_record(place, Mode::Shared)? else { return Ok(Presence::Missing) };
+                let Some(record) = self.lock_record(place, Mode::Shared)? else {
+                    return Ok(Presence::Missing);
+                };
                 self.add(place, record, Kind::Read, None);
                 // SAFETY: the span was checked against the row; the record is held against writers.
                 unsafe { record.view(span, see) };
@@ -332,13 +335,17 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         }
         match ProtocolOf::<A>::WRITES {
             Writes::InPlace => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
+                    return Ok(Presence::Missing);
+                };
                 let position = self.add(place, record, Kind::Write, None);
                 self.save(position, span);
                 self.change_in_place(position, span, change);
             }
             Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else { return Ok(Presence::Missing) };
+                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
+                    return Ok(Presence::Missing);
+                };
                 let position = self.add(place, record, Kind::Write, None);
                 let bytes = self.reserve_copy(span);
                 // SAFETY: the span was checked against the row; the record is held against writers.

@@ -40,7 +40,8 @@ impl Stopwatch {
 
     /// Starts on a transaction.
     pub fn start(&mut self) {
-        *self = Stopwatch { on: true, since: clock::now(), attempt: [0; 6], class: TimeClass::Useful, ..*self };
+        *self =
+            Stopwatch { on: true, since: clock::now(), attempt: [0; 6], class: TimeClass::Useful, ..*self };
         self.samples += 1;
     }
 

@@ -22,7 +22,12 @@ enum Attempt {
 impl<A: Architecture> Txn<'_, A> {
     pub(super) fn insert_row(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         let description = &self.table(table).description;
-        assert_eq!(row.len(), description.row_bytes, "an insert gives the whole row of table '{}'", description.name);
+        assert_eq!(
+            row.len(),
+            description.row_bytes,
+            "an insert gives the whole row of table '{}'",
+            description.name
+        );
         let place = self.place(table, key);
         let mut asked = 0;
         loop {

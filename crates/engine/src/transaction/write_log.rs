@@ -106,6 +106,8 @@ impl WriteLog {
 impl Receipts for WriteLog {
     fn argument(&self, nth: usize) -> &[u8] {
         let bytes = self.arguments.get(nth);
-        self.get(*bytes.unwrap_or_else(|| panic!("merge {nth} of {} that found their key", self.arguments.len())))
+        self.get(
+            *bytes.unwrap_or_else(|| panic!("merge {nth} of {} that found their key", self.arguments.len())),
+        )
     }
 }

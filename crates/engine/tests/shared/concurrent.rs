@@ -5,12 +5,12 @@
 //! its end. A reader that sums what it can see of a few accounts checks that a key which it found missing stays so, and
 //! that what it read twice is the same. At the end the money is all there, and nothing else is.
 
-use super::{layout, supported};
+use super::layout;
+use contract::Transaction;
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Presence, Procedure, Seat,
+    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, Presence, Procedure, Seat,
     Selection, TableDescription, TableId, TransactionExt, Until, Workload,
 };
-use contract::Transaction;
 
 const ACCOUNTS: u64 = 8;
 /// Keys that come and go.
@@ -206,19 +206,3 @@ pub fn bank_run<E: Engine>(
     }
     Ok(())
 }
-
-/// Every pair keeps the bank's books.
-pub fn keeps_the_books<E: Engine>(workers: usize, seeds: std::ops::Range<u64>, transactions: u64) {
-    for pair in supported::<E>() {
-        for seed in seeds.clone() {
-            let options = EngineOptions { seed, ..EngineOptions::default() };
-            let run = bank_run::<E>(Selection::Pair(pair), workers, seed, transactions, &options);
-            run.unwrap_or_else(|broken| panic!("{}, {workers} workers, seed {seed}: {broken}", name(pair)));
-        }
-    }
-}
-
-fn name(pair: PairName) -> String {
-    pair.to_string()
-}
-

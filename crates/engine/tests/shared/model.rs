@@ -6,8 +6,8 @@
 
 use super::{layout, supported};
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Presence, Procedure, Seat,
-    Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Presence, Procedure,
+    Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -3,6 +3,7 @@
 use super::affinity::pin_to;
 use super::topology::Topology;
 use crate::panics::with_context;
+use crate::seats::Seats;
 use std::any::Any;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +53,17 @@ pub fn run_with_service<R: Send>(
         served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "the service")));
         results
     })
+}
+
+/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w])`.
+pub fn run_each_with_service<T: Send, R: Send>(
+    own: Vec<T>,
+    period: Duration,
+    service: impl Fn() + Sync,
+    f: impl Fn(usize, T) -> R + Sync,
+) -> Vec<R> {
+    let (workers, seats) = (own.len(), Seats::new(own));
+    run_with_service(workers, period, service, |worker| f(worker, seats.take(worker)))
 }
 
 fn serve(period: Duration, service: &impl Fn(), ended: &AtomicBool) {

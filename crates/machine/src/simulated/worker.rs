@@ -4,6 +4,7 @@ use super::exploration::explore;
 use super::machine::{self, CoreYielder};
 use super::schedule::Schedule;
 use crate::panics::with_context;
+use crate::seats::Seats;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -43,6 +44,17 @@ pub fn run_with_service<R: Send>(
         serve(period_ns, &service);
         None
     })
+}
+
+/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w])`.
+pub fn run_each_with_service<T: Send, R: Send>(
+    own: Vec<T>,
+    period: Duration,
+    service: impl Fn() + Sync,
+    f: impl Fn(usize, T) -> R + Sync,
+) -> Vec<R> {
+    let (workers, seats) = (own.len(), Seats::new(own));
+    run_with_service(workers, period, service, |worker| f(worker, seats.take(worker)))
 }
 
 fn serve(period_ns: u64, service: &impl Fn()) {

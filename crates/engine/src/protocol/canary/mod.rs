@@ -78,8 +78,8 @@ trait Defect<B: Protocol>: 'static {
         B::prepare(meta, inserted)
     }
 
-    fn unprepare<P: Physical>(meta: &B::Meta<P>) {
-        B::unprepare(meta);
+    fn unprepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) {
+        B::unprepare(meta, inserted);
     }
 
     fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool) -> bool {
@@ -161,8 +161,8 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         D::prepare(meta, inserted)
     }
 
-    fn unprepare<P: Physical>(meta: &B::Meta<P>) {
-        D::unprepare(meta);
+    fn unprepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) {
+        D::unprepare(meta, inserted);
     }
 
     fn observe<P: Physical>(meta: &B::Meta<P>) -> Observation {

@@ -16,5 +16,5 @@ impl Defect<TwoVersionNoWait> for SkippedCertify {
         Verdict::Granted
     }
 
-    fn unprepare<P: Physical>(_: &P::Word64) {}
+    fn unprepare<P: Physical>(_: &P::Word64, _: bool) {}
 }

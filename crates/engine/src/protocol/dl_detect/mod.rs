@@ -93,7 +93,8 @@ impl<P: Physical> Common<P> {
         let requests = Region::reserve(bytes).expect("address space for 512 KiB of requests a slot");
         for slot in 0..slots as u32 {
             // What all but the largest transactions use.
-            let first = Self::id(Requester { slot: SlotId(slot), access: 0 }) as usize * size_of::<Request<P>>();
+            let first =
+                Self::id(Requester { slot: SlotId(slot), access: 0 }) as usize * size_of::<Request<P>>();
             requests.fault_in(first..first + 4096);
         }
         Common { requests, graph: WaitsFor::new(slots), flavour: PhantomData }
@@ -171,7 +172,8 @@ impl<'a, P: Physical> Latched<'a, P> {
         for (other, request) in self.all() {
             let state = request.state.read();
             // An owner that wants to be raised will hold the record exclusively before this request does.
-            let wants = if state & STATE_RAISING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
+            let wants =
+                if state & STATE_RAISING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
             if !compatible(mode, wants) {
                 waited_for.insert(Common::<P>::slot(other).0);
             }
@@ -203,7 +205,8 @@ impl<'a, P: Physical> Latched<'a, P> {
     /// Grants what can be granted now, and brings the head's summary up to date.
     fn grant(&self, waker: &impl Waker) {
         let first = self.lock.head.read() & REQUEST;
-        let mut owners = self.requests(first).take_while(|(_, request)| request.state.read() & STATE_OWNER != 0);
+        let mut owners =
+            self.requests(first).take_while(|(_, request)| request.state.read() & STATE_OWNER != 0);
         let one = owners.next();
         let two = owners.next();
         // An owner that is alone and wants to be raised goes first.
@@ -326,7 +329,9 @@ impl Protocol for DlDetect {
         lock.head.store(head | WAITED);
         common.graph.publish(who.slot.0, &waited_for);
         drop(latched);
-        Self::wait_or_die(common, lock, id, waker, |_| request.state.store(request.state.read() & !STATE_RAISING))
+        Self::wait_or_die(common, lock, id, waker, |_| {
+            request.state.store(request.state.read() & !STATE_RAISING)
+        })
     }
 
     fn raise_bucket<P: Physical>(

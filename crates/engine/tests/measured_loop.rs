@@ -1,0 +1,116 @@
+//! The measured loop allocates nothing.
+//!
+//! Every allocation of the process is counted. Two drives that differ only in their number of transactions must
+//! allocate alike; the machinery of a drive (threads, rings, histograms) cancels out.
+
+use contract::{
+    Abort, Access, Client, Engine, EngineOptions, Key, Outcome, PairName, Plan, Procedure, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, Until, Workload,
+};
+use engine::ThisEngine;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is handed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's contract is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is the same.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const ROWS: u64 = 10_000;
+const T: TableId = TableId(0);
+
+/// Sixteen reads, updates, blind writes and misses, some of them of hot rows.
+struct Mixed;
+
+struct MixedClient(fastrand::Rng);
+
+struct MixedTransaction([u64; 16]);
+
+impl Procedure for MixedTransaction {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for (n, &key) in self.0.iter().enumerate() {
+            let _ = match n % 4 {
+                0 => txn.read(T, Key(key), Span::whole(100), &mut |_| ())?,
+                1 => txn.update(T, Key(key), Span::new(8, 16), &mut |bytes| bytes[0] ^= 1)?,
+                2 => txn.write(T, Key(key), 20, &[7; 30])?,
+                _ => txn.read(T, Key(key + ROWS), Span::new(0, 8), &mut |_| ())?,
+            };
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        for &key in &self.0 {
+            plan.touch(T, Key(key), Span::whole(100), Access::Write);
+        }
+        Ok(())
+    }
+}
+
+impl Client for MixedClient {
+    type Procedure = MixedTransaction;
+
+    fn next(&mut self) -> MixedTransaction {
+        MixedTransaction(std::array::from_fn(|n| self.0.u64(0..if n < 2 { 20 } else { ROWS })))
+    }
+}
+
+impl Workload for Mixed {
+    type Client = MixedClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "rows",
+            row_bytes: 100,
+            rows: ROWS,
+            capacity: ROWS,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> MixedClient {
+        MixedClient(fastrand::Rng::with_seed(seat.seed + seat.worker as u64))
+    }
+}
+
+#[test]
+fn allocates_nothing() {
+    let mut store =
+        ThisEngine::load(&Mixed, contract::Layout { partitions: 1 }, &|_| ()).expect("a small table");
+    for pair in PairName::all() {
+        let mut allocations = |transactions| {
+            let clients = (0..2).map(|worker| Mixed.client(Seat { worker, workers: 2, seed: 1 })).collect();
+            let until = Until::Transactions(transactions);
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            ThisEngine::drive::<Mixed>(
+                &mut store,
+                Selection::Pair(pair),
+                clients,
+                until,
+                &EngineOptions::default(),
+            );
+            ALLOCATIONS.load(Ordering::Relaxed) - before
+        };
+        allocations(100);
+        let (few, many) = (allocations(100), allocations(20_000));
+        assert!(many <= few + 4, "{pair}: {few} allocations for 100 transactions, {many} for 20,000");
+    }
+}
