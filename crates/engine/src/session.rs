@@ -2,8 +2,7 @@
 //!
 //! Transactions are drawn in bursts into a ring, ahead of being run. So the time to draw them is not counted in their
 //! latency, one clock reading between two transactions ends the one and begins the next, and the lines of planned keys
-//! can be asked for while earlier transactions run: the index's when a transaction is drawn, the records' one
-//! transaction ahead.
+//! can be asked for while earlier transactions run: the index's two transactions ahead, the records' one.
 //!
 //! The loop allocates nothing, makes no system call, and writes no cache line that another worker looks at, except the
 //! data: everything here belongs to the worker, and the run's end is read off the worker's own clock.
@@ -69,8 +68,9 @@ impl<P> Ring<P> {
         drawn
     }
 
-    fn peek(&self) -> Option<&Drawn<P>> {
-        self.places[self.first].as_ref()
+    /// The transaction that will run after `ahead` others.
+    fn peek(&self, ahead: usize) -> Option<&Drawn<P>> {
+        self.places[(self.first + ahead) % RING].as_ref().filter(|_| ahead < self.len)
     }
 }
 
@@ -241,7 +241,6 @@ impl<'e, A: Architecture, C: Client> Session<'e, A, C> {
             plan.clear();
             if self.prefetch {
                 self.plan(&procedure, &mut plan);
-                self.txn.prefetch_index(&plan);
             }
             self.ring.push(Drawn { procedure, plan });
         }
@@ -259,9 +258,13 @@ impl<'e, A: Architecture, C: Client> Session<'e, A, C> {
 
     #[inline(always)]
     fn prefetch_next(&self) {
-        if self.prefetch
-            && let Some(next) = self.ring.peek()
-        {
+        if !self.prefetch {
+            return;
+        }
+        if let Some(second) = self.ring.peek(1) {
+            self.txn.prefetch_index(&second.plan);
+        }
+        if let Some(next) = self.ring.peek(0) {
             self.txn.prefetch_records(&next.plan);
         }
     }

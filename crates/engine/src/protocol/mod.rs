@@ -26,6 +26,8 @@
 mod canary;
 mod dl_detect;
 mod no_wait;
+#[cfg(test)]
+mod sequential;
 mod silo;
 mod two_version_no_wait;
 

@@ -1,0 +1,390 @@
+//! Every protocol as a sequential machine: all interleavings of a few transactions over two records, in both flavours.
+//!
+//! A transaction here is a list of reads and writes; each operation, each preparation, the validation, the installation
+//! and the release is a step, and a step is not interrupted. All orders of the steps are tried, depth first. In each:
+//! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
+//! what is left agree with some serial order, and no metadata is held at the end.
+
+use super::{
+    DirtyReads, DlDetect, Mode, NoReadValidation, NoWait, Observation, Protocol, Reads, Requester, Silo,
+    SkippedCertify, SlotId, TwoVersionNoWait, Verdict, Wake, Waker, Writes,
+};
+use crate::physical::{Owned, Physical, Shared};
+use std::cell::{Cell, RefCell};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Read(usize),
+    Write(usize),
+}
+
+impl Op {
+    const ALL: [Op; 4] = [Op::Read(0), Op::Read(1), Op::Write(0), Op::Write(1)];
+
+    fn record(self) -> usize {
+        match self {
+            Op::Read(record) | Op::Write(record) => record,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Operation(usize),
+    Waiting(usize),
+    Prepare(usize),
+    Validate,
+    Install,
+    Committed,
+    Aborted,
+}
+
+/// What a transaction has of a record.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    mode: Option<Mode>,
+    token: Option<u64>,
+    /// What the record was before this transaction wrote it in place.
+    undo: Option<u64>,
+    written: bool,
+    prepared: bool,
+}
+
+struct Transaction {
+    script: Vec<Op>,
+    phase: Phase,
+    held: [Held; 2],
+    /// Records read from others, and whose version it was.
+    seen: Vec<(usize, u64)>,
+    /// Was told to ask again, and nobody else has made a step since.
+    stalled: bool,
+}
+
+struct World<P: Protocol, F: Physical> {
+    common: P::Common<F>,
+    metas: [Box<u64>; 2],
+    values: [Cell<u64>; 2],
+    woken: RefCell<Vec<(SlotId, Wake)>>,
+}
+
+struct Wakes<'a>(&'a RefCell<Vec<(SlotId, Wake)>>);
+
+impl Waker for Wakes<'_> {
+    fn wake(&self, slot: SlotId, wake: Wake) {
+        self.0.borrow_mut().push((slot, wake));
+    }
+}
+
+impl<P: Protocol, F: Physical> World<P, F> {
+    fn meta(&self, record: usize) -> &P::Meta<F> {
+        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
+        // the box is never touched otherwise.
+        unsafe { &*(&raw const *self.metas[record]).cast() }
+    }
+
+    /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
+    fn step(&self, number: usize, txn: &mut Transaction) {
+        match txn.phase {
+            Phase::Operation(at) => self.operation(number, txn, at),
+            Phase::Prepare(at) => self.prepare(number, txn, at),
+            Phase::Validate => self.validate(number, txn),
+            Phase::Install => self.install(number, txn),
+            Phase::Waiting(_) | Phase::Committed | Phase::Aborted => unreachable!("not runnable"),
+        }
+    }
+
+    fn operation(&self, number: usize, txn: &mut Transaction, at: usize) {
+        let op = txn.script[at];
+        let record = op.record();
+        let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
+        let locks =
+            if mode == Mode::Shared { P::READS == Reads::Locked } else { P::WRITES != Writes::AtCommit };
+        let held = txn.held[record].mode;
+        let covered = held == Some(mode) || held == Some(Mode::Exclusive);
+        if locks && !covered {
+            let who = Requester { slot: SlotId(number as u32), access: record as u32 };
+            let (meta, waker) = (self.meta(record), Wakes(&self.woken));
+            let verdict = match held {
+                Some(_) => P::raise::<F>(&self.common, meta, who, &waker),
+                None => P::acquire::<F>(&self.common, meta, mode, who, &waker),
+            };
+            match verdict {
+                Verdict::Granted => {}
+                Verdict::Queued => return txn.phase = Phase::Waiting(at),
+                Verdict::Again => return txn.stalled = true,
+                Verdict::Abort(_) => return self.abort(number, txn),
+            }
+        }
+        self.granted(number, txn, at);
+    }
+
+    /// The lock of an operation, if it has one, is held: does it.
+    fn granted(&self, number: usize, txn: &mut Transaction, at: usize) {
+        let record = txn.script[at].record();
+        let held = &mut txn.held[record];
+        match txn.script[at] {
+            Op::Read(_) => {
+                if P::READS == Reads::Validated && held.token.is_none() {
+                    let Observation::Present(token) = P::observe::<F>(self.meta(record)) else {
+                        return txn.stalled = true;
+                    };
+                    held.token = Some(token);
+                }
+                if P::READS == Reads::Locked && held.mode.is_none() {
+                    held.mode = Some(Mode::Shared);
+                }
+                if !held.written {
+                    txn.seen.push((record, self.values[record].get()));
+                }
+            }
+            Op::Write(_) => {
+                if P::WRITES != Writes::AtCommit {
+                    held.mode = Some(Mode::Exclusive);
+                }
+                if P::WRITES == Writes::InPlace && held.undo.is_none() {
+                    held.undo = Some(self.values[record].replace(number as u64 + 1));
+                }
+                held.written = true;
+            }
+        }
+        txn.phase = if at + 1 < txn.script.len() {
+            Phase::Operation(at + 1)
+        } else if P::WRITES == Writes::InPlace {
+            Phase::Install
+        } else {
+            Self::next_to_prepare(txn, 0)
+        };
+    }
+
+    /// Records that are not written need no step.
+    fn next_to_prepare(txn: &Transaction, from: usize) -> Phase {
+        match (from..2).find(|&record| txn.held[record].written) {
+            Some(record) => Phase::Prepare(record),
+            None if P::READS == Reads::Validated => Phase::Validate,
+            None => Phase::Install,
+        }
+    }
+
+    fn prepare(&self, number: usize, txn: &mut Transaction, at: usize) {
+        match P::prepare::<F>(self.meta(at), false) {
+            Verdict::Granted => {
+                txn.held[at].prepared = true;
+                txn.phase = Self::next_to_prepare(txn, at + 1);
+            }
+            Verdict::Again => txn.stalled = true,
+            _ => self.abort(number, txn),
+        }
+    }
+
+    fn validate(&self, number: usize, txn: &mut Transaction) {
+        let valid = (0..2).all(|record| {
+            let held = txn.held[record];
+            held.token.is_none_or(|token| P::validate::<F>(self.meta(record), token, held.prepared))
+        });
+        if valid {
+            txn.phase = Phase::Install;
+        } else {
+            self.abort(number, txn);
+        }
+    }
+
+    fn install(&self, number: usize, txn: &mut Transaction) {
+        let versions = (0..2).map(|record| P::version::<F>(self.meta(record)));
+        let id = P::transaction_id(versions.fold(0, u64::max), 3);
+        for record in 0..2 {
+            if txn.held[record].written && P::WRITES != Writes::InPlace {
+                self.values[record].set(number as u64 + 1);
+            }
+            if txn.held[record].prepared && P::WRITES == Writes::AtCommit {
+                P::publish::<F>(self.meta(record), id);
+            }
+        }
+        self.release(number, txn);
+        txn.phase = Phase::Committed;
+    }
+
+    fn abort(&self, number: usize, txn: &mut Transaction) {
+        for (record, held) in txn.held.iter().enumerate() {
+            if let Some(before) = held.undo {
+                self.values[record].set(before);
+            }
+            if held.prepared {
+                P::unprepare::<F>(self.meta(record), false);
+            }
+        }
+        self.release(number, txn);
+        txn.phase = Phase::Aborted;
+    }
+
+    fn release(&self, number: usize, txn: &mut Transaction) {
+        for (record, held) in txn.held.iter().enumerate() {
+            if let Some(mode) = held.mode {
+                let who = Requester { slot: SlotId(number as u32), access: record as u32 };
+                P::release::<F>(&self.common, self.meta(record), mode, who, &Wakes(&self.woken));
+            }
+        }
+    }
+
+    fn deliver(&self, txns: &mut [Transaction]) {
+        for (slot, wake) in self.woken.take() {
+            assert_eq!(wake, Wake::Granted, "no record dies here");
+            let number = slot.0 as usize;
+            let Phase::Waiting(at) = txns[number].phase else {
+                panic!("woke a transaction that does not wait")
+            };
+            P::resume::<F>(&self.common, slot);
+            self.granted(number, &mut txns[number], at);
+        }
+    }
+}
+
+/// Runs the scripts in the order that `choices` says, and the first runnable beyond it; answers how many could have run at
+/// each step, and what went wrong.
+fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec<usize>, Result<(), String>) {
+    let world = World::<P, F> {
+        common: P::common(scripts.len()),
+        metas: [Box::new(0), Box::new(0)],
+        values: [Cell::new(0), Cell::new(0)],
+        woken: RefCell::new(Vec::new()),
+    };
+    let start = |script: &Vec<Op>| Transaction {
+        script: script.clone(),
+        phase: Phase::Operation(0),
+        held: [Held::default(); 2],
+        seen: Vec::new(),
+        stalled: false,
+    };
+    let mut txns: Vec<_> = scripts.iter().map(start).collect();
+    let mut alternatives = Vec::new();
+    loop {
+        let is_runnable = |txn: &Transaction| {
+            !txn.stalled && !matches!(txn.phase, Phase::Waiting(_) | Phase::Committed | Phase::Aborted)
+        };
+        let runnable: Vec<usize> = (0..txns.len()).filter(|&number| is_runnable(&txns[number])).collect();
+        if runnable.is_empty() {
+            break;
+        }
+        let choice = choices.get(alternatives.len()).copied().unwrap_or(0);
+        alternatives.push(runnable.len());
+        let number = runnable[choice];
+        world.step(number, &mut txns[number]);
+        world.deliver(&mut txns);
+        if !txns[number].stalled {
+            txns.iter_mut().for_each(|txn| txn.stalled = false);
+        }
+    }
+    if txns.iter().any(|txn| !matches!(txn.phase, Phase::Committed | Phase::Aborted)) {
+        return (alternatives, Err("some wait for ever".to_owned()));
+    }
+    let held = (0..2).any(|record| !P::is_quiet::<F>(world.meta(record)));
+    if held {
+        return (alternatives, Err("a record is still held".to_owned()));
+    }
+    let left = [world.values[0].get(), world.values[1].get()];
+    let result =
+        if is_serializable(&txns, left) { Ok(()) } else { Err(format!("not serializable: {left:?}")) };
+    (alternatives, result)
+}
+
+/// Whether some serial order of the committed transactions reads and leaves the same.
+fn is_serializable(txns: &[Transaction], left: [u64; 2]) -> bool {
+    fn extend(txns: &[Transaction], rest: &[usize], values: [u64; 2], left: [u64; 2]) -> bool {
+        if rest.is_empty() {
+            return values == left;
+        }
+        rest.iter().any(|&next| {
+            let txn = &txns[next];
+            let reads_so = txn.seen.iter().all(|&(record, version)| values[record] == version);
+            let mut after = values;
+            for op in &txn.script {
+                if let Op::Write(record) = op {
+                    after[*record] = next as u64 + 1;
+                }
+            }
+            let others: Vec<usize> = rest.iter().copied().filter(|&other| other != next).collect();
+            reads_so && extend(txns, &others, after, left)
+        })
+    }
+    let committed: Vec<usize> = (0..txns.len()).filter(|&n| txns[n].phase == Phase::Committed).collect();
+    extend(txns, &committed, [0, 0], left)
+}
+
+/// Tries every interleaving; the first that goes wrong, and how many there are.
+fn explore<P: Protocol, F: Physical>(scripts: &[Vec<Op>]) -> Result<u64, String> {
+    let mut choices = Vec::new();
+    for tried in 1.. {
+        let (alternatives, result) = run::<P, F>(scripts, &choices);
+        result.map_err(|wrong| format!("{scripts:?} in order {choices:?}: {wrong}"))?;
+        choices.resize(alternatives.len(), 0);
+        // The next in depth-first order: the last step that had another choice takes it.
+        loop {
+            let Some(last) = choices.pop() else { return Ok(tried) };
+            if last + 1 < alternatives[choices.len()] {
+                choices.push(last + 1);
+                break;
+            }
+        }
+    }
+    unreachable!("the count does not end")
+}
+
+/// All pairs of transactions of two operations, and some triples of the known dangerous shapes.
+fn worlds() -> Vec<Vec<Vec<Op>>> {
+    let scripts: Vec<Vec<Op>> =
+        Op::ALL.iter().flat_map(|&first| Op::ALL.map(|second| vec![first, second])).collect();
+    let mut worlds: Vec<Vec<Vec<Op>>> = scripts
+        .iter()
+        .flat_map(|one| scripts.iter().map(move |two| vec![one.clone(), two.clone()]))
+        .collect();
+    let upgrade = vec![Op::Read(0), Op::Write(0)];
+    let skew = |a, b| vec![Op::Read(a), Op::Write(b)];
+    let both = vec![Op::Write(0), Op::Write(1)];
+    worlds.push(vec![upgrade.clone(), upgrade.clone(), vec![Op::Read(0)]]);
+    worlds.push(vec![skew(0, 1), skew(1, 0), vec![Op::Write(0)]]);
+    worlds.push(vec![both, vec![Op::Read(1), Op::Read(0)], vec![Op::Write(1)]]);
+    worlds
+}
+
+fn accepts<P: Protocol>() {
+    let mut tried = 0;
+    for scripts in worlds() {
+        tried += explore::<P, Shared>(&scripts).unwrap_or_else(|wrong| panic!("shared: {wrong}"));
+        tried += explore::<P, Owned>(&scripts).unwrap_or_else(|wrong| panic!("owned: {wrong}"));
+    }
+    assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
+}
+
+fn rejects<P: Protocol>() {
+    assert!(
+        worlds().iter().any(|scripts| explore::<P, Shared>(scripts).is_err()),
+        "no interleaving shows the defect"
+    );
+}
+
+#[test]
+fn no_wait_is_serializable() {
+    accepts::<NoWait>();
+}
+
+#[test]
+fn two_version_no_wait_is_serializable() {
+    accepts::<TwoVersionNoWait>();
+}
+
+#[test]
+fn dl_detect_is_serializable_and_never_stuck() {
+    accepts::<DlDetect>();
+}
+
+#[test]
+fn silo_is_serializable() {
+    accepts::<Silo>();
+}
+
+#[test]
+fn canaries_are_not() {
+    rejects::<DirtyReads>();
+    rejects::<NoReadValidation>();
+    rejects::<SkippedCertify>();
+}
