@@ -1,1 +1,39 @@
-//! harness
+//! Measuring, sweeps, result folders and the report: everything between a loaded engine and a reader.
+//!
+//! The harness is generic over [`contract::Engine`], so it is compiled once for every engine, and over nothing else:
+//! it knows no architecture and no protocol. What it prints for a person goes through [`observer`]; it writes only
+//! into a result folder.
+//!
+//! | question | file |
+//! |---|---|
+//! | how is it measured? | [`options`], [`subject`] |
+//! | how are systems driven? | [`measure`] |
+//! | what is one system's result? | [`summary`], and what is odd about it: [`measure::warnings`] |
+//! | how do many points become one experiment? | [`sweep`] |
+//! | is a run serializable? | [`check`] |
+//! | what lies in a result folder? | [`results`], [`folder`], one file per form |
+//! | what does a reader see? | [`report`], [`svg`], [`text`] |
+//! | what went wrong? | [`failure`] |
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod failure;
+pub mod folder;
+pub mod measure;
+pub mod observer;
+pub mod options;
+pub mod report;
+pub mod results;
+pub mod subject;
+pub mod summary;
+pub mod svg;
+pub mod sweep;
+pub mod text;
+
+#[cfg(test)]
+mod mock;
+
+pub use failure::Failure;
+pub use observer::{Event, Observer};
+pub use options::{BadValue, RunOptions};
+pub use subject::{Place, Subject};

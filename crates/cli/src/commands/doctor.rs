@@ -1,0 +1,200 @@
+//! `doctor`: is this machine fit for measuring, and what does it cost?
+
+use crate::arguments::json;
+use crate::output;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use harness::Failure;
+use harness::text::numbers::bytes;
+use machine::hardware::environment::Environment;
+use machine::hardware::facts::{self, MachineFacts};
+use serde::Serialize;
+use serde_json::json;
+use std::fmt::{Display, Write};
+use std::process::ExitCode;
+
+/// Less than this does not hold the papers' tables.
+const LITTLE_MEMORY_BYTES: u64 = 4 << 30;
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    Command::new("doctor")
+        .about("Look at this machine: is it fit for measuring, and what does it cost?")
+        .arg(
+            Arg::new("quick")
+                .long("quick")
+                .action(ArgAction::SetTrue)
+                .help("Measure for half a second, not for three"),
+        )
+        .arg(json())
+}
+
+/// What the machine's settings mean for measurements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Advice {
+    /// Whether it is fine as it is.
+    fine: bool,
+    /// What was found.
+    found: String,
+    /// What to do; empty if it is fine.
+    advice: String,
+}
+
+/// Looks.
+pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let environment = Environment::of_this_machine();
+    let advice = advise(&environment, cfg!(debug_assertions));
+    let facts = facts::measure(matches.get_flag("quick"));
+    if matches.get_flag("json") {
+        output::print_json(&json!({
+            "schema": "trireme.doctor/1",
+            "environment": environment,
+            "facts": facts,
+            "advice": advice,
+        }))?;
+    } else {
+        output::print(&text(&environment, &facts, &advice))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
+    let threads = environment.hardware_threads;
+    let huge_pages = environment.transparent_huge_pages.as_deref();
+    let mut all = vec![
+        judge(
+            !debug_build,
+            if debug_build { "debug build" } else { "release build" },
+            "build with --release",
+        ),
+        judge(
+            threads > 1,
+            format!("{threads} usable {}", if threads == 1 { "core" } else { "cores" }),
+            "nothing runs side by side on one core: conflicts are rare and waits are long; use a larger machine, \
+             and look for a restriction such as taskset or a container's limit",
+        ),
+    ];
+    if let Some(memory) = environment.memory_available_bytes {
+        all.push(judge(
+            memory >= LITTLE_MEMORY_BYTES,
+            format!("{} of memory available", bytes(memory)),
+            "ask for smaller tables with --records",
+        ));
+    }
+    if let Some(mode) = huge_pages {
+        all.push(judge(
+            mode != "never",
+            format!("transparent huge pages: {mode}"),
+            "large tables miss the TLB; as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        ));
+    }
+    match environment.governor.as_deref() {
+        Some(governor) => all.push(judge(
+            governor == "performance",
+            format!("frequency governor: {governor}"),
+            "the clock rate follows the load; as root: cpupower frequency-set -g performance",
+        )),
+        None => all.push(judge(true, "frequency governor: not told", "")),
+    }
+    if let Some(turbo) = environment.turbo {
+        all.push(judge(
+            !turbo,
+            format!("turbo: {}", if turbo { "on" } else { "off" }),
+            "few workers clock higher than many, which bends scaling curves; switch it off for those",
+        ));
+    }
+    if let Some(invariant) = environment.tsc_invariant {
+        let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
+        all.push(judge(invariant, found, "latencies are only roughly right"));
+    }
+    if environment.hypervisor == Some(true) {
+        all.push(judge(
+            false,
+            "a virtual machine",
+            "its host may take cores away unseen: watch the spread, and repeat what surprises",
+        ));
+    }
+    all
+}
+
+fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {
+    Advice { fine, found: found.into(), advice: if fine { String::new() } else { advice.to_owned() } }
+}
+
+fn text(environment: &Environment, facts: &MachineFacts, advice: &[Advice]) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &dyn Display| {
+        let _ = writeln!(text, "  {name:<38} {value}");
+    };
+    let cpu = environment.cpu_model.as_deref().unwrap_or("unknown");
+    line("processor", &cpu);
+    let (sockets, cores, threads) = (environment.sockets, environment.cores, environment.hardware_threads);
+    line("sockets, cores, hardware threads", &format!("{sockets}, {cores}, {threads}"));
+    for cache in environment.caches.iter().filter(|cache| cache.kind != "Instruction") {
+        let name = format!("level {} cache", cache.level);
+        line(&name, &format!("{}, shared by {}", bytes(cache.bytes), cache.shared_by));
+    }
+    if let Some(memory) = environment.memory_bytes {
+        line("memory", &bytes(memory));
+    }
+    line("system", &format!("{} {}", environment.system, environment.kernel));
+    let ns = |ns: f64| format!("{ns:.1} ns");
+    line("reading the clock", &ns(facts.clock_read_ns));
+    line("one pause", &ns(facts.pause_ns));
+    line("atomic read-modify-write", &ns(facts.read_modify_write_ns));
+    match &facts.random_read {
+        Some(read) => {
+            line("read from memory", &ns(read.dependent_ns));
+            line("sixteen reads at once, each", &ns(read.overlapped_ns));
+        }
+        None => line("read from memory", &"too little memory to tell"),
+    }
+    for trip in &facts.line_round_trips {
+        let distance = serde_json::to_value(trip.distance).expect("a name");
+        let distance = distance.as_str().unwrap_or_default().replace('-', " ");
+        line(&format!("a line there and back, {distance}"), &ns(trip.ns));
+    }
+    if let Some(rate) = facts.copy_bytes_per_second {
+        line("copying memory", &format!("{}/s", bytes(rate as u64)));
+    }
+    text.push('\n');
+    for Advice { fine, found, advice } in advice {
+        let _ = match fine {
+            true => writeln!(text, "  fine   {found}"),
+            false => writeln!(text, "  advice {found}: {advice}"),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(environment: &Environment, debug_build: bool) -> String {
+        let advice = advise(environment, debug_build).into_iter().filter(|advice| !advice.fine);
+        advice.map(|advice| format!("{}: {}\n", advice.found, advice.advice)).collect()
+    }
+
+    #[test]
+    fn every_fault_has_advice() {
+        let mut environment = Environment::of_this_machine();
+        environment.hardware_threads = 1;
+        environment.memory_available_bytes = Some(1 << 30);
+        environment.transparent_huge_pages = Some("never".to_owned());
+        environment.governor = Some("powersave".to_owned());
+        environment.turbo = Some(true);
+        environment.tsc_invariant = Some(false);
+        environment.hypervisor = Some(true);
+        let text = found(&environment, true);
+        assert_eq!(text.lines().count(), 8, "{text}");
+        assert!(text.lines().all(|line| line.split(": ").last().is_some_and(|advice| advice.len() > 10)));
+        environment.hardware_threads = 8;
+        environment.memory_available_bytes = Some(64 << 30);
+        environment.transparent_huge_pages = Some("madvise".to_owned());
+        environment.governor = Some("performance".to_owned());
+        environment.turbo = Some(false);
+        environment.tsc_invariant = Some(true);
+        environment.hypervisor = Some(false);
+        assert_eq!(found(&environment, false), "");
+    }
+}

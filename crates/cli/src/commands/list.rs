@@ -1,0 +1,189 @@
+//! `list`: what there is to choose from.
+
+use crate::arguments::{json, typed};
+use crate::engines::Hardware;
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use contract::{ArchitectureName, CanaryName, Engine, PairName, ProtocolName, Support};
+use harness::check::Own;
+use harness::{BadValue, Failure};
+use history::AnomalyKind;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where experiments lie, seen from the repository's root.
+const EXPERIMENTS: &str = "experiments";
+
+/// Something that can be named.
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    summary: String,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    more: Value,
+}
+
+type List = fn() -> Vec<Entry>;
+
+const LISTS: [(&str, List); 8] = [
+    ("workloads", workloads),
+    ("check-workloads", check_workloads),
+    ("architectures", architectures),
+    ("protocols", protocols),
+    ("pairs", pairs),
+    ("canaries", canaries),
+    ("anomalies", anomalies),
+    ("experiments", experiments),
+];
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let names = LISTS.map(|(name, _)| name).join(", ");
+    Command::new("list")
+        .about("List what there is to choose from")
+        .arg(Arg::new("what").value_name("WHAT").help(format!("{names} [default: all of them]")))
+        .arg(json())
+}
+
+/// Lists.
+pub fn list(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let lists: Vec<(&str, Vec<Entry>)> = match typed(matches, "what") {
+        None => LISTS.iter().map(|(name, list)| (*name, list())).collect(),
+        Some(what) => match LISTS.iter().find(|(name, _)| *name == what) {
+            Some((name, list)) => vec![(*name, list())],
+            None => {
+                let allowed = LISTS.map(|(name, _)| name).join(", ");
+                let bad = BadValue::new("list", what, allowed);
+                return Err(Failure::Usage(bad.to_string()));
+            }
+        },
+    };
+    if matches.get_flag("json") {
+        let mut object = json!({ "schema": "trireme.list/1" });
+        for (name, entries) in &lists {
+            object[*name] = json!(entries);
+        }
+        output::print_json(&object)?;
+    } else {
+        output::print(&text(&lists))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(lists: &[(&str, Vec<Entry>)]) -> String {
+    let mut text = String::new();
+    for (name, entries) in lists {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "{name}");
+        let widest = entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+        for entry in entries {
+            let _ = writeln!(text, "  {:widest$}  {}", entry.name, entry.summary);
+            text += &parameters(entry);
+        }
+        if entries.is_empty() {
+            let _ = writeln!(text, "  none here");
+        }
+    }
+    text
+}
+
+/// The parameters of a workload, one a line.
+fn parameters(entry: &Entry) -> String {
+    let parameters = || entry.more["parameters"].as_array().into_iter().flatten();
+    let part = |parameter: &Value, name: &str| parameter[name].as_str().unwrap_or_default().to_owned();
+    let widest = parameters().map(|parameter| part(parameter, "name").len()).max().unwrap_or(0);
+    parameters()
+        .map(|parameter| {
+            let [name, help, allowed, default] =
+                ["name", "help", "allowed", "default"].map(|name| part(parameter, name));
+            let help = help.trim_end_matches('.');
+            format!("      --{name:widest$}  {help} [{allowed}; default: {default}]\n")
+        })
+        .collect()
+}
+
+fn plain(name: &str, summary: &str) -> Entry {
+    Entry { name: name.to_owned(), summary: summary.to_owned(), more: Value::Null }
+}
+
+fn workloads() -> Vec<Entry> {
+    let entry = |workload: &workloads::WorkloadDescription| {
+        let parameters: Vec<Value> = workload
+            .parameters
+            .iter()
+            .map(|parameter| {
+                json!({
+                    "name": parameter.name,
+                    "default": parameter.default,
+                    "allowed": parameter.allowed,
+                    "help": parameter.help,
+                })
+            })
+            .collect();
+        Entry { more: json!({ "parameters": parameters }), ..plain(workload.name, workload.summary) }
+    };
+    ::workloads::descriptions().iter().map(entry).collect()
+}
+
+fn check_workloads() -> Vec<Entry> {
+    Own::ALL.iter().map(|own| plain(own.name(), own.summary())).collect()
+}
+
+fn architectures() -> Vec<Entry> {
+    ArchitectureName::ALL.iter().map(|name| plain(name.name(), name.summary())).collect()
+}
+
+fn protocols() -> Vec<Entry> {
+    ProtocolName::ALL.iter().map(|name| plain(name.name(), name.summary())).collect()
+}
+
+fn pairs() -> Vec<Entry> {
+    let entry = |pair: PairName| match Hardware::support(pair) {
+        Support::Supported => {
+            Entry { more: json!({ "supported": true }), ..plain(&pair.to_string(), "supported") }
+        }
+        Support::Unsupported { why } => {
+            Entry { more: json!({ "supported": false }), ..plain(&pair.to_string(), why) }
+        }
+    };
+    PairName::all().map(entry).collect()
+}
+
+fn canaries() -> Vec<Entry> {
+    CanaryName::ALL.iter().map(|name| plain(name.name(), name.summary())).collect()
+}
+
+fn anomalies() -> Vec<Entry> {
+    AnomalyKind::ALL.iter().map(|kind| plain(kind.name(), kind.summary())).collect()
+}
+
+fn experiments() -> Vec<Entry> {
+    let mut files = Vec::new();
+    find_toml(Path::new(EXPERIMENTS), &mut files);
+    files.sort();
+    let entry = |file: &PathBuf| {
+        let name = file.display().to_string();
+        match harness::sweep::Experiment::read(file, crate::engines::cores()) {
+            Ok(experiment) => plain(&name, &experiment.title),
+            Err(failure) => plain(&name, &format!("unreadable: {failure}")),
+        }
+    };
+    files.iter().map(entry).collect()
+}
+
+fn find_toml(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            find_toml(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+    }
+}

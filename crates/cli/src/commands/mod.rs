@@ -1,0 +1,27 @@
+//! One file for each command: what can be typed after it, and what it does.
+
+pub mod check;
+pub mod compare;
+pub mod doctor;
+pub mod list;
+pub mod run;
+pub mod sweep;
+mod welcome;
+
+use crate::arguments::Typed;
+use harness::Failure;
+use std::process::ExitCode;
+
+/// Does what the line says.
+pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
+    match typed.matches.subcommand() {
+        Some(("run", matches)) => run::run(matches, &typed.line),
+        Some(("compare", matches)) => compare::compare(matches, &typed.line),
+        Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
+        Some(("check", matches)) => check::check(matches),
+        Some(("list", matches)) => list::list(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
+        Some((other, _)) => unreachable!("no command is called {other}"),
+        None => welcome::welcome(),
+    }
+}

@@ -1,0 +1,58 @@
+//! `sweep`: an experiment file, point by point. What is finished is kept; the same line goes on with the rest.
+
+use crate::arguments::{measuring, typed};
+use crate::engines::{self, Hardware};
+use crate::progress::Progress;
+use crate::{output, selection, table};
+use clap::{Arg, ArgMatches, Command};
+use harness::folder::Folder;
+use harness::results::Surroundings;
+use harness::sweep::{Cases, Experiment, conduct};
+use harness::{Failure, Place, RunOptions};
+use machine::hardware::environment::Environment;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let command = Command::new("sweep")
+        .about("Measure all points of an experiment file, going on where it was interrupted")
+        .long_about(
+            "Measure all points of an experiment file. Every finished point is kept; the same line typed again \
+             goes on with the others. An option typed here takes the place of the file's.",
+        )
+        .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
+    measuring(command, &RunOptions::for_compare(engines::cores()))
+        .mut_arg("out", |out| out.help("Folder of the results [default: results/sweep-NAME]"))
+}
+
+/// Sweeps.
+pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
+    engines::admit_machine(typed(matches, "on").unwrap_or("hardware"))?;
+    let cores = engines::cores();
+    let file = Path::new(typed(matches, "experiment").expect("required"));
+    let mut experiment = Experiment::read(file, cores)?;
+    for (name, value) in selection::options_typed(matches) {
+        RunOptions::for_compare(cores).set(name, value).expect("a name of OPTIONS")?;
+        experiment.replace(name, value)?;
+    }
+    let place = Place::hardware(cores);
+    let cases = Cases::resolve::<Hardware>(&experiment, &RunOptions::for_compare(cores), &place)?;
+    let folder = match typed(matches, "out") {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
+    };
+    let folder = Folder::create(&folder)?;
+    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+
+    let progress = Progress::new();
+    let conducted = conduct::<Hardware>(&experiment, &cases, &folder, &surroundings, &place, &progress)?;
+
+    if matches.get_flag("json") {
+        output::print_json(&conducted)?;
+    } else {
+        output::print(&table::of_sweep(&experiment, &conducted, &folder))?;
+    }
+    let held = conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed);
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

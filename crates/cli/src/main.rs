@@ -1,0 +1,37 @@
+//! The `trireme` command: read the line, do what it says, exit with what came of it.
+//!
+//! | what | where |
+//! |---|---|
+//! | what can be typed | [`arguments`], and refused in one line: [`usage`] |
+//! | what each command does | [`commands`], one file each |
+//! | what a person sees meanwhile | [`progress`] |
+//! | what a person reads at the end | [`table`], [`output`] |
+//! | which engine a run is on | [`engines`] |
+//!
+//! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod engines;
+mod output;
+mod progress;
+mod selection;
+mod table;
+mod usage;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let typed = match arguments::read() {
+        Ok(typed) => typed,
+        Err(stopped) => return usage::explain(&stopped),
+    };
+    match commands::carry_out(&typed) {
+        Ok(code) => code,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How far a measurement has come, on standard error: a bar for a person, one line a phase for a file.
+//!
+//! The bar of a measurement is drawn from the clock, because nobody may disturb the workers to ask them; it is drawn
+//! five times a second, which costs them less than the system's own ticks.
+
+use crate::output::say;
+use harness::text::durations::roughly;
+use harness::text::numbers::thousands;
+use harness::{Event, Observer};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const REDRAW: Duration = Duration::from_millis(200);
+const BAR_CELLS: usize = 32;
+
+/// Shows progress.
+pub struct Progress {
+    person: bool,
+    bar: Mutex<Option<ProgressBar>>,
+    drives: Arc<Mutex<Drives>>,
+}
+
+/// Where a series of drives is.
+struct Drives {
+    all: usize,
+    each: Duration,
+    begun: usize,
+    began: Instant,
+}
+
+impl Drives {
+    /// The part that is over, 0 to 1: a drive that takes longer than it should is not over.
+    fn part(&self) -> f64 {
+        let Some(over) = self.begun.checked_sub(1) else { return 0.0 };
+        let this = self.began.elapsed().as_secs_f64() / self.each.as_secs_f64().max(1e-9);
+        (over as f64 + this.min(1.0)) / self.all.max(1) as f64
+    }
+
+    fn left(&self) -> Duration {
+        (self.each * self.all as u32).mul_f64(1.0 - self.part())
+    }
+}
+
+impl Progress {
+    /// For whoever reads standard error.
+    pub fn new() -> Progress {
+        let drives = Drives { all: 0, each: Duration::ZERO, begun: 0, began: Instant::now() };
+        Progress {
+            person: io::stderr().is_terminal(),
+            bar: Mutex::new(None),
+            drives: Arc::new(Mutex::new(drives)),
+        }
+    }
+
+    fn show(&self, bar: ProgressBar) {
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        bar.enable_steady_tick(REDRAW);
+        *lock(&self.bar) = Some(bar);
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = lock(&self.bar).take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &*lock(&self.bar) {
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+
+    fn load(&self, rows: u64) {
+        if self.person {
+            let template = "loading {bar:32} {human_pos} of {human_len} rows, {rows_per_s}/s";
+            let style = ProgressStyle::with_template(template).expect("a well-formed template");
+            let rate = |state: &ProgressState, text: &mut dyn Write| {
+                let _ = write!(text, "{}", thousands(state.per_sec()));
+            };
+            self.show(
+                ProgressBar::new(rows).with_style(style.with_key("rows_per_s", rate).progress_chars("━━╌")),
+            );
+        } else {
+            self.line(&format!("loading {} rows", thousands(rows as f64)));
+        }
+    }
+
+    fn measure(&self, drives: usize, each: Duration) {
+        *lock(&self.drives) = Drives { all: drives, each, begun: 0, began: Instant::now() };
+        if self.person {
+            let (bar, left) = (self.drives.clone(), self.drives.clone());
+            let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}")
+                .expect("a well-formed template")
+                .with_key("cells", move |_: &ProgressState, text: &mut dyn Write| {
+                    let full = (lock(&bar).part() * BAR_CELLS as f64).round() as usize;
+                    let _ = write!(text, "{}{}", "━".repeat(full), "╌".repeat(BAR_CELLS - full));
+                })
+                .with_key("left", move |_: &ProgressState, text: &mut dyn Write| {
+                    let _ = write!(text, "{:>9}", roughly(lock(&left).left()));
+                });
+            self.show(ProgressBar::new(drives as u64).with_style(style));
+        } else {
+            let plural = if drives == 1 { "drive" } else { "drives" };
+            let all = roughly(each * drives as u32);
+            self.line(&format!("measuring: {drives} {plural} of {}, about {all}", roughly(each)));
+        }
+    }
+
+    fn drive(&self, system: &str, repetition: usize, of: usize) {
+        {
+            let mut drives = lock(&self.drives);
+            drives.begun += 1;
+            drives.began = Instant::now();
+        }
+        if let Some(bar) = &*lock(&self.bar) {
+            bar.set_message(format!("{system}, repetition {repetition} of {of}"));
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn tell(&self, event: Event<'_>) {
+        match event {
+            Event::LoadBegins { rows } => self.load(rows),
+            Event::Loaded { rows } => {
+                if let Some(bar) = &*lock(&self.bar) {
+                    bar.inc(rows);
+                }
+            }
+            Event::MeasureBegins { drives, each } => self.measure(drives, each),
+            Event::DriveBegins { system, repetition, of } => self.drive(system, repetition, of),
+            Event::LoadEnds | Event::MeasureEnds => self.clear(),
+            Event::PointBegins { number, of, place } => {
+                self.line(&format!("point {number} of {of}: {place}"));
+            }
+            Event::Note(text) => self.line(text),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// What a panicking thread left is as good as before: only a picture is drawn from it.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,65 @@
+//! Running the binary as a person would.
+
+#![allow(dead_code, reason = "every test file uses some of it")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A small measurement: its numbers say nothing, but it is over at once.
+pub const SHORT: [&str; 10] =
+    ["--records", "2000", "--warmup", "5ms", "--duration", "20ms", "--repeat", "2", "--workers", "2"];
+
+/// The binary, in `folder`.
+pub fn trireme(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trireme"));
+    command.current_dir(folder);
+    command
+}
+
+/// What came of a command line.
+pub struct Ran {
+    /// The exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("text"),
+            err: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+}
+
+impl Ran {
+    /// Standard output, which must be one JSON value and nothing else.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error} in {}\n{}", self.out, self.err))
+    }
+}
+
+/// Runs the binary with `arguments` in `folder`.
+pub fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    trireme(folder).args(arguments).output().expect("the binary runs").into()
+}
+
+/// `arguments`, with those of a small measurement.
+pub fn run_short(folder: &Path, arguments: &[&str]) -> Ran {
+    run(folder, &[arguments, &SHORT].concat())
+}
+
+/// A new, empty folder for one test.
+pub fn fresh_folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("trireme-cli-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder for the test");
+    path
+}

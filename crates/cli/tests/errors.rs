@@ -1,0 +1,90 @@
+//! Bad input is one clear line on standard error that names the option, the value and what is allowed; the exit code
+//! is 2, and nothing is printed on standard output.
+
+mod common;
+
+use common::{fresh_folder, run};
+use std::fs;
+
+/// What is typed, and how the line after `error: ` begins.
+const LINES: &[(&str, &str)] = &[
+    ("frob", "unknown command 'frob'; allowed: run, compare, sweep, check, list, doctor"),
+    ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
+    ("run", "'trireme run' needs a workload; allowed: micro, ycsb"),
+    ("run tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb"),
+    ("compare tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb"),
+    ("run ycsb frob", "unknown word 'frob'; 'trireme run ycsb --help' shows the options"),
+    ("run ycsb --thetta 1", "unknown option --thetta; did you mean --theta? 'trireme run ycsb --help'"),
+    ("run ycsb --theta", "--theta: its value is missing; 'trireme run ycsb --help' shows the options"),
+    ("run ycsb --theta 1.5", "--theta 1.5: allowed: 0 <= theta < 1"),
+    ("run ycsb --theta 1", "--theta 1: allowed: 0 <= theta < 1"),
+    ("run ycsb --theta -0.1", "--theta -0.1: allowed: 0 <= theta < 1"),
+    ("run ycsb --theta half", "--theta half: allowed: 0 <= theta < 1"),
+    ("run ycsb --records 0", "--records 0: allowed: "),
+    ("run micro --writes some", "--writes some: allowed: none | all | "),
+    ("run ycsb --workers 0", "--workers 0: allowed: a whole number, at least 1"),
+    ("run ycsb --workers -1", "--workers -1: allowed: a whole number, at least 1"),
+    ("run ycsb --protocol silo --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
+    ("compare ycsb --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
+    ("check ycsb --protocol silo --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
+    ("run ycsb", "--protocol is missing; allowed: no-wait, "),
+    ("run ycsb --protocol sillo", "--protocol sillo: allowed: no-wait, "),
+    ("run ycsb --protocol silo --architecture x", "--architecture x: allowed: shared-everything"),
+    ("run ycsb --protocol silo --duration 1", "--duration 1: allowed: a number with ns, us, ms, s, m or h"),
+    ("run ycsb --protocol silo --duration 0s", "--duration 0s: allowed: longer than zero"),
+    ("run ycsb --repeat 0", "--repeat 0: allowed: 1 <= repeat <= 1000"),
+    ("run ycsb --seed x", "--seed x: allowed: a whole number"),
+    ("run ycsb --prefetch maybe", "--prefetch maybe: allowed: on, off"),
+    ("run ycsb --back-off 9..3", "--back-off 9..3: allowed: FIRST..CAP in nanoseconds"),
+    ("run ycsb --seed 1 --seed 2", "--seed is given twice; allowed: once"),
+    ("run ycsb --json=yes", "--json takes no value; "),
+    ("run ycsb --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
+    ("sweep x.toml --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
+    ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
+    ("compare ycsb --protocol silo", "unknown option --protocol; "),
+    ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),
+    ("check ycsb --canary dirty-reads --protocol silo", "--canary does not go with --protocol; allowed: one"),
+    ("check ycsb --protocol silo --transactions 0", "--transactions 0: allowed: 1 <= transactions <= "),
+    ("check ycsb --protocol silo --transactions many", "--transactions many: allowed: a whole number"),
+    ("check ycsb --protocol silo --history file/x", "--history file/x: not a directory"),
+    ("check membership --theta 1 --protocol silo", "unknown option --theta; "),
+    ("check tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb, membership, list-append"),
+    ("run membership --protocol silo", "unknown workload 'membership'; allowed: micro, ycsb"),
+    ("check ycsb --protocol silo --duration 1s", "unknown option --duration; "),
+    ("sweep", "<FILE> is missing; 'trireme sweep --help' shows the options"),
+    ("sweep missing.toml", "missing.toml: no such file or directory"),
+    ("sweep torn.toml", "torn.toml:2:6: unclosed table"),
+    ("sweep theta.toml", "theta.toml:4:9: theta 1.5: allowed: 0 <= theta < 1"),
+    ("sweep axis.toml --workers 2", "--workers 2: axis.toml sweeps workers; leave the option out"),
+    ("sweep axis.toml --warmup 1", "--warmup 1: allowed: a number with ns, us, ms, s, m or h"),
+    ("list frob", "list frob: allowed: workloads, check-workloads, architectures, protocols, "),
+    ("run ycsb --protocol silo --out file/results", "--out file/results: "),
+];
+
+#[test]
+fn bad_input_is_one_clear_line() {
+    let folder = fresh_folder("errors");
+    fs::write(folder.join("file"), "").expect("a file");
+    fs::write(folder.join("torn.toml"), "workload = 'ycsb'\n[axes\n").expect("a file");
+    let theta = "workload = 'ycsb'\n[base]\nprotocol = 'silo'\ntheta = 1.5\n";
+    fs::write(folder.join("theta.toml"), theta).expect("a file");
+    let axis = "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 2]\n";
+    fs::write(folder.join("axis.toml"), axis).expect("a file");
+    for (line, begins) in LINES {
+        let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+        let expected = format!("error: {begins}");
+        assert!(ran.err.starts_with(&expected), "trireme {line}\n{}instead of {expected}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "trireme {line}\n{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "trireme {line}");
+    }
+}
+
+#[test]
+fn tables_that_do_not_fit_say_what_they_need_and_what_there_is() {
+    let folder = fresh_folder("memory");
+    let line = ["run", "ycsb", "--protocol", "silo", "--records", "1000000000000"];
+    let ran = run(&folder, &line);
+    let error = ran.err.lines().last().expect("a line");
+    assert!(error.starts_with("error: the tables need ") && error.contains(" GiB are available"), "{error}");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+}

@@ -1,0 +1,194 @@
+//! `--json` prints one JSON object with all its fields, and nothing else on standard output.
+
+mod common;
+
+use common::{fresh_folder, run, run_short};
+use serde_json::Value;
+use std::fs;
+
+const CLASSES: [&str; 6] = ["useful", "abort", "timestamp", "index", "wait", "manager"];
+
+fn is_number(value: &Value) -> bool {
+    value.is_number()
+}
+
+fn is_count(value: &Value) -> bool {
+    value.is_u64()
+}
+
+/// Every field that a summary promises, with what it must be.
+const FIELDS: &[(&str, fn(&Value) -> bool)] = &[
+    ("schema", Value::is_string),
+    ("supported", |value| value == true),
+    ("architecture", Value::is_string),
+    ("protocol", Value::is_string),
+    ("workload", Value::is_string),
+    ("workers", is_count),
+    ("machine", |value| value == "hardware"),
+    ("simulated", |value| value == false),
+    ("throughput_per_s", is_number),
+    ("throughput_min", is_number),
+    ("throughput_max", is_number),
+    ("commits", is_count),
+    ("abort_rate", is_number),
+    ("aborts", Value::is_object),
+    ("user_rollbacks", is_count),
+    ("latency_ns", Value::is_object),
+    ("time_share", Value::is_object),
+    ("time_samples", is_count),
+    ("checks", Value::is_array),
+    ("repetitions", is_count),
+    ("warmup_s", is_number),
+    ("duration_s", is_number),
+    ("seed", is_count),
+    ("prefetch", Value::is_boolean),
+    ("back_off_first_ns", is_count),
+    ("back_off_cap_ns", is_count),
+    ("parameters", Value::is_object),
+    ("warnings", Value::is_array),
+];
+
+fn assert_summary(summary: &Value) {
+    for (name, is_right) in FIELDS {
+        assert!(is_right(&summary[*name]), "{name}: {}", summary[*name]);
+    }
+    for percentile in ["p50", "p90", "p99", "p999", "max"] {
+        assert!(summary["latency_ns"][percentile].is_u64(), "{percentile}");
+    }
+    let shares: f64 = CLASSES
+        .iter()
+        .map(|class| summary["time_share"][*class].as_f64().unwrap_or_else(|| panic!("no {class}")))
+        .sum();
+    assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-6, "the shares add up to {shares}");
+    for reason in ["conflict", "deadlock", "read-validation", "phantom", "certify"] {
+        assert!(summary["aborts"][reason].is_u64(), "{reason}");
+    }
+    for check in summary["checks"].as_array().expect("checks") {
+        assert!(check["name"].is_string() && check["passed"] == true, "{check}");
+    }
+    let throughput = |name: &str| summary[name].as_f64().expect("a number");
+    assert!(throughput("throughput_min") <= throughput("throughput_per_s"));
+    assert!(throughput("throughput_per_s") <= throughput("throughput_max"));
+    assert!(summary["commits"].as_u64().expect("a count") > 0, "something committed");
+}
+
+#[test]
+fn run_prints_one_summary_and_the_folder_holds_the_same() {
+    let folder = fresh_folder("json-run");
+    let line = ["run", "ycsb", "--protocol", "no-wait", "--theta", "0.5", "--json", "--out", "out"];
+    let ran = run_short(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let summary = ran.json();
+    assert_summary(&summary);
+    assert_eq!(summary["schema"], "trireme.run/1");
+    assert_eq!(summary["architecture"], "shared-everything");
+    assert_eq!(summary["protocol"], "no-wait");
+    assert_eq!(summary["workers"], 2);
+    assert_eq!(summary["parameters"]["theta"], "0.5");
+    let kept = fs::read_to_string(folder.join("out/summary.json")).expect("a summary");
+    assert_eq!(serde_json::from_str::<Value>(&kept).expect("JSON"), summary);
+}
+
+#[test]
+fn prefetch_and_back_off_are_named_in_results() {
+    let folder = fresh_folder("json-options");
+    let line = ["run", "micro", "--protocol", "silo", "--json", "--prefetch", "off", "--back-off", "off"];
+    let summary = run_short(&folder, &line).json();
+    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&false.into(), &0.into()));
+    let summary = run_short(&folder, &["run", "micro", "--protocol", "silo", "--json"]).json();
+    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&true.into(), &32_000.into()));
+}
+
+#[test]
+fn compare_prints_every_pair_ranked() {
+    let folder = fresh_folder("json-compare");
+    let ran = run_short(&folder, &["compare", "ycsb", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let comparison = ran.json();
+    assert_eq!(comparison["schema"], "trireme.compare/1");
+    let rows = comparison["rows"].as_array().expect("rows");
+    let (measured, others): (Vec<&Value>, Vec<&Value>) =
+        rows.iter().partition(|row| row["supported"] == true);
+    assert!(measured.len() >= 4, "{}", measured.len());
+    measured.iter().for_each(|row| assert_summary(row));
+    let throughputs: Vec<f64> =
+        measured.iter().map(|row| row["throughput_per_s"].as_f64().expect("a number")).collect();
+    assert!(throughputs.is_sorted_by(|a, b| a >= b), "{throughputs:?}");
+    for row in others {
+        assert!(row["supported"] == false && row["why"].is_string(), "{row}");
+    }
+}
+
+#[test]
+fn check_prints_its_verdict_and_exits_with_it() {
+    let folder = fresh_folder("json-check");
+    let contended =
+        ["--records", "100", "--writes", "50", "--workers", "2", "--transactions", "20000", "--json"];
+    let ran = run(&folder, &[&["check", "micro", "--protocol", "silo"][..], &contended].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let passed = ran.json();
+    assert_eq!((&passed["schema"], &passed["passed"]), (&"trireme.check/1".into(), &true.into()));
+    assert_eq!(passed["verdict"]["transactions"], passed["commits"]);
+
+    let canary = ["check", "micro", "--canary", "no-read-validation"];
+    let ran = run(&folder, &[&canary[..], &contended].concat());
+    assert_eq!(ran.code, Some(1), "a canary must be rejected\n{}\n{}", ran.out, ran.err);
+    let rejected = ran.json();
+    assert_eq!((&rejected["passed"], &rejected["canary"]), (&false.into(), &true.into()));
+    assert!(rejected["verdict"]["anomalies"][0]["words"].is_string());
+}
+
+#[test]
+fn workloads_made_for_checks_are_judged_and_written_for_other_checkers() {
+    let folder = fresh_folder("history");
+    for workload in ["membership", "list-append"] {
+        let line = ["--protocol", "no-wait", "--workers", "2", "--transactions", "2000"];
+        let ran = run(&folder, &[&["check", workload, "--json", "--history", "events"], &line[..]].concat());
+        assert_eq!(ran.code, Some(0), "{workload}\n{}\n{}", ran.out, ran.err);
+        let summary = ran.json();
+        assert_eq!((&summary["workload"], &summary["passed"]), (&workload.into(), &true.into()));
+        let checks = summary["checks"].as_array().expect("checks");
+        assert_eq!(checks[0]["name"], "strictly-serializable");
+        assert!(checks.iter().all(|check| check["passed"] == true), "{checks:?}");
+        let events = fs::read_to_string(folder.join("events")).expect("a history");
+        assert!(events.lines().count() >= 2 * 2000, "an invocation and an end for each");
+        let first: Value = serde_json::from_str(events.lines().next().expect("a line")).expect("JSON");
+        assert_eq!((&first["type"], &first["f"]), (&"invoke".into(), &"txn".into()));
+    }
+}
+
+#[test]
+fn a_rejected_history_is_told_in_words() {
+    let folder = fresh_folder("words");
+    let line =
+        "check micro --canary no-read-validation --records 100 --writes 50 --workers 2 --transactions 20000";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.out.contains("NOT strictly serializable"), "{}", ran.out);
+    assert!(ran.out.contains("must come before"), "{}", ran.out);
+    assert!(ran.out.contains("rejected, as a canary must be"), "{}", ran.out);
+}
+
+#[test]
+fn list_and_doctor_print_one_object() {
+    let folder = fresh_folder("json-list");
+    let list = run(&folder, &["list", "--json"]).json();
+    for what in [
+        "workloads",
+        "check-workloads",
+        "architectures",
+        "protocols",
+        "pairs",
+        "canaries",
+        "anomalies",
+        "experiments",
+    ] {
+        assert!(list[what].is_array(), "{what}");
+        let one = run(&folder, &["list", what, "--json"]).json();
+        assert_eq!(one[what], list[what]);
+    }
+    assert_eq!(list["workloads"][0]["more"]["parameters"][0]["name"], "records");
+    let doctor = run(&folder, &["doctor", "--quick", "--json"]).json();
+    assert!(doctor["environment"]["cores"].is_u64() && doctor["facts"]["pause_ns"].is_number());
+    assert!(doctor["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
+}

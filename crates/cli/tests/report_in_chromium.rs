@@ -1,0 +1,208 @@
+//! The reports as a person opens them: in a browser, without a network, on a desk and on a phone.
+//!
+//! A copy of each report gets a script that measures what was laid out; the report itself has none. It is shown in a
+//! frame of the width in question, because a browser's window is never as narrow as a phone. Without Chromium the test
+//! says so and passes, except where `CI` or `TRIREME_REQUIRE_BROWSER` is set: there it fails.
+
+mod common;
+
+use common::{fresh_folder, run, run_short};
+use serde_json::Value;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A desk and a phone.
+const WIDTHS: [u32; 2] = [1200, 390];
+
+/// Reports what was laid out, as JSON to the frame's page.
+const PROBE: &str = r#"
+<script>
+const visible = [...document.querySelectorAll('svg.figure')].filter(svg => getComputedStyle(svg).display !== 'none');
+const box = element => element.getBoundingClientRect();
+const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+                          Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+const faults = [];
+for (const svg of visible) {
+  const frame = box(svg), texts = [...svg.querySelectorAll('text')];
+  const label = svg.getAttribute('aria-label');
+  if (frame.width < 200 || frame.height < 50) faults.push(`${label}: ${frame.width} x ${frame.height}`);
+  texts.forEach((text, nth) => {
+    const one = box(text);
+    if (one.left < frame.left - 1 || one.right > frame.right + 1 || one.bottom > frame.bottom + 1)
+      faults.push(`${label}: '${text.textContent}' leaves the figure`);
+    for (const other of texts.slice(nth + 1))
+      if (overlap(one, box(other))) faults.push(`${label}: '${text.textContent}' overlaps '${other.textContent}'`);
+  });
+}
+if (document.documentElement.scrollWidth > innerWidth)
+  faults.push(`the page is ${document.documentElement.scrollWidth} wide, the window ${innerWidth}`);
+parent.postMessage(JSON.stringify({
+  width: innerWidth,
+  figures: visible.length,
+  headings: [...document.querySelectorAll('h2')].map(heading => heading.textContent),
+  ranked: [...document.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent)),
+  faults,
+}), '*');
+</script>
+</body>"#;
+
+/// Shows the copy at a width, and writes what it reports into its own document, which is dumped.
+const FRAME: &str = r#"<!doctype html>
+<meta charset="utf-8">
+<body style="margin:0">
+<pre id="probe"></pre>
+<script>addEventListener('message', event => { document.getElementById('probe').textContent = event.data; });</script>
+<iframe src="probe.html" style="border:0; width:WIDTHpx; height:5000px"></iframe>
+"#;
+
+/// The browser; `None` where it is absent and need not be there.
+fn chromium() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found =
+        env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|p| p.exists());
+    let required = ["CI", "TRIREME_REQUIRE_BROWSER"].into_iter().find(|name| env::var_os(name).is_some());
+    match (&found, required) {
+        (None, Some(name)) => {
+            panic!("Chromium is not there, and {name} is set: install it (apt-get install chromium)")
+        }
+        (None, None) => eprintln!("skipped: Chromium is not there (apt-get install chromium)"),
+        _ => {}
+    }
+    found
+}
+
+/// What one start of the browser brought.
+struct Opened {
+    out: String,
+    err: String,
+}
+
+fn open(chromium: &Path, page: &Path, width: u32, what: &[&str]) -> Opened {
+    let profile = fresh_folder(&format!("profile-{width}"));
+    let output = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--window-size={width},2000"))
+        .args(what)
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    let _ = fs::remove_dir_all(&profile);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Opened {
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// What the script found in `report` at `width`: it has no faults.
+fn probe(chromium: &Path, report: &Path, width: u32) -> Value {
+    let html = fs::read_to_string(report).expect("a report");
+    let found = lay_out(chromium, report, &html, width);
+    assert_eq!(found["faults"], Value::Array(Vec::new()), "{} at {width}", report.display());
+    found
+}
+
+fn lay_out(chromium: &Path, report: &Path, html: &str, width: u32) -> Value {
+    let copy = report.with_file_name("probe.html");
+    fs::write(&copy, html.replace("</body>", PROBE)).expect("a copy");
+    let frame = report.with_file_name("frame.html");
+    fs::write(&frame, FRAME.replace("WIDTH", &width.to_string())).expect("a frame");
+    let opened = open(chromium, &frame, width, &["--virtual-time-budget=3000", "--dump-dom"]);
+    let console: Vec<&str> = opened.err.lines().filter(|line| line.contains(":CONSOLE")).collect();
+    assert!(console.is_empty(), "{}: {console:?}", report.display());
+    let after = opened.out.split("<pre id=\"probe\">").nth(1).expect("the script ran");
+    let json = after.split("</pre>").next().expect("an end");
+    let json = json.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+    let found: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(found["width"], width, "the window has the width that was asked for");
+    found
+}
+
+/// The script finds what it is there to find.
+fn assert_faults_are_found(chromium: &Path, report: &Path) {
+    let html = fs::read_to_string(report).expect("a report");
+    let planted = "<text x=\"100\" y=\"40\">one</text><text x=\"105\" y=\"42\">other</text>\
+                   <text x=\"900\" y=\"60\">a text that leaves the figure</text></svg>";
+    let first_figure = html.find("<svg class=\"figure wide\"").expect("a figure");
+    let end = first_figure + html[first_figure..].find("</svg>").expect("its end");
+    let html = format!("{}{planted}{}", &html[..end], &html[end + "</svg>".len()..]);
+    let faults = lay_out(chromium, report, &html, 1200)["faults"].to_string();
+    assert!(faults.contains("'one' overlaps 'other'") && faults.contains("leaves the figure"), "{faults}");
+}
+
+/// A page that needs no network names no place of one, and has no script.
+fn assert_self_contained(report: &Path) {
+    let html = fs::read_to_string(report).expect("a report");
+    for reference in ["http:", "https:", "src=", "@import", "url(", "<script", "<iframe"] {
+        assert!(!html.contains(reference), "{}: {reference}", report.display());
+    }
+    let links = html.matches("href=").count();
+    assert_eq!(links, html.matches("href=\"data:,\"").count(), "{}: a link", report.display());
+}
+
+fn assert_screenshot(chromium: &Path, report: &Path, width: u32) {
+    let picture = report.with_file_name(format!("screenshot-{width}.png"));
+    open(chromium, report, width, &[&format!("--screenshot={}", picture.display())]);
+    let png = fs::read(&picture).expect("a screenshot");
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 20_000, "{} bytes", png.len());
+}
+
+#[test]
+fn the_reports_open_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let folder = fresh_folder("reports");
+
+    let compared = run_short(&folder, &["compare", "ycsb", "--theta", "0.95", "--out", "compare", "--json"]);
+    assert_eq!(compared.code, Some(0), "{}", compared.err);
+    let comparison = compared.json();
+    let rows = comparison["rows"].as_array().expect("rows").iter().filter(|row| row["supported"] == true);
+    let report = folder.join("compare/report.html");
+    assert_self_contained(&report);
+    assert_faults_are_found(&chromium, &report);
+    for width in WIDTHS {
+        let found = probe(&chromium, &report, width);
+        for (rank, row) in rows.clone().enumerate() {
+            let cells = &found["ranked"][rank];
+            assert_eq!(cells[0], (rank + 1).to_string());
+            assert_eq!((&cells[1], &cells[2]), (&row["architecture"], &row["protocol"]));
+        }
+        assert!(found["figures"].as_u64().is_some_and(|figures| figures >= 3), "{found}");
+        let headings = found["headings"].to_string();
+        for heading in ["Throughput", "Ranking", "Where the time goes", "Latency", "Parameters", "Machine"] {
+            assert!(headings.contains(heading), "{heading}: {headings}");
+        }
+        assert!(headings.contains("warning"), "an interval of 20 ms warns: {headings}");
+        assert_screenshot(&chromium, &report, width);
+    }
+
+    let line = ["run", "ycsb", "--protocol", "no-wait", "--theta", "0.95", "--out", "run"];
+    assert_eq!(run_short(&folder, &line).code, Some(0));
+    let report = folder.join("run/report.html");
+    assert_self_contained(&report);
+    for width in WIDTHS {
+        let found = probe(&chromium, &report, width);
+        assert!(found["headings"].to_string().contains("Throughput by repetition"), "{found}");
+    }
+
+    let experiment = "title = 'Skew <&>'\nclaim = 'It falls.'\nworkload = 'ycsb'\n\
+                      [base]\nrecords = 2000\nduration = '20ms'\nwarmup = '5ms'\nrepeat = 2\nreads = 0\n\
+                      [axes]\nprotocol = ['no-wait', 'dl-detect', 'silo']\ntheta = [0, 0.5, 0.6, 0.9, 0.95, 0.99]";
+    fs::write(folder.join("skew.toml"), experiment).expect("a file");
+    let swept = run(&folder, &["sweep", "skew.toml", "--out", "sweep"]);
+    assert_eq!(swept.code, Some(0), "{}", swept.err);
+    let report = folder.join("sweep/report.html");
+    assert_self_contained(&report);
+    for width in WIDTHS {
+        let found = probe(&chromium, &report, width);
+        let headings = found["headings"].to_string();
+        for heading in ["The claim", "Throughput", "Abort rate", "Points"] {
+            assert!(headings.contains(heading), "{heading}: {headings}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A sweep loses no finished point, whatever ends it, and measures none twice.
+
+mod common;
+
+use common::{Ran, fresh_folder, run, trireme};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const POINTS: usize = 12;
+
+const EXPERIMENT: &str = "\
+title = 'Points'
+workload = 'ycsb'
+[base]
+records = 1000
+warmup = '5ms'
+duration = '60ms'
+repeat = 1
+[axes]
+protocol = ['no-wait', 'silo']
+theta = [0, 0.5, 0.9]
+workers = [1, 2]
+";
+
+/// Points in the journal, torn lines not counted; and that none is there twice.
+fn finished(folder: &Path) -> usize {
+    let journal = fs::read_to_string(folder.join("out/points.jsonl")).unwrap_or_default();
+    let whole = journal.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(1);
+    let settings: Vec<String> = whole
+        .map(|line| serde_json::from_str::<Value>(line).expect("a whole line")["settings"].to_string())
+        .collect();
+    let distinct: BTreeSet<&String> = settings.iter().collect();
+    assert_eq!(distinct.len(), settings.len(), "a point is there twice");
+    settings.len()
+}
+
+fn sweep(folder: &Path) -> Ran {
+    run(folder, &["sweep", "points.toml", "--out", "out", "--json"])
+}
+
+fn measured_now(ran: &Ran) -> usize {
+    ran.err.lines().filter(|line| line.starts_with("point ")).count()
+}
+
+fn assert_complete(folder: &Path, ran: &Ran) {
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.json()["points"].as_array().expect("points").len(), POINTS);
+    assert_eq!(finished(folder), POINTS);
+    let samples = fs::read_to_string(folder.join("out/samples.csv")).expect("samples");
+    assert_eq!(samples.lines().count(), 1 + POINTS);
+    assert!(folder.join("out/report.html").exists());
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_where_it_was() {
+    let folder = fresh_folder("interrupt");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    let mut child = trireme(&folder)
+        .args(["sweep", "points.toml", "--out", "out"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let began = Instant::now();
+    while finished(&folder) < 3 {
+        assert!(began.elapsed() < Duration::from_secs(60), "three points take no minute");
+        sleep(Duration::from_millis(5));
+    }
+    let interrupted =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(interrupted.success());
+    assert!(!child.wait().expect("it ends").success(), "it was interrupted");
+    let kept = finished(&folder);
+    assert!((3..POINTS).contains(&kept), "{kept} points were finished");
+
+    let ran = sweep(&folder);
+    assert_complete(&folder, &ran);
+    assert_eq!(measured_now(&ran), POINTS - kept);
+    assert!(ran.err.contains(&format!("{kept} of {POINTS} points are there already")), "{}", ran.err);
+
+    let ran = sweep(&folder);
+    assert_complete(&folder, &ran);
+    assert_eq!(measured_now(&ran), 0);
+}
+
+#[test]
+fn a_torn_last_line_is_measured_again() {
+    let folder = fresh_folder("torn");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    assert_complete(&folder, &sweep(&folder));
+    let journal = folder.join("out/points.jsonl");
+    let text = fs::read(&journal).expect("a journal");
+    fs::write(&journal, &text[..text.len() - 20]).expect("torn");
+    let ran = sweep(&folder);
+    assert_eq!(measured_now(&ran), 1, "{}", ran.err);
+    assert_complete(&folder, &ran);
+}
+
+/// A limit on the size of a file stands for a full disk: a write is cut short and the next one fails.
+#[test]
+fn a_full_disk_loses_no_finished_point() {
+    let folder = fresh_folder("full-disk");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 12; exec '{}' sweep points.toml --out out --json",
+        env!("CARGO_BIN_EXE_trireme")
+    );
+    let limited: Ran =
+        Command::new("bash").args(["-c", &script]).current_dir(&folder).output().expect("bash runs").into();
+    assert_eq!((limited.code, limited.out.as_str()), (Some(1), ""), "{}", limited.err);
+    let errors: Vec<&str> = limited.err.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{}", limited.err);
+    assert!(errors[0].starts_with("error: cannot write out/"), "{}", errors[0]);
+    let kept = finished(&folder);
+    assert!(kept < POINTS, "the limit was reached");
+
+    let ran = sweep(&folder);
+    assert_complete(&folder, &ran);
+    assert_eq!(measured_now(&ran), POINTS - kept);
+}
+
+#[test]
+fn a_changed_experiment_is_refused_and_a_grown_one_is_not() {
+    let folder = fresh_folder("changed");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    assert_complete(&folder, &sweep(&folder));
+    fs::write(folder.join("points.toml"), EXPERIMENT.replace("60ms", "70ms")).expect("a file");
+    let refused = sweep(&folder);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    assert!(
+        refused
+            .err
+            .starts_with("error: --out out: 12 of its 12 finished points are not points of points.toml")
+    );
+    assert!(refused.err.contains("(duration was 60ms, now 70ms); use another --out"), "{}", refused.err);
+    fs::write(folder.join("points.toml"), EXPERIMENT.replace("0.9]", "0.9, 0.99]")).expect("a file");
+    let grown = sweep(&folder);
+    assert_eq!((grown.code, measured_now(&grown)), (Some(0), 4), "{}", grown.err);
+}
+
+#[test]
+fn a_sweep_without_out_goes_on_too() {
+    let folder = fresh_folder("default-out");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    let first = run(&folder, &["sweep", "points.toml"]);
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    assert!(first.out.contains("report: results/sweep-points/report.html"), "{}", first.out);
+    let again = run(&folder, &["sweep", "points.toml"]);
+    assert_eq!((again.code, measured_now(&again)), (Some(0), 0), "{}", again.err);
+}

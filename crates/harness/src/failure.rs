@@ -1,0 +1,101 @@
+//! Why a command did not do what it was asked: one clear line, and the exit code that goes with it.
+
+use crate::options::BadValue;
+use contract::{LoadError, PairName, UnknownName};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A command that could not be carried out.
+#[derive(Debug)]
+pub enum Failure {
+    /// An option does not take its value.
+    Value(BadValue),
+    /// The matrix does not have the pair.
+    Unsupported {
+        /// Which pair.
+        pair: PairName,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The tables cannot be loaded.
+    Load(LoadError),
+    /// A file that was named says something that is not allowed, or cannot be read.
+    Input {
+        /// The file, with line and column where they are known.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Any other bad input, in words.
+    Usage(String),
+    /// A file of results cannot be written.
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl Failure {
+    /// Writing `path` failed.
+    pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Failure + use<> {
+        let path = path.to_owned();
+        move |source| Failure::Write { path, source }
+    }
+
+    /// 2 if other input would have helped, 1 if the run itself failed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Write { .. } | Failure::Load(LoadError::Refused { .. }) => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Value(bad) => write!(f, "--{bad}"),
+            Failure::Unsupported { pair, why } => {
+                write!(f, "--architecture {} --protocol {}: {why}", pair.architecture, pair.protocol)
+            }
+            Failure::Load(error) => error.fmt(f),
+            Failure::Input { place, what } => write!(f, "{place}: {what}"),
+            Failure::Usage(what) => f.write_str(what),
+            Failure::Write { path, source } => {
+                write!(f, "cannot write {}: {}", path.display(), words(source))
+            }
+        }
+    }
+}
+
+/// The system's words without its number.
+pub fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_lowercase(),
+        None => text,
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<BadValue> for Failure {
+    fn from(bad: BadValue) -> Failure {
+        Failure::Value(bad)
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        Failure::Load(error)
+    }
+}
+
+impl From<UnknownName> for BadValue {
+    fn from(unknown: UnknownName) -> BadValue {
+        BadValue::new(unknown.what, &unknown.given, unknown.allowed.join(", "))
+    }
+}

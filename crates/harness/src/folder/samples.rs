@@ -1,0 +1,115 @@
+//! `samples.csv`: one row a repetition.
+
+use super::csv_field;
+use crate::options::RunOptions;
+use crate::summary::Latency;
+use contract::{AbortReason, Measurement};
+use serde::{Deserialize, Serialize};
+
+/// One repetition's numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// From 1.
+    pub repetition: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// The counted interval, the mean over the workers.
+    pub elapsed_s: f64,
+    /// Commits per second.
+    pub throughput_per_s: f64,
+    /// Commits.
+    pub commits: u64,
+    /// Rollbacks by the procedures' own will.
+    pub user_rollbacks: u64,
+    /// By [`AbortReason::index`].
+    pub aborts: [u64; AbortReason::ALL.len()],
+    /// Percentiles of this repetition alone.
+    pub latency_ns: Latency,
+}
+
+impl Sample {
+    /// The numbers of a system's repetitions, in order.
+    pub fn all(repetitions: &[Measurement], options: &RunOptions) -> Vec<Sample> {
+        let sample = |(number, measurement): (usize, &Measurement)| Sample {
+            repetition: number + 1,
+            seed: options.repetition_seed(number),
+            elapsed_s: measurement.elapsed.as_secs_f64(),
+            throughput_per_s: measurement.throughput_per_s,
+            commits: measurement.commits,
+            user_rollbacks: measurement.user_rollbacks,
+            aborts: measurement.aborts,
+            latency_ns: Latency::of(&measurement.latency_ns),
+        };
+        repetitions.iter().enumerate().map(sample).collect()
+    }
+}
+
+/// The file's text. Each group of samples has labels: the system, or the place on the axes of a sweep. All groups
+/// have labels of the same names.
+pub fn csv<'a>(groups: impl IntoIterator<Item = (Vec<(&'a str, &'a str)>, &'a [Sample])>) -> String {
+    let mut text = String::new();
+    for (labels, samples) in groups {
+        if text.is_empty() {
+            text = header(labels.iter().map(|(name, _)| *name));
+        }
+        let label: String = labels.iter().map(|(_, value)| csv_field(value) + ",").collect();
+        for sample in samples {
+            text += &label;
+            text += &row(sample);
+        }
+    }
+    text
+}
+
+fn header<'a>(labels: impl Iterator<Item = &'a str>) -> String {
+    let mut columns: Vec<String> = labels.map(csv_field).collect();
+    columns.extend(
+        ["repetition", "seed", "elapsed_s", "throughput_per_s", "commits", "user_rollbacks"]
+            .map(String::from),
+    );
+    columns.extend(AbortReason::ALL.map(|reason| format!("aborts_{}", reason.name().replace('-', "_"))));
+    columns.extend(["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns"].map(String::from));
+    columns.join(",") + "\n"
+}
+
+fn row(sample: &Sample) -> String {
+    let Sample { repetition, seed, elapsed_s, throughput_per_s, commits, user_rollbacks, .. } = sample;
+    let Latency { p50, p90, p99, p999, max, mean } = &sample.latency_ns;
+    let aborts: String = sample.aborts.iter().map(|count| format!("{count},")).collect();
+    format!(
+        "{repetition},{seed},{elapsed_s:.6},{throughput_per_s:.3},{commits},{user_rollbacks},\
+         {aborts}{p50},{p90},{p99},{p999},{max},{mean:.1}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_every_column() {
+        let sample = Sample {
+            repetition: 1,
+            seed: 7,
+            elapsed_s: 1.0,
+            throughput_per_s: 10.5,
+            commits: 10,
+            user_rollbacks: 0,
+            aborts: [1, 2, 3, 4, 5],
+            latency_ns: Latency::default(),
+        };
+        let samples = [sample.clone(), Sample { repetition: 2, ..sample }];
+        let labels = vec![("architecture", "shared-everything"), ("protocol", "a,b")];
+        let text = csv([(labels, &samples[..])]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("architecture,protocol,repetition,"));
+        assert!(lines[1].starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,1,2,3,4,5,"));
+        assert_eq!(lines[0].split(',').count() + 1, lines[1].split(',').count(), "one comma is quoted");
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_file() {
+        assert_eq!(csv([]), "");
+    }
+}

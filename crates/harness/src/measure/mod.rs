@@ -1,0 +1,120 @@
+//! Measuring systems as the papers do: a warm-up that is not counted, a fixed interval that is, several repetitions.
+//!
+//! Systems that want the same [`Layout`] share one loaded store, and their repetitions are interleaved: round after
+//! round every system runs once, and each round starts with another one, so that a machine that slows down, or a
+//! store that ages, touches all of them alike. Systems of different layouts run one layout after the other: two
+//! stores at once might not fit into memory.
+//!
+//! Within a round every system draws from the same seed, so that they are asked for the same transactions.
+
+mod session;
+pub mod warnings;
+
+pub use session::Session;
+
+use crate::failure::Failure;
+use crate::observer::{Event, Observer};
+use crate::options::{BadValue, RunOptions};
+use crate::summary::{Check, Unmeasured};
+use contract::{ArchitectureName, Engine, Layout, Measurement, PairName, Selection, Support, Workload};
+
+/// What one system's repetitions measured.
+pub struct Measured {
+    /// The system.
+    pub pair: PairName,
+    /// Its repetitions, in order.
+    pub repetitions: Vec<Measurement>,
+    /// What was checked after them.
+    pub checks: Vec<Check>,
+}
+
+/// Measures `pairs` over `workload`, in the given order of results.
+pub fn measure<E: Engine, W: Workload>(
+    workload: &W,
+    pairs: &[PairName],
+    options: &RunOptions,
+    observer: &dyn Observer,
+) -> Result<Vec<Measured>, Failure> {
+    for &pair in pairs {
+        admit::<E>(pair, options.workers)?;
+    }
+    let mut measured: Vec<Measured> =
+        pairs.iter().map(|&pair| Measured { pair, repetitions: Vec::new(), checks: Vec::new() }).collect();
+    for layout in layouts::<E>(pairs, options.workers) {
+        let mut session = Session::<E, W>::load(workload, layout, observer)?;
+        let mut group: Vec<&mut Measured> = measured
+            .iter_mut()
+            .filter(|system| E::layout(system.pair.architecture, options.workers) == layout)
+            .collect();
+        measure_interleaved(&mut session, &mut group, options, observer);
+    }
+    Ok(measured)
+}
+
+/// The pairs that the engine has, and the others with why not.
+pub fn supported<E: Engine>() -> (Vec<PairName>, Vec<Unmeasured>) {
+    let (mut pairs, mut others) = (Vec::new(), Vec::new());
+    for pair in PairName::all() {
+        match E::support(pair) {
+            Support::Supported => pairs.push(pair),
+            Support::Unsupported { why } => others.push(Unmeasured::new(pair, why)),
+        }
+    }
+    (pairs, others)
+}
+
+/// Refuses what the engine does not have: the pair, or so many workers.
+pub fn admit<E: Engine>(pair: PairName, workers: usize) -> Result<(), Failure> {
+    if let Support::Unsupported { why } = E::support(pair) {
+        return Err(Failure::Unsupported { pair, why });
+    }
+    admit_workers::<E>(pair.architecture, workers)
+}
+
+/// Refuses more workers than the architecture takes.
+pub fn admit_workers<E: Engine>(architecture: ArchitectureName, workers: usize) -> Result<(), Failure> {
+    let most = E::most_workers(architecture);
+    if workers > most {
+        let allowed = format!("1 <= workers <= {most} under {architecture}");
+        return Err(BadValue::new("workers", workers, allowed).into());
+    }
+    Ok(())
+}
+
+/// The layouts that the pairs want, each once, in the order of their first pair.
+pub fn layouts<E: Engine>(pairs: &[PairName], workers: usize) -> Vec<Layout> {
+    let mut layouts = Vec::new();
+    for pair in pairs {
+        let layout = E::layout(pair.architecture, workers);
+        if !layouts.contains(&layout) {
+            layouts.push(layout);
+        }
+    }
+    layouts
+}
+
+fn measure_interleaved<E: Engine, W: Workload>(
+    session: &mut Session<'_, E, W>,
+    systems: &mut [&mut Measured],
+    options: &RunOptions,
+    observer: &dyn Observer,
+) {
+    let drives = systems.len() * options.repeat;
+    observer.tell(Event::MeasureBegins { drives, each: options.repetition() });
+    for repetition in 0..options.repeat {
+        for position in 0..systems.len() {
+            let turn = (position + repetition) % systems.len();
+            let system = &mut *systems[turn];
+            let name = system.pair.to_string();
+            observer.tell(Event::DriveBegins {
+                system: &name,
+                repetition: repetition + 1,
+                of: options.repeat,
+            });
+            let (measurement, checks) = session.repetition(Selection::Pair(system.pair), options, repetition);
+            system.repetitions.push(measurement);
+            Check::join(&mut system.checks, checks);
+        }
+    }
+    observer.tell(Event::MeasureEnds);
+}

@@ -1,0 +1,60 @@
+//! One loaded store, and the repetitions that are driven over it.
+
+use crate::failure::Failure;
+use crate::observer::{Event, Observer};
+use crate::options::RunOptions;
+use crate::summary::Check;
+use contract::{Engine, Layout, Measurement, Seat, Selection, Until, Workload};
+
+/// A workload with its tables loaded.
+pub struct Session<'a, E: Engine, W: Workload> {
+    workload: &'a W,
+    store: E::Store,
+}
+
+impl<'a, E: Engine, W: Workload> Session<'a, E, W> {
+    /// Loads the tables.
+    pub fn load(workload: &'a W, layout: Layout, observer: &dyn Observer) -> Result<Self, Failure> {
+        let rows = workload.tables().iter().map(|table| table.rows).sum();
+        observer.tell(Event::LoadBegins { rows });
+        let store = E::load(workload, layout, &|rows| observer.tell(Event::Loaded { rows }))?;
+        observer.tell(Event::LoadEnds);
+        Ok(Session { workload, store })
+    }
+
+    /// Drives one repetition and checks what it left behind.
+    pub fn repetition(
+        &mut self,
+        selection: Selection,
+        options: &RunOptions,
+        repetition: usize,
+    ) -> (Measurement, Vec<Check>) {
+        let until = Until::Interval { warmup: options.warmup, duration: options.duration };
+        let seed = options.repetition_seed(repetition);
+        let clients = (0..options.workers)
+            .map(|worker| self.workload.client(Seat { worker, workers: options.workers, seed }))
+            .collect();
+        let engine_options = options.engine_options(repetition);
+        let drive = E::drive::<W>(&mut self.store, selection, clients, until, &engine_options);
+        let checks = self.checks(&drive.measurement);
+        (drive.measurement, checks)
+    }
+
+    /// What must hold after any drive.
+    fn checks(&self, measurement: &Measurement) -> Vec<Check> {
+        let remains = E::remains(&self.store);
+        let by_worker: u64 = measurement.commits_by_worker.iter().sum();
+        vec![
+            Check::new("nothing-held", remains.held == 0, || {
+                format!("{} records or buckets are still held after the run", remains.held)
+            }),
+            Check::new("commits-add-up", by_worker == measurement.commits, || {
+                format!("the workers committed {by_worker}, the total says {}", measurement.commits)
+            }),
+            Check::new("latencies-add-up", measurement.latency_ns.len() == measurement.commits, || {
+                let counted = measurement.latency_ns.len();
+                format!("{counted} latencies stand for {} commits", measurement.commits)
+            }),
+        ]
+    }
+}

@@ -1,0 +1,156 @@
+//! Odd numbers, and what to do about them.
+
+use crate::subject::Subject;
+use crate::summary::Summary;
+use crate::text::durations;
+use crate::text::numbers::{percent, thousands};
+use std::time::Duration;
+
+/// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
+pub const MOST_SPREAD: f64 = 0.10;
+
+/// Fewer sampled transactions than this do not tell where the time goes.
+const FEWEST_SAMPLES: u64 = 100;
+
+/// A shorter interval than this is decided by chance.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What is odd about the circumstances, whatever was measured.
+pub fn of_circumstances(subject: &Subject) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (options, place) = (&subject.options, &subject.place);
+    if place.debug_build {
+        warnings.push("debug build: its numbers say nothing; build with --release".to_owned());
+    }
+    if !place.simulated && options.workers > place.cores {
+        warnings.push(format!(
+            "{} workers share {} {}: they wait for each other's time slices; use --workers {}",
+            options.workers,
+            place.cores,
+            if place.cores == 1 { "core" } else { "cores" },
+            place.cores
+        ));
+    }
+    if options.duration < SHORTEST_INTERVAL {
+        warnings.push(format!(
+            "an interval of {} is decided by chance; use --duration 1s or longer",
+            durations::show(options.duration)
+        ));
+    }
+    if options.repeat == 1 {
+        warnings.push("one repetition has no spread; use --repeat 3 or more".to_owned());
+    }
+    warnings
+}
+
+/// What is odd about one system's numbers.
+pub fn of_numbers(summary: &Summary) -> Vec<String> {
+    let spread = too_much_spread(summary)
+        .map(|spread| format!("the repetitions spread over {} of the median; {QUIET}", percent(spread)));
+    spread.into_iter().chain(other_than_spread(summary)).collect()
+}
+
+/// What is odd about several systems' numbers: the spread, which often strikes all of them, in one warning.
+pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
+    let spreading: Vec<String> = summaries
+        .iter()
+        .filter_map(|summary| Some(format!("{} ({})", summary.system(), percent(too_much_spread(summary)?))))
+        .collect();
+    let mut warnings = Vec::new();
+    if !spreading.is_empty() {
+        warnings.push(format!(
+            "{SPREAD} more than {} of the median: {}; {QUIET}",
+            percent(MOST_SPREAD),
+            spreading.join(", ")
+        ));
+    }
+    for summary in summaries {
+        let named = |warning| format!("{}: {warning}", summary.system());
+        warnings.extend(other_than_spread(summary).into_iter().map(named));
+    }
+    warnings
+}
+
+const SPREAD: &str = "the repetitions spread over";
+const QUIET: &str = "quiet the machine, or use a longer --duration";
+
+fn too_much_spread(summary: &Summary) -> Option<f64> {
+    let too_much = summary.repetitions > 1 && summary.spread() > MOST_SPREAD;
+    too_much.then(|| summary.spread())
+}
+
+fn other_than_spread(summary: &Summary) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if summary.commits == 0 {
+        warnings.push(
+            "nothing committed in the interval; use a longer --duration, or look for a livelock in the aborts"
+                .to_owned(),
+        );
+    } else if summary.time_samples < FEWEST_SAMPLES {
+        warnings.push(format!(
+            "the time shares rest on {} sampled transactions; use a longer --duration",
+            thousands(summary.time_samples as f64)
+        ));
+    }
+    for check in summary.checks.iter().filter(|check| !check.passed) {
+        warnings.push(format!("the check {} failed: {}; do not use these numbers", check.name, check.detail));
+    }
+    warnings
+}
+
+/// What is odd at the points of a sweep: each warning once, with the number of points that have it.
+pub fn of_points(points: &[&Summary]) -> Vec<String> {
+    let all = points.len();
+    let at = |count: usize| match count {
+        count if count == all => String::new(),
+        1 => format!("at one of {all} points: "),
+        count => format!("at {count} of {all} points: "),
+    };
+    let mut seen: Vec<(&str, usize)> = Vec::new();
+    let others = points.iter().flat_map(|summary| &summary.warnings);
+    for warning in others.filter(|warning| !warning.starts_with(SPREAD)) {
+        match seen.iter_mut().find(|(known, _)| known == warning) {
+            Some((_, count)) => *count += 1,
+            None => seen.push((warning, 1)),
+        }
+    }
+    let mut warnings: Vec<String> = seen.into_iter().map(|(warning, count)| at(count) + warning).collect();
+    let spreads: Vec<f64> = points.iter().filter_map(|summary| too_much_spread(summary)).collect();
+    if let Some(worst) = spreads.iter().copied().reduce(f64::max) {
+        warnings.push(format!(
+            "{}{SPREAD} more than {} of the median, at worst {}; {QUIET}",
+            at(spreads.len()),
+            percent(MOST_SPREAD),
+            percent(worst)
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::some_summary;
+
+    #[test]
+    fn the_spread_of_many_points_is_one_warning() {
+        let spread = some_summary();
+        let mut steady = some_summary();
+        steady.warnings = vec!["odd".to_owned()];
+        (steady.throughput_min, steady.throughput_max) = (950.0, 950.0);
+        let expected =
+            "at 2 of 3 points: the repetitions spread over more than 10.0 % of the median, at worst 10.5 %";
+        let warnings = of_points(&[&spread, &steady, &spread]);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert_eq!(warnings[0], "at one of 3 points: odd");
+        assert!(warnings[1].starts_with(expected), "{}", warnings[1]);
+        assert!(of_points(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_spread_of_several_systems_is_one_warning() {
+        let warnings = of_systems(&[&some_summary(), &some_summary()]);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(warnings[0].matches("shared-everything silo (10.5 %)").count(), 2, "{warnings:?}");
+    }
+}

@@ -1,0 +1,300 @@
+//! A fake engine and a fake workload for the harness's own tests.
+//!
+//! The engine keeps rows in a `HashMap` and runs its clients by turns on one thread, so every run is serial. To have
+//! something to report, the fake `silo` aborts every fourth transaction once, and `2v-no-wait` is unsupported.
+
+use contract::*;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What the fake engine says of the pair that it does not have.
+pub const WHY_NOT: &str = "the fake engine keeps one version";
+
+/// The most workers that the fake engine takes.
+pub const MOST_WORKERS: usize = 8;
+
+/// A row's place.
+type Place = (TableId, Key);
+
+/// Rows by table and key.
+pub struct Store {
+    rows: HashMap<Place, Vec<u8>>,
+    drives: u64,
+}
+
+/// The fake engine.
+pub struct MockEngine;
+
+impl Engine for MockEngine {
+    type Store = Store;
+
+    fn support(pair: PairName) -> Support {
+        match pair.protocol {
+            ProtocolName::TwoVersionNoWait => Support::Unsupported { why: WHY_NOT },
+            _ => Support::Supported,
+        }
+    }
+
+    fn layout(_: ArchitectureName, _: usize) -> Layout {
+        Layout { partitions: 1 }
+    }
+
+    fn most_workers(_: ArchitectureName) -> usize {
+        MOST_WORKERS
+    }
+
+    fn load<W: Workload>(
+        workload: &W,
+        _: Layout,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Store, LoadError> {
+        let mut rows = HashMap::new();
+        for (id, table) in (0..).zip(workload.tables()) {
+            if table.rows > 1_000_000 {
+                let needed_bytes = table.rows * table.row_bytes as u64;
+                return Err(LoadError::Memory { needed_bytes, available_bytes: 1 << 30 });
+            }
+            for row in 0..table.rows {
+                let key = workload.loaded_key(TableId(id), row);
+                let mut content = vec![0; table.row_bytes];
+                workload.fill(TableId(id), key, &mut content);
+                rows.insert((TableId(id), key), content);
+            }
+            progress(table.rows);
+        }
+        Ok(Store { rows, drives: 0 })
+    }
+
+    fn drive<W: Workload>(
+        store: &mut Store,
+        selection: Selection,
+        mut clients: Vec<W::Client>,
+        until: Until,
+        _: &EngineOptions,
+    ) -> Drive<W::Client> {
+        let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
+        let mut tally = Tally::new(clients.len(), store.drives);
+        store.drives += 1;
+        while !tally.over(until) {
+            for (worker, client) in clients.iter_mut().enumerate() {
+                tally.run(store, worker, client, fickle);
+            }
+        }
+        Drive { clients, measurement: tally.measurement }
+    }
+
+    fn remains(store: &Store) -> Remains {
+        let linked_records = store.rows.len() as u64;
+        Remains { linked_records, allocated_records: linked_records, held: 0, memory_bytes: 0 }
+    }
+}
+
+struct Tally {
+    began: Instant,
+    transactions: u64,
+    measurement: Measurement,
+}
+
+impl Tally {
+    fn new(workers: usize, drives: u64) -> Tally {
+        Tally {
+            began: Instant::now(),
+            transactions: 0,
+            measurement: Measurement {
+                elapsed: Duration::from_secs(1),
+                throughput_per_s: 1000.0 + drives as f64,
+                commits: 0,
+                user_rollbacks: 0,
+                aborts: [0; AbortReason::ALL.len()],
+                commits_by_worker: vec![0; workers],
+                latency_ns: Measurement::empty_histogram(),
+                time_share: TimeShare { ns: [60, 10, 0, 15, 0, 15], samples: 0 },
+            },
+        }
+    }
+
+    fn over(&self, until: Until) -> bool {
+        let most = match until {
+            Until::Interval { .. } => 100,
+            Until::Transactions(by_worker) => by_worker,
+        };
+        self.transactions >= most * self.measurement.commits_by_worker.len() as u64
+    }
+
+    fn run<C: Client>(&mut self, store: &mut Store, worker: usize, client: &mut C, fickle: bool) {
+        let began_ns = self.began.elapsed().as_nanos() as u64;
+        self.transactions += 1;
+        if fickle && self.transactions.is_multiple_of(4) {
+            self.measurement.aborts[AbortReason::ReadValidation.index()] += 1;
+        }
+        let procedure = client.next();
+        let mut txn = MockTransaction { store, receipts: Vec::new(), undo: Vec::new() };
+        let outcome = procedure.run(&mut txn).expect("a serial run has no reason to abort");
+        if outcome == Outcome::Rollback {
+            txn.roll_back();
+        }
+        let receipts = txn.receipts;
+        let ended_ns = self.began.elapsed().as_nanos() as u64;
+        match outcome {
+            Outcome::Commit => {
+                self.measurement.commits += 1;
+                self.measurement.commits_by_worker[worker] += 1;
+                self.measurement.latency_ns.saturating_record((ended_ns - began_ns).max(1));
+            }
+            Outcome::Rollback => self.measurement.user_rollbacks += 1,
+        }
+        self.measurement.time_share.samples += 1;
+        let receipts = &MockReceipts(receipts);
+        client.finished(procedure, &Completion { outcome, began_ns, ended_ns, attempts: 1, receipts });
+    }
+}
+
+struct MockReceipts(Vec<Vec<u8>>);
+
+impl Receipts for MockReceipts {
+    fn argument(&self, nth: usize) -> &[u8] {
+        &self.0[nth]
+    }
+}
+
+struct MockTransaction<'a> {
+    store: &'a mut Store,
+    receipts: Vec<Vec<u8>>,
+    /// What was there before each change.
+    undo: Vec<(Place, Option<Vec<u8>>)>,
+}
+
+impl MockTransaction<'_> {
+    fn remember(&mut self, at: Place) {
+        self.undo.push((at, self.store.rows.get(&at).cloned()));
+    }
+
+    fn roll_back(&mut self) {
+        for (at, row) in self.undo.drain(..).rev() {
+            match row {
+                Some(row) => self.store.rows.insert(at, row),
+                None => self.store.rows.remove(&at),
+            };
+        }
+    }
+
+    fn row(&mut self, table: TableId, key: Key, touch: impl FnOnce(&mut Vec<u8>)) -> Result<Presence, Abort> {
+        Ok(match self.store.rows.get_mut(&(table, key)) {
+            Some(row) => {
+                touch(row);
+                Presence::Present
+            }
+            None => Presence::Missing,
+        })
+    }
+}
+
+impl Transaction for MockTransaction<'_> {
+    fn read(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.row(table, key, |row| see(&row[span.start()..span.end()]))
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        self.remember((table, key));
+        self.row(table, key, |row| change(&mut row[span.start()..span.end()]))
+    }
+
+    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
+        self.remember((table, key));
+        self.row(table, key, |row| row[offset..offset + bytes.len()].copy_from_slice(bytes))
+    }
+
+    fn merge(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        merge: Merge,
+        argument: &[u8],
+    ) -> Result<Presence, Abort> {
+        self.remember((table, key));
+        let mut argument = argument.to_vec();
+        let presence =
+            self.row(table, key, |row| merge(&mut row[span.start()..span.end()], &mut argument))?;
+        if presence == Presence::Present {
+            self.receipts.push(argument);
+        }
+        Ok(presence)
+    }
+
+    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
+        self.remember((table, key));
+        if self.store.rows.contains_key(&(table, key)) {
+            return Ok(Insertion::Exists);
+        }
+        self.store.rows.insert((table, key), row.to_vec());
+        Ok(Insertion::Inserted)
+    }
+
+    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        self.remember((table, key));
+        Ok(match self.store.rows.remove(&(table, key)) {
+            Some(_) => Presence::Present,
+            None => Presence::Missing,
+        })
+    }
+}
+
+/// A workload of one table whose transactions count one row up.
+pub struct Counting {
+    /// Rows of the table.
+    pub rows: u64,
+}
+
+impl Workload for Counting {
+    type Client = CountingClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        let partition = TableDescription::partition_by_remainder;
+        let (rows, row_bytes) = (self.rows, 8);
+        vec![TableDescription { name: "counters", row_bytes, rows, capacity: rows, partition }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> CountingClient {
+        CountingClient { next: seat.seed.wrapping_add(seat.worker as u64), rows: self.rows }
+    }
+}
+
+/// Counts rows up by turns.
+pub struct CountingClient {
+    next: u64,
+    rows: u64,
+}
+
+/// Counts one row up.
+pub struct CountUp(Key);
+
+impl Client for CountingClient {
+    type Procedure = CountUp;
+
+    fn next(&mut self) -> CountUp {
+        self.next = self.next.wrapping_add(1);
+        CountUp(Key(self.next % self.rows))
+    }
+}
+
+impl Procedure for CountUp {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        let counted = txn.update_row::<u64, ()>(TableId(0), self.0, |count| *count += 1)?;
+        Ok(if counted.is_some() { Outcome::Commit } else { Outcome::Rollback })
+    }
+}

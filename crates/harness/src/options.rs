@@ -1,0 +1,250 @@
+//! The options that every measuring command shares.
+//!
+//! One table, [`OPTIONS`], describes them: the command line makes its flags from it, and an experiment file sets
+//! the same names to the same values, so that both refuse the same things in the same words.
+
+use crate::text::durations;
+use contract::EngineOptions;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// How one system is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Workers, each pinned to a core and driving one client.
+    pub workers: usize,
+    /// Run before each counted interval.
+    pub warmup: Duration,
+    /// The counted interval of one repetition.
+    pub duration: Duration,
+    /// Repetitions; the median is reported, with the minimum and the maximum.
+    pub repeat: usize,
+    /// Seed of everything random. Repetition `n` draws from `seed + n`, under every system the same.
+    pub seed: u64,
+    /// Whether the engine asks for planned lines ahead.
+    pub prefetch: bool,
+    /// A retry first waits a random time below this, doubled at each further attempt.
+    pub back_off_first_ns: u64,
+    /// The most that the doubling reaches.
+    pub back_off_cap_ns: u64,
+}
+
+/// One option, as the command line and an experiment file name it.
+pub struct OptionDescription {
+    /// Its name, kebab-case.
+    pub name: &'static str,
+    /// What stands for its value in help.
+    pub value: &'static str,
+    /// What it is for, one line.
+    pub help: &'static str,
+}
+
+/// Every option of [`RunOptions`], in the order of help.
+pub const OPTIONS: &[OptionDescription] = &[
+    OptionDescription { name: "workers", value: "N", help: "Workers, each pinned to a core" },
+    OptionDescription { name: "warmup", value: "TIME", help: "Run before each counted interval" },
+    OptionDescription { name: "duration", value: "TIME", help: "Counted interval of one repetition" },
+    OptionDescription { name: "repeat", value: "N", help: "Repetitions; the median is reported" },
+    OptionDescription { name: "seed", value: "N", help: "Seed of everything random" },
+    OptionDescription {
+        name: "prefetch",
+        value: "on|off",
+        help: "Ask for the cache lines of planned keys before a transaction runs",
+    },
+    OptionDescription {
+        name: "back-off",
+        value: "FIRST..CAP",
+        help: "Random wait before a retry, in ns: below FIRST, doubled up to CAP; 'off' retries at once",
+    },
+];
+
+/// A value that an option does not take. Prints what was given and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadValue {
+    /// The option's name, without dashes.
+    pub option: String,
+    /// The value given.
+    pub value: String,
+    /// What is allowed, in words.
+    pub allowed: String,
+}
+
+impl BadValue {
+    /// `value` is not allowed for `option`.
+    pub fn new(option: impl Into<String>, value: impl fmt::Display, allowed: impl Into<String>) -> BadValue {
+        BadValue { option: option.into(), value: value.to_string(), allowed: allowed.into() }
+    }
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: allowed: {}", self.option, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for BadValue {}
+
+impl RunOptions {
+    /// `run`: five repetitions of ten seconds on all cores.
+    pub fn for_run(cores: usize) -> RunOptions {
+        let engine = EngineOptions::default();
+        RunOptions {
+            workers: cores,
+            warmup: Duration::from_secs(1),
+            duration: Duration::from_secs(10),
+            repeat: 5,
+            seed: engine.seed,
+            prefetch: engine.prefetch,
+            back_off_first_ns: engine.back_off_first_ns,
+            back_off_cap_ns: engine.back_off_cap_ns,
+        }
+    }
+
+    /// `compare` and `sweep`: three repetitions of one second on all cores.
+    pub fn for_compare(cores: usize) -> RunOptions {
+        RunOptions {
+            warmup: Duration::from_millis(200),
+            duration: Duration::from_secs(1),
+            repeat: 3,
+            ..RunOptions::for_run(cores)
+        }
+    }
+
+    /// Sets the option called `name`; `None` if there is no such option.
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), BadValue>> {
+        OPTIONS.iter().any(|option| option.name == name).then(|| self.set_known(name, value))
+    }
+
+    fn set_known(&mut self, name: &str, value: &str) -> Result<(), BadValue> {
+        let bad = |allowed: &str| BadValue::new(name, value, allowed);
+        let count = |most: usize| {
+            let number = value.parse().ok().filter(|n| (1..=most).contains(n));
+            number.ok_or_else(|| bad(&format!("1 <= {name} <= {most}")))
+        };
+        let time = || durations::parse(value).ok_or_else(|| bad(durations::ALLOWED));
+        match name {
+            "workers" => {
+                self.workers =
+                    value.parse().ok().filter(|&n| n >= 1).ok_or_else(|| bad("a whole number, at least 1"))?
+            }
+            "warmup" => self.warmup = time()?,
+            "duration" => {
+                self.duration = time()?;
+                if self.duration.is_zero() {
+                    return Err(bad("longer than zero"));
+                }
+            }
+            "repeat" => self.repeat = count(1000)?,
+            "seed" => self.seed = value.parse().map_err(|_| bad("a whole number, 0 <= seed < 2^64"))?,
+            "prefetch" => {
+                self.prefetch = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(bad("on, off")),
+                }
+            }
+            "back-off" => (self.back_off_first_ns, self.back_off_cap_ns) = back_off(value)?,
+            _ => unreachable!("OPTIONS names only what is set here"),
+        }
+        Ok(())
+    }
+
+    /// The value of the option called `name`, as [`RunOptions::set`] takes it.
+    ///
+    /// Panics if there is no such option.
+    pub fn get(&self, name: &str) -> String {
+        match name {
+            "workers" => self.workers.to_string(),
+            "warmup" => durations::show(self.warmup),
+            "duration" => durations::show(self.duration),
+            "repeat" => self.repeat.to_string(),
+            "seed" => self.seed.to_string(),
+            "prefetch" => if self.prefetch { "on" } else { "off" }.to_owned(),
+            "back-off" if self.back_off_cap_ns == 0 => "off".to_owned(),
+            "back-off" => format!("{}..{}", self.back_off_first_ns, self.back_off_cap_ns),
+            _ => panic!("{name} is not an option of a run"),
+        }
+    }
+
+    /// Every option with its value, as [`RunOptions::set`] takes them.
+    pub fn resolved(&self) -> BTreeMap<String, String> {
+        OPTIONS.iter().map(|option| (option.name.to_owned(), self.get(option.name))).collect()
+    }
+
+    /// What the engine is told for repetition `repetition`.
+    pub fn engine_options(&self, repetition: usize) -> EngineOptions {
+        EngineOptions {
+            prefetch: self.prefetch,
+            seed: self.repetition_seed(repetition),
+            back_off_first_ns: self.back_off_first_ns,
+            back_off_cap_ns: self.back_off_cap_ns,
+            ..EngineOptions::default()
+        }
+    }
+
+    /// The seed of repetition `repetition`.
+    pub fn repetition_seed(&self, repetition: usize) -> u64 {
+        self.seed.wrapping_add(repetition as u64)
+    }
+
+    /// How long one repetition takes.
+    pub fn repetition(&self) -> Duration {
+        self.warmup + self.duration
+    }
+}
+
+fn back_off(value: &str) -> Result<(u64, u64), BadValue> {
+    if value == "off" {
+        return Ok((0, 0));
+    }
+    let bounds =
+        value.split_once("..").and_then(|(first, cap)| Some((first.parse().ok()?, cap.parse().ok()?)));
+    bounds.filter(|(first, cap)| first <= cap).ok_or_else(|| {
+        BadValue::new(
+            "back-off",
+            value,
+            "FIRST..CAP in nanoseconds with FIRST <= CAP, such as 500..32000, or off",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_set_to_what_it_shows() {
+        let options = RunOptions::for_run(4);
+        let mut copy = RunOptions::for_compare(2);
+        for (name, value) in options.resolved() {
+            copy.set(&name, &value).expect("a known option").expect("its own value");
+        }
+        assert_eq!(copy, options);
+    }
+
+    #[test]
+    fn bad_values_say_what_is_allowed() {
+        let cases = [
+            ("workers", "0", "workers 0: allowed: a whole number, at least 1"),
+            ("repeat", "0", "repeat 0: allowed: 1 <= repeat <= 1000"),
+            ("duration", "0s", "duration 0s: allowed: longer than zero"),
+            ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
+        ];
+        for (name, value, message) in cases {
+            let refused = RunOptions::for_run(1).set(name, value).expect("a known option");
+            assert_eq!(refused.expect_err("bad").to_string(), message);
+        }
+        for bad in ["", "1", "9..3", "a..b", "-1..3"] {
+            assert!(back_off(bad).is_err(), "{bad}");
+        }
+        assert_eq!(back_off("off"), back_off("0..0"));
+        assert!(RunOptions::for_run(1).set("theta", "0.5").is_none());
+    }
+
+    #[test]
+    fn repetitions_draw_differently() {
+        let options = RunOptions::for_run(1);
+        assert_ne!(options.engine_options(0).seed, options.engine_options(1).seed);
+    }
+}

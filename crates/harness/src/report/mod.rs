@@ -1,0 +1,46 @@
+//! `report.html`: one page that opens without a network, on a desk and on a phone, by day and by night.
+//!
+//! The way of a number: a [`crate::summary::Summary`] becomes figures (`figures`) and tables, these become blocks of
+//! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
+
+mod compare;
+mod facts;
+mod figures;
+mod page;
+mod run;
+mod sweep;
+
+pub use compare::of_comparison;
+pub use run::of_run;
+pub use sweep::{SweepReport, of_sweep};
+
+use crate::svg::escape;
+use minijinja::{AutoEscape, Environment, context, value::Serde};
+use page::Page;
+
+fn render(page: &Page) -> String {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_filter("options", keep_options_whole);
+    environment
+        .add_template("report.html", include_str!("report.html"))
+        .expect("the template is well formed");
+    let template = environment.get_template("report.html").expect("it was added");
+    template
+        .render(context! { page => Serde(page), style => include_str!("report.css") })
+        .expect("the template names only what a page has")
+}
+
+/// Options such as `--duration` are not broken at their dashes.
+fn keep_options_whole(text: &str) -> minijinja::Value {
+    let word = |word: &str| match word.starts_with("--") {
+        true => format!("<span class=option>{}</span>", escape(word)),
+        false => escape(word),
+    };
+    minijinja::Value::from_safe_string(text.split(' ').map(word).collect::<Vec<_>>().join(" "))
+}
+
+fn footer(began: &str) -> String {
+    format!("Measured {began} by trireme {}.", env!("CARGO_PKG_VERSION"))
+}

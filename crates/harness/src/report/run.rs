@@ -1,0 +1,83 @@
+//! The report of `run`.
+
+use super::page::{Block, Cell, Page, Tile};
+use super::{facts, figures, footer, render};
+use crate::results::RunResult;
+use crate::summary::Summary;
+use crate::text::durations;
+use crate::text::numbers::{latency, percent, ratio, thousands};
+use std::slice;
+
+/// The page.
+pub fn of_run(result: &RunResult<'_>) -> String {
+    let system = slice::from_ref(&result.system);
+    let summary = &result.system.summary;
+    let (options, place) = (&result.subject.options, &result.subject.place);
+    render(&Page {
+        title: format!("{} over {}", summary.system(), result.subject.workload),
+        command: result.surroundings.command.clone(),
+        lead: format!(
+            "{} {} on {}; {} {} of {} after {} of warm-up.",
+            options.workers,
+            if options.workers == 1 { "worker" } else { "workers" },
+            place.machine,
+            options.repeat,
+            if options.repeat == 1 { "repetition" } else { "repetitions" },
+            durations::show(options.duration),
+            durations::show(options.warmup),
+        ),
+        finding: Vec::new(),
+        claim: None,
+        warnings: summary.warnings.clone(),
+        blocks: vec![
+            Block::Tiles { tiles: tiles(summary) },
+            figures::repetitions(&result.system),
+            figures::time_share(&[summary]),
+            figures::latency_curves(system),
+            figures::aborts(&[summary]),
+            counts(summary),
+            checks(summary),
+            facts::parameters(result.subject),
+            facts::environment(&result.surroundings.environment),
+        ],
+        footer: footer(&result.surroundings.began),
+    })
+}
+
+fn tiles(summary: &Summary) -> Vec<Tile> {
+    let tile = |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note };
+    let Summary { throughput_per_s, throughput_min, throughput_max, latency_ns, .. } = summary;
+    let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
+    vec![
+        tile("Throughput", format!("{} /s", thousands(*throughput_per_s)), range),
+        tile("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
+        tile("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
+        tile("Latency, median", latency(latency_ns.p50), format!("mean {}", latency(latency_ns.mean as u64))),
+        tile("Latency, p99", latency(latency_ns.p99), format!("p99.9 {}", latency(latency_ns.p999))),
+    ]
+}
+
+fn counts(summary: &Summary) -> Block {
+    let mut facts = vec![
+        ("commits".to_owned(), thousands(summary.commits as f64)),
+        ("user rollbacks".to_owned(), thousands(summary.user_rollbacks as f64)),
+    ];
+    let aborts = summary.aborts.iter();
+    facts.extend(aborts.map(|(reason, count)| (format!("aborts: {reason}"), thousands(*count as f64))));
+    facts.push(("transactions timed by class".to_owned(), thousands(summary.time_samples as f64)));
+    facts.push(("slowest transaction".to_owned(), latency(summary.latency_ns.max)));
+    Block::Facts { title: "Counts, all repetitions".to_owned(), facts }
+}
+
+fn checks(summary: &Summary) -> Block {
+    let row = |check: &crate::summary::Check| {
+        let verdict = if check.passed { "passed" } else { "FAILED" };
+        vec![Cell::words(&check.name), Cell::words(verdict), Cell::words(&check.detail)]
+    };
+    Block::Table {
+        title: "Checks".to_owned(),
+        note: "What must hold after every repetition.".to_owned(),
+        head: ["check", "verdict", "found"].map(Cell::words).into(),
+        rows: summary.checks.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,391 @@
+//! The report of `sweep`: lines over the swept axis, one for each system, and a panel for every combination of the
+//! remaining axes.
+
+use super::page::{Block, Cell, Claim, Key, Page};
+use super::{facts, footer, render};
+use crate::measure::warnings;
+use crate::results::Surroundings;
+use crate::subject::Place;
+use crate::summary::{Summary, Unmeasured};
+use crate::svg::lines::{self, Axis, Line, Point};
+use crate::svg::scale::Scale;
+use crate::svg::{SERIES, Width, at_both_widths};
+use crate::sweep::Experiment;
+use crate::text::numbers::{latency, percent, ratio, short, short_latency, thousands};
+use std::collections::BTreeMap;
+
+/// What a sweep's report is made from.
+pub struct SweepReport<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Where it was measured.
+    pub place: &'a Place,
+    /// The settings that are the same at all points.
+    pub common: &'a BTreeMap<String, String>,
+    /// What stands around the numbers.
+    pub surroundings: &'a Surroundings,
+    /// All points, in the order of the axes: values by axis, and the numbers if the point is finished.
+    pub points: Vec<(Vec<String>, Option<&'a Summary>)>,
+    /// The points whose architecture does not have their protocol.
+    pub left_out: Vec<Unmeasured>,
+}
+
+/// A number of a summary that is plotted.
+struct Measure {
+    title: &'static str,
+    axis: &'static str,
+    value: fn(&Summary) -> f64,
+    whisker: fn(&Summary) -> Option<(f64, f64)>,
+    tick: fn(f64) -> String,
+    show: fn(f64) -> String,
+}
+
+const MEASURES: [Measure; 3] = [
+    Measure {
+        title: "Throughput",
+        axis: "committed transactions per second",
+        value: |summary| summary.throughput_per_s,
+        whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
+        tick: short,
+        show: thousands,
+    },
+    Measure {
+        title: "Abort rate",
+        axis: "aborts per commit",
+        value: |summary| summary.abort_rate,
+        whisker: |_| None,
+        tick: short,
+        show: ratio,
+    },
+    Measure {
+        title: "Latency, 99th percentile",
+        axis: "latency from the first attempt to commit",
+        value: |summary| summary.latency_ns.p99 as f64,
+        whisker: |_| None,
+        tick: short_latency,
+        show: |ns| latency(ns as u64),
+    },
+];
+
+/// The page.
+pub fn of_sweep(report: &SweepReport<'_>) -> String {
+    let layout = Arrangement::of(report.experiment);
+    let mut blocks = Vec::new();
+    for panel in layout.panels(report) {
+        for measure in &MEASURES {
+            blocks.extend(figure(report, &layout, &panel, measure));
+        }
+    }
+    blocks.push(table(report));
+    if !report.left_out.is_empty() {
+        blocks.push(left_out(report));
+    }
+    blocks.push(facts::settings(
+        "Parameters, the same at all points",
+        &report.experiment.workload.value,
+        report.common,
+    ));
+    blocks.push(facts::environment(&report.surroundings.environment));
+    render(&Page {
+        title: report.experiment.title.clone(),
+        command: report.surroundings.command.clone(),
+        lead: lead(report),
+        finding: Vec::new(),
+        claim: report
+            .experiment
+            .claim
+            .clone()
+            .map(|text| Claim { text: text.trim().to_owned(), paper: report.experiment.paper.clone() }),
+        warnings: warnings::of_points(&finished(report)),
+        blocks,
+        footer: footer(&report.surroundings.began),
+    })
+}
+
+fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
+    report.points.iter().filter_map(|(_, summary)| *summary).collect()
+}
+
+fn lead(report: &SweepReport<'_>) -> String {
+    let finished = finished(report).len();
+    let (all, workload, machine) =
+        (report.points.len(), &report.experiment.workload.value, &report.place.machine);
+    let points = format!("{finished} of {all} points over {workload} on {machine}");
+    let common = |name: &str| report.common.get(name);
+    match (common("repeat"), common("duration"), common("warmup")) {
+        (Some(repeat), Some(duration), Some(warmup)) => {
+            format!("{points}; the median of {repeat} repetitions of {duration} after {warmup} of warm-up.")
+        }
+        _ => format!("{points}."),
+    }
+}
+
+/// Which axis is plotted along, which ones tell the lines apart, and which ones the panels.
+struct Arrangement {
+    x: Option<usize>,
+    lines: Vec<usize>,
+    panels: Vec<usize>,
+}
+
+impl Arrangement {
+    fn of(experiment: &Experiment) -> Arrangement {
+        let axes = &experiment.axes;
+        let named = |name: &str| axes.iter().position(|axis| axis.name == name);
+        let numeric =
+            |axis: &crate::sweep::Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
+        let x = experiment.x.as_ref().and_then(|x| named(&x.value));
+        let x = x.or_else(|| axes.iter().position(|axis| axis.values.len() > 1 && numeric(axis)));
+        let x = x.or_else(|| (!axes.is_empty()).then_some(0));
+        let others: Vec<usize> = (0..axes.len()).filter(|&axis| Some(axis) != x).collect();
+        let is_system = |axis: &usize| ["architecture", "protocol"].contains(&axes[*axis].name.as_str());
+        let (mut lines, mut panels): (Vec<usize>, Vec<usize>) = others.into_iter().partition(is_system);
+        if lines.is_empty() && !panels.is_empty() {
+            lines.push(panels.remove(0));
+        }
+        Arrangement { x, lines, panels }
+    }
+
+    /// The combinations of the panels' values, in the order of the points; one empty one if there are no panels.
+    fn panels(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
+        distinct(report.points.iter().map(|(place, _)| pick(place, &self.panels)))
+    }
+
+    fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
+        distinct(report.points.iter().map(|(place, _)| pick(place, &self.lines)))
+    }
+}
+
+fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
+    axes.iter().map(|&axis| place[axis].clone()).collect()
+}
+
+fn distinct(all: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    let mut distinct = Vec::new();
+    for one in all {
+        if !distinct.contains(&one) {
+            distinct.push(one);
+        }
+    }
+    distinct
+}
+
+/// `None` if the measure is zero at every point: an empty plot says less than none.
+fn figure(
+    report: &SweepReport<'_>,
+    layout: &Arrangement,
+    panel: &[String],
+    measure: &Measure,
+) -> Option<Block> {
+    let inside = |(place, summary): &(Vec<String>, Option<&'_ Summary>)| {
+        (pick(place, &layout.panels) == panel).then_some(())?;
+        summary.map(|summary| (measure.value)(summary))
+    };
+    let values: Vec<f64> = report.points.iter().filter_map(inside).collect();
+    if values.iter().all(|&value| value == 0.0) {
+        return None;
+    }
+    let x_values: Vec<&str> = layout
+        .x
+        .map_or(vec!["all"], |axis| report.experiment.axes[axis].values.iter().map(String::as_str).collect());
+    let (x, places) = x_axis(report, layout, &x_values);
+    let series = layout.series(report);
+    let line = |(number, name): (usize, &Vec<String>)| Line {
+        series: number % SERIES,
+        points: x_values
+            .iter()
+            .zip(&places)
+            .filter_map(|(value, &x)| {
+                let at = |(place, _): &&(Vec<String>, Option<&Summary>)| {
+                    pick(place, &layout.panels) == panel
+                        && pick(place, &layout.lines) == *name
+                        && layout.x.is_none_or(|axis| place[axis] == **value)
+                };
+                let summary = report.points.iter().find(at)?.1?;
+                let y = (measure.value)(summary);
+                let tip = format!("{} at {value}: {}", name.join(" "), (measure.show)(y));
+                Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
+            })
+            .collect(),
+    };
+    let lines: Vec<Line> = series.iter().enumerate().map(line).collect();
+    let y = y_axis(measure, &lines);
+    let heading = panel_name(report, layout, panel);
+    let title =
+        if heading.is_empty() { measure.title.to_owned() } else { format!("{}: {heading}", measure.title) };
+    let legend = if layout.lines.is_empty() {
+        Vec::new()
+    } else {
+        series.iter().enumerate().map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
+    };
+    let note = match (measure.whisker)(&some(report)?) {
+        Some(_) => "The median of the repetitions; whiskers go from the slowest to the fastest.",
+        None => "Over all repetitions.",
+    };
+    Some(Block::Figure {
+        svg: at_both_widths(|width| {
+            let height = if width == Width::Wide { 380.0 } else { 300.0 };
+            lines::draw(&lines, &x, &y, &title, height, width)
+        }),
+        title,
+        note: note.to_owned(),
+        legend,
+    })
+}
+
+fn some(report: &SweepReport<'_>) -> Option<Summary> {
+    report.points.iter().find_map(|(_, summary)| *summary).cloned()
+}
+
+fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
+    let name = |(&axis, value): (&usize, &String)| format!("{} {value}", report.experiment.axes[axis].name);
+    layout.panels.iter().zip(panel).map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// The lower axis, and where each of its values stands: by value if all are numbers, else evenly.
+fn x_axis(report: &SweepReport<'_>, layout: &Arrangement, values: &[&str]) -> (Axis, Vec<f64>) {
+    let title = layout.x.map_or(String::new(), |axis| report.experiment.axes[axis].name.clone());
+    let labels = values.iter().map(|value| (*value).to_owned()).collect();
+    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+    match numbers {
+        Some(numbers) if is_geometric(&numbers) => {
+            (Axis { scale: Scale::through_logarithmic(&numbers), labels, title }, numbers)
+        }
+        Some(numbers) => (Axis { scale: Scale::through(&numbers), labels, title }, numbers),
+        None => {
+            let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
+            (Axis { scale: Scale::through(&places), labels, title }, places)
+        }
+    }
+}
+
+/// Whether each value is about the same multiple of the one before, as in 1, 2, 4, 8, 12.
+fn is_geometric(values: &[f64]) -> bool {
+    let multiples: Vec<f64> = values.windows(2).map(|two| two[1] / two[0]).collect();
+    let least = multiples.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = multiples.iter().copied().fold(0.0, f64::max);
+    values.len() >= 3 && values.iter().all(|&value| value > 0.0) && least >= 1.4 && most <= least * 1.6
+}
+
+/// From zero; logarithmic if the points differ so much that the lowest lines would lie on the axis.
+fn y_axis(measure: &Measure, lines: &[Line]) -> Axis {
+    const TOO_FAR_APART: f64 = 50.0;
+    let ends = |point: &Point| point.whisker.map_or([point.y, point.y], |(low, high)| [low, high]);
+    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(ends).collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let logarithmic = low > 0.0 && high / low >= TOO_FAR_APART;
+    let scale = if logarithmic { Scale::powers_of_ten(low, high) } else { Scale::from_zero(high, 6) };
+    let labels = scale.ticks.iter().map(|&tick| (measure.tick)(tick)).collect();
+    let title = if logarithmic { format!("{}, logarithmic", measure.axis) } else { measure.axis.to_owned() };
+    Axis { scale, labels, title }
+}
+
+fn table(report: &SweepReport<'_>) -> Block {
+    let mut head: Vec<Cell> =
+        report.experiment.axes.iter().map(|axis| Cell::words(axis.name.as_str())).collect();
+    head.extend(["txn/s", "spread", "aborts per commit", "p50", "p99", "p99.9"].map(Cell::number));
+    let row = |(place, summary): &(Vec<String>, Option<&Summary>)| {
+        let mut cells: Vec<Cell> = place.iter().map(|value| Cell::words(value.as_str())).collect();
+        match summary {
+            Some(summary) => cells.extend(
+                [
+                    thousands(summary.throughput_per_s),
+                    percent(summary.spread()),
+                    ratio(summary.abort_rate),
+                    latency(summary.latency_ns.p50),
+                    latency(summary.latency_ns.p99),
+                    latency(summary.latency_ns.p999),
+                ]
+                .map(Cell::number),
+            ),
+            None => cells.extend(["not yet", "", "", "", "", ""].map(Cell::number)),
+        }
+        cells
+    };
+    Block::Table {
+        title: "Points".to_owned(),
+        note: "Spread is from the slowest to the fastest repetition, as a part of the median.".to_owned(),
+        head,
+        rows: report.points.iter().map(row).collect(),
+    }
+}
+
+fn left_out(report: &SweepReport<'_>) -> Block {
+    let row = |pair: &Unmeasured| {
+        vec![Cell::words(&pair.architecture), Cell::words(&pair.protocol), Cell::prose(&pair.why)]
+    };
+    Block::Table {
+        title: "Left out".to_owned(),
+        note: "Pairs that the engine does not have, and why.".to_owned(),
+        head: ["architecture", "protocol", "why"].map(Cell::words).into(),
+        rows: report.left_out.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Surroundings;
+    use crate::summary::tests::some_summary;
+
+    fn report_of(axes: &str, finished: bool) -> String {
+        let text = format!("workload = 'micro'\nclaim = 'a < b'\n[axes]\n{axes}");
+        let experiment = Experiment::parse("e.toml", &text, 4).expect("an experiment");
+        let mut places: Vec<Vec<String>> = vec![Vec::new()];
+        for axis in &experiment.axes {
+            let longer = |place: &Vec<String>, value: &String| {
+                let mut longer = place.clone();
+                longer.push(value.clone());
+                longer
+            };
+            places = places
+                .iter()
+                .flat_map(|place| axis.values.iter().map(move |value| longer(place, value)))
+                .collect();
+        }
+        let summary = some_summary();
+        let points = places.into_iter().map(|place| (place, finished.then_some(&summary))).collect();
+        of_sweep(&SweepReport {
+            experiment: &experiment,
+            place: &Place::hardware(2),
+            common: &BTreeMap::new(),
+            surroundings: &Surroundings::new("trireme sweep e.toml".to_owned(), &()),
+            points,
+            left_out: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn systems_are_lines_and_other_axes_are_panels() {
+        let html =
+            report_of("protocol = ['silo', 'no-wait']\nworkers = [1, 2]\nwrites = ['none', 'all']", true);
+        for heading in ["Throughput: writes none", "Throughput: writes all", "Abort rate: writes all"] {
+            assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+        }
+        assert_eq!(
+            html.matches("<polyline").count(),
+            3 * 2 * 2 * 2 + 3 * 2 * 2,
+            "both widths, and the legends"
+        );
+        assert!(html.contains("a &lt; b"), "the claim");
+    }
+
+    #[test]
+    fn any_axes_make_a_page() {
+        let axes =
+            ["", "workers = [1]", "protocol = ['silo']", "writes = ['all']", "seed = [1, 2]\ntheta = [0, 1]"];
+        for axes in axes {
+            assert!(report_of(axes, true).contains("<h2>Throughput</h2>"), "{axes}");
+            assert!(report_of(axes, false).contains("not yet"), "{axes}");
+        }
+    }
+
+    #[test]
+    fn geometric_values_are_told_from_even_ones() {
+        assert!(is_geometric(&[1.0, 2.0, 4.0, 8.0]));
+        assert!(is_geometric(&[1.0, 2.0, 4.0, 8.0, 12.0]));
+        assert!(!is_geometric(&[1.0, 2.0, 3.0, 4.0]));
+        assert!(!is_geometric(&[0.0, 0.5, 0.9]));
+        assert!(!is_geometric(&[1.0, 2.0]));
+    }
+}

@@ -1,0 +1,304 @@
+//! What `run` and `compare` bring home, and how it is laid down in a result folder.
+
+use crate::failure::Failure;
+use crate::folder::samples::{self, Sample};
+use crate::folder::{Folder, file_name, latency, parameters};
+use crate::measure::{Measured, warnings};
+use crate::report;
+use crate::subject::Subject;
+use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
+use crate::text::dates::Utc;
+use contract::LatencyHistogram;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One measured system.
+pub struct System {
+    /// What was measured.
+    pub summary: Summary,
+    /// Its repetitions.
+    pub samples: Vec<Sample>,
+    /// Its latencies, all repetitions together.
+    pub latency_ns: LatencyHistogram,
+}
+
+impl System {
+    /// The system whose repetitions are `measured`.
+    pub fn of(subject: &Subject, measured: &Measured) -> System {
+        System {
+            summary: Summary::of(subject, measured),
+            samples: Sample::all(&measured.repetitions, &subject.options),
+            latency_ns: merged_latency(&measured.repetitions),
+        }
+    }
+}
+
+/// What stands around the numbers.
+pub struct Surroundings {
+    /// The line that was typed.
+    pub command: String,
+    /// When the measurement began, for reading.
+    pub began: String,
+    /// The machine, its system and its settings.
+    pub environment: Value,
+}
+
+impl Surroundings {
+    /// `environment` is what the machine says of itself; what this program says of itself is added.
+    pub fn new(command: String, environment: &impl Serialize) -> Surroundings {
+        let began = Utc::now().readable();
+        let environment = serde_json::to_value(environment).expect("facts have text keys");
+        let mut environment = match environment {
+            Value::Object(fields) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+        for (name, value) in
+            [("trireme_version", env!("CARGO_PKG_VERSION")), ("trireme_build", build), ("measured", &began)]
+        {
+            environment.insert(name.to_owned(), value.into());
+        }
+        Surroundings { command, began, environment: Value::Object(environment) }
+    }
+}
+
+/// What `run` brings home.
+pub struct RunResult<'a> {
+    /// What was measured.
+    pub subject: &'a Subject,
+    /// What stands around it.
+    pub surroundings: &'a Surroundings,
+    /// The system.
+    pub system: System,
+}
+
+impl RunResult<'_> {
+    /// Lays everything down.
+    pub fn write(&self, folder: &Folder) -> Result<(), Failure> {
+        write_systems(folder, self.subject, self.surroundings, &[&self.system])?;
+        folder.write_json("summary.json", &self.system.summary)?;
+        folder.write("report.html", &report::of_run(self))
+    }
+}
+
+/// What `compare` brings home.
+pub struct CompareResult<'a> {
+    /// What was measured.
+    pub subject: &'a Subject,
+    /// What stands around it.
+    pub surroundings: &'a Surroundings,
+    /// The measured systems, best first.
+    pub systems: Vec<System>,
+    /// The pairs that were not measured.
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+impl<'a> CompareResult<'a> {
+    /// Ranks the systems.
+    pub fn of(
+        subject: &'a Subject,
+        surroundings: &'a Surroundings,
+        measured: &[Measured],
+        unmeasured: Vec<Unmeasured>,
+    ) -> CompareResult<'a> {
+        let mut systems: Vec<System> =
+            measured.iter().map(|measured| System::of(subject, measured)).collect();
+        systems.sort_by(|a, b| b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s));
+        CompareResult { subject, surroundings, systems, unmeasured }
+    }
+
+    /// A system's throughput as a part of the best one's.
+    pub fn ratio_to_best(&self, summary: &Summary) -> f64 {
+        let best = self.systems.first().map_or(0.0, |system| system.summary.throughput_per_s);
+        if best == 0.0 { 0.0 } else { summary.throughput_per_s / best }
+    }
+
+    /// What is odd: about the circumstances once, about a system's numbers with its name.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all = warnings::of_circumstances(self.subject);
+        let summaries: Vec<&Summary> = self.systems.iter().map(|system| &system.summary).collect();
+        all.extend(warnings::of_systems(&summaries));
+        all
+    }
+
+    /// What `--json` prints.
+    pub fn comparison(&self) -> Comparison {
+        let measured = self.systems.iter().map(|system| Row::Measured(Box::new(system.summary.clone())));
+        let unmeasured = self.unmeasured.iter().cloned().map(Row::Unmeasured);
+        Comparison {
+            schema: COMPARISON_SCHEMA,
+            rows: measured.chain(unmeasured).collect(),
+            warnings: self.warnings(),
+        }
+    }
+
+    /// Lays everything down.
+    pub fn write(&self, folder: &Folder) -> Result<(), Failure> {
+        let systems: Vec<&System> = self.systems.iter().collect();
+        write_systems(folder, self.subject, self.surroundings, &systems)?;
+        folder.write_json("summary.json", &self.comparison())?;
+        folder.write("report.html", &report::of_comparison(self))
+    }
+}
+
+fn write_systems(
+    folder: &Folder,
+    subject: &Subject,
+    surroundings: &Surroundings,
+    systems: &[&System],
+) -> Result<(), Failure> {
+    let values = |name: fn(&Summary) -> &str| {
+        let mut values: Vec<&str> = systems.iter().map(|system| name(&system.summary)).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    let axes = vec![("architecture", values(|s| &s.architecture)), ("protocol", values(|s| &s.protocol))];
+    let title = format!("Again: {}", surroundings.command);
+    let base = parameters::of_subject(subject);
+    let text = parameters::toml(&surroundings.command, &title, &subject.workload, &base, &axes);
+    folder.write("parameters.toml", &text)?;
+    folder.write_json("environment.json", &surroundings.environment)?;
+    let groups = systems.iter().map(|system| {
+        let System { summary, samples, .. } = system;
+        (vec![("architecture", &*summary.architecture), ("protocol", &*summary.protocol)], &samples[..])
+    });
+    folder.write("samples.csv", &samples::csv(groups))?;
+    for system in systems {
+        let name = format!("latency/{}.csv", file_name(&system.summary.system()));
+        folder.write(&name, &latency::csv(&system.latency_ns))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::tests::fresh_folder;
+    use crate::measure::{measure, supported};
+    use crate::mock::{Counting, MOST_WORKERS, MockEngine, WHY_NOT};
+    use crate::observer::{Event, Observer, Silent};
+    use crate::options::RunOptions;
+    use crate::subject::Place;
+    use contract::PairName;
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::sync::Mutex;
+
+    const ROWS: u64 = 100;
+
+    fn subject() -> Subject {
+        Subject {
+            workload: "counting".to_owned(),
+            parameters: BTreeMap::from([("rows".to_owned(), ROWS.to_string())]),
+            options: RunOptions { workers: 2, repeat: 3, ..RunOptions::for_compare(2) },
+            place: Place::hardware(2),
+        }
+    }
+
+    fn surroundings() -> Surroundings {
+        Surroundings::new("trireme compare counting".to_owned(), &BTreeMap::from([("cores", 2)]))
+    }
+
+    #[derive(Default)]
+    struct Drives(Mutex<Vec<String>>);
+
+    impl Observer for Drives {
+        fn tell(&self, event: Event<'_>) {
+            let mut told = self.0.lock().expect("no test panics with it");
+            match event {
+                Event::DriveBegins { system, repetition, .. } => told.push(format!("{repetition} {system}")),
+                Event::LoadBegins { rows } => told.push(format!("load {rows}")),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_comparison_interleaves_its_systems_over_one_store() {
+        let (pairs, _) = supported::<MockEngine>();
+        let drives = Drives::default();
+        measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject().options, &drives)
+            .expect("measured");
+        let told = drives.0.into_inner().expect("no test panics with it");
+        let expected = [
+            "load 100",
+            "1 shared-everything no-wait",
+            "1 shared-everything dl-detect",
+            "1 shared-everything silo",
+            "2 shared-everything dl-detect",
+            "2 shared-everything silo",
+            "2 shared-everything no-wait",
+            "3 shared-everything silo",
+            "3 shared-everything no-wait",
+            "3 shared-everything dl-detect",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_comparison_is_ranked_and_laid_down_whole() {
+        let (subject, surroundings) = (subject(), surroundings());
+        let (pairs, unmeasured) = supported::<MockEngine>();
+        let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject.options, &Silent)
+            .expect("measured");
+        let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
+        let ranked: Vec<f64> = result.systems.iter().map(|s| s.summary.throughput_per_s).collect();
+        assert!(ranked.is_sorted_by(|a, b| a >= b), "{ranked:?}");
+        let folder = Folder::create(&fresh_folder("comparison")).expect("a folder");
+        result.write(&folder).expect("laid down");
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect(name);
+        let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
+        let rows = summary["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), PairName::all().count());
+        assert_eq!(rows[3]["supported"], false);
+        assert_eq!(rows[3]["why"], WHY_NOT);
+        assert_eq!(read("samples.csv").lines().count(), 1 + 3 * 3);
+        assert!(read("latency/shared-everything-silo.csv").lines().count() > 2);
+        assert!(read("environment.json").contains("\"cores\": 2"));
+        assert!(read("parameters.toml").contains("protocol = [\"dl-detect\", \"no-wait\", \"silo\"]"));
+        let html = read("report.html");
+        assert!(html.contains("Comparison of systems over counting") && html.contains(WHY_NOT));
+        assert!(!html.contains("http"), "a report needs no network");
+    }
+
+    #[test]
+    fn a_run_is_laid_down_whole() {
+        let (subject, surroundings) = (subject(), surroundings());
+        let (pairs, _) = supported::<MockEngine>();
+        let silo = pairs.into_iter().filter(|pair| pair.protocol.name() == "silo").collect::<Vec<_>>();
+        let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &silo, &subject.options, &Silent)
+            .expect("measured");
+        let system = System::of(&subject, &measured[0]);
+        assert_eq!(system.summary.commits, 3 * 200);
+        assert!((system.summary.abort_rate - 0.25).abs() < 1e-9, "every fourth aborts once");
+        assert!(system.summary.checks.iter().all(|check| check.passed));
+        let folder = Folder::create(&fresh_folder("run")).expect("a folder");
+        RunResult { subject: &subject, surroundings: &surroundings, system }
+            .write(&folder)
+            .expect("laid down");
+        let html = fs::read_to_string(folder.report()).expect("a report");
+        assert!(html.contains("shared-everything silo over counting"));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_refused_before_anything_is_loaded() {
+        let all: Vec<PairName> = PairName::all().collect();
+        let refuse = |pairs: &[PairName], workers, rows| {
+            let options = RunOptions { workers, ..subject().options };
+            let refused = measure::<MockEngine, _>(&Counting { rows }, pairs, &options, &Silent);
+            refused.err().expect("refused")
+        };
+        let unsupported = refuse(&all, 2, ROWS).to_string();
+        assert!(
+            unsupported.ends_with(WHY_NOT) && unsupported.contains("--protocol 2v-no-wait"),
+            "{unsupported}"
+        );
+        let (pairs, _) = supported::<MockEngine>();
+        let crowded = refuse(&pairs, MOST_WORKERS + 1, ROWS);
+        assert_eq!(crowded.to_string(), "--workers 9: allowed: 1 <= workers <= 8 under shared-everything");
+        let large = refuse(&pairs, 2, 1 << 30);
+        assert!(large.to_string().contains("need 8.00 GiB of memory and 1.00 GiB are available"), "{large}");
+        assert_eq!((crowded.exit_code(), large.exit_code()), (2, 2));
+    }
+}

@@ -1,0 +1,38 @@
+//! What is measured, apart from the system: the workload with its parameters, the options, the machine.
+
+use crate::options::RunOptions;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is measured, apart from the system.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The workload's name.
+    pub workload: String,
+    /// Its effective parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// How it is measured.
+    pub options: RunOptions,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a measurement runs, as far as the numbers and the warnings depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// `hardware`, or the name of a simulated machine.
+    pub machine: String,
+    /// Whether the machine is simulated.
+    pub simulated: bool,
+    /// Cores that the process may use.
+    pub cores: usize,
+    /// Whether the engine was compiled with debug assertions or without optimisation.
+    pub debug_build: bool,
+}
+
+impl Place {
+    /// The machine at hand.
+    pub fn hardware(cores: usize) -> Place {
+        Place { machine: "hardware".to_owned(), simulated: false, cores, debug_build: cfg!(debug_assertions) }
+    }
+}

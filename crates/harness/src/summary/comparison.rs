@@ -1,0 +1,54 @@
+//! What `compare` prints: every pair of the matrix, measured or not.
+
+use super::Summary;
+use contract::PairName;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of [`Comparison`]'s fields.
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/1";
+
+/// A pair of the matrix that was not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmeasured {
+    /// False.
+    pub supported: bool,
+    /// The architecture's name.
+    pub architecture: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// Why it was not measured, in words.
+    pub why: String,
+}
+
+impl Unmeasured {
+    /// `pair` was not measured.
+    pub fn new(pair: PairName, why: impl Into<String>) -> Unmeasured {
+        Unmeasured {
+            supported: false,
+            architecture: pair.architecture.to_string(),
+            protocol: pair.protocol.to_string(),
+            why: why.into(),
+        }
+    }
+}
+
+/// One row of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Row {
+    /// Measured.
+    Measured(Box<Summary>),
+    /// Not measured.
+    Unmeasured(Unmeasured),
+}
+
+/// What `compare --json` prints: the measured systems by throughput, best first, then the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: &'static str,
+    /// The systems.
+    pub rows: Vec<Row>,
+    /// What is odd, and what to do about it.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,259 @@
+//! The summary of one system's measurement: the object that `--json` prints and `summary.json` holds.
+//!
+//! Fields may be added under one [`SCHEMA`]; a field that goes or changes its meaning makes a new one.
+
+mod comparison;
+mod parts;
+
+pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
+pub use parts::{Check, Latency, TimeShares};
+
+use crate::measure::{Measured, warnings};
+use crate::subject::Subject;
+use contract::{AbortReason, LatencyHistogram, Measurement, TimeShare};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name and version of [`Summary`]'s fields.
+pub const SCHEMA: &str = "trireme.run/1";
+
+/// What was measured of one system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// True: the system was measured. The rows of a comparison that were not are [`Unmeasured`].
+    pub supported: bool,
+    /// The architecture's name.
+    pub architecture: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Workers.
+    pub workers: usize,
+    /// `hardware`, or the name of a simulated machine.
+    pub machine: String,
+    /// Whether the machine is simulated.
+    pub simulated: bool,
+    /// Commits per second: the median over the repetitions.
+    pub throughput_per_s: f64,
+    /// The slowest repetition.
+    pub throughput_min: f64,
+    /// The fastest repetition.
+    pub throughput_max: f64,
+    /// Commits of all repetitions.
+    pub commits: u64,
+    /// Aborts per commit, over all repetitions.
+    pub abort_rate: f64,
+    /// Aborts of all repetitions by reason.
+    pub aborts: BTreeMap<String, u64>,
+    /// Transactions that the procedures rolled back by their own will: not aborts.
+    pub user_rollbacks: u64,
+    /// From a transaction's first attempt to its commit, retries included, over all repetitions.
+    pub latency_ns: Latency,
+    /// Where the time of sampled transactions went; the classes add up to 1, or to 0 without samples.
+    pub time_share: TimeShares,
+    /// Transactions that were sampled for `time_share`.
+    pub time_samples: u64,
+    /// What was checked after the repetitions.
+    pub checks: Vec<Check>,
+    /// Repetitions.
+    pub repetitions: usize,
+    /// Not counted, before each repetition.
+    pub warmup_s: f64,
+    /// The counted interval of each repetition.
+    pub duration_s: f64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Whether planned lines were asked for ahead.
+    pub prefetch: bool,
+    /// First bound of the random wait before a retry.
+    pub back_off_first_ns: u64,
+    /// Last bound of the random wait before a retry.
+    pub back_off_cap_ns: u64,
+    /// The workload's effective parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// What is odd, and what to do about it.
+    pub warnings: Vec<String>,
+}
+
+impl Summary {
+    /// The summary of a system's repetitions.
+    pub fn of(subject: &Subject, measured: &Measured) -> Summary {
+        let repetitions = &measured.repetitions;
+        assert!(!repetitions.is_empty(), "a summary of no repetition");
+        let [throughput_min, throughput_per_s, throughput_max] =
+            min_median_max(repetitions.iter().map(|repetition| repetition.throughput_per_s).collect());
+        let commits = repetitions.iter().map(|repetition| repetition.commits).sum::<u64>();
+        let all_aborts = repetitions.iter().map(Measurement::all_aborts).sum::<u64>();
+        let time = merged_time(repetitions);
+        let options = &subject.options;
+        let mut summary = Summary {
+            schema: SCHEMA.to_owned(),
+            supported: true,
+            architecture: measured.pair.architecture.to_string(),
+            protocol: measured.pair.protocol.to_string(),
+            workload: subject.workload.clone(),
+            workers: options.workers,
+            machine: subject.place.machine.clone(),
+            simulated: subject.place.simulated,
+            throughput_per_s,
+            throughput_min,
+            throughput_max,
+            commits,
+            abort_rate: if all_aborts == 0 { 0.0 } else { all_aborts as f64 / commits.max(1) as f64 },
+            aborts: aborts_by_reason(repetitions),
+            user_rollbacks: repetitions.iter().map(|repetition| repetition.user_rollbacks).sum(),
+            latency_ns: Latency::of(&merged_latency(repetitions)),
+            time_share: TimeShares::of(&time),
+            time_samples: time.samples,
+            checks: measured.checks.clone(),
+            repetitions: repetitions.len(),
+            warmup_s: options.warmup.as_secs_f64(),
+            duration_s: options.duration.as_secs_f64(),
+            seed: options.seed,
+            prefetch: options.prefetch,
+            back_off_first_ns: options.back_off_first_ns,
+            back_off_cap_ns: options.back_off_cap_ns,
+            parameters: subject.parameters.clone(),
+            warnings: warnings::of_circumstances(subject),
+        };
+        summary.warnings.extend(warnings::of_numbers(&summary));
+        summary
+    }
+
+    /// Slowest to fastest repetition, as a part of the median.
+    pub fn spread(&self) -> f64 {
+        if self.throughput_per_s == 0.0 {
+            return 0.0;
+        }
+        (self.throughput_max - self.throughput_min) / self.throughput_per_s
+    }
+
+    /// The system, for people.
+    pub fn system(&self) -> String {
+        format!("{} {}", self.architecture, self.protocol)
+    }
+}
+
+/// The latencies of all repetitions in one histogram.
+pub fn merged_latency(repetitions: &[Measurement]) -> LatencyHistogram {
+    let mut merged = Measurement::empty_histogram();
+    for repetition in repetitions {
+        merged.add(&repetition.latency_ns).expect("histograms of the same bounds");
+    }
+    merged
+}
+
+fn merged_time(repetitions: &[Measurement]) -> TimeShare {
+    let mut merged = TimeShare::default();
+    for repetition in repetitions {
+        merged.add(&repetition.time_share);
+    }
+    merged
+}
+
+fn aborts_by_reason(repetitions: &[Measurement]) -> BTreeMap<String, u64> {
+    let count = |reason: AbortReason| repetitions.iter().map(|r| r.aborts[reason.index()]).sum();
+    AbortReason::ALL.iter().map(|&reason| (reason.name().to_owned(), count(reason))).collect()
+}
+
+/// The median of an even number of values is the mean of the two in the middle.
+fn min_median_max(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    let upper = values.len() / 2;
+    let median =
+        if values.len() % 2 == 1 { values[upper] } else { (values[upper - 1] + values[upper]) / 2.0 };
+    [values[0], median, values[values.len() - 1]]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::options::RunOptions;
+    use crate::subject::Place;
+    use contract::{ArchitectureName, PairName, ProtocolName, TimeClass};
+    use std::time::Duration;
+
+    pub(crate) fn some_subject() -> Subject {
+        Subject {
+            workload: "counting".to_owned(),
+            parameters: BTreeMap::from([("records".to_owned(), "10".to_owned())]),
+            options: RunOptions { repeat: 3, ..RunOptions::for_run(2) },
+            place: Place { debug_build: false, ..Place::hardware(2) },
+        }
+    }
+
+    pub(crate) fn some_measurement(throughput_per_s: f64) -> Measurement {
+        let mut latency_ns = Measurement::empty_histogram();
+        for ns in 1..=1000 {
+            latency_ns.record(ns * 10).expect("in bounds");
+        }
+        Measurement {
+            elapsed: Duration::from_secs(1),
+            throughput_per_s,
+            commits: 1000,
+            user_rollbacks: 5,
+            aborts: [10, 0, 20, 0, 0],
+            commits_by_worker: vec![600, 400],
+            latency_ns,
+            time_share: TimeShare { ns: [50, 10, 0, 20, 10, 10], samples: 500 },
+        }
+    }
+
+    fn measured(throughputs: &[f64]) -> Measured {
+        Measured {
+            pair: PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo },
+            repetitions: throughputs.iter().map(|&per_s| some_measurement(per_s)).collect(),
+            checks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn some_summary() -> Summary {
+        Summary::of(&some_subject(), &measured(&[900.0, 1000.0, 950.0]))
+    }
+
+    #[test]
+    fn throughput_is_the_median_and_counts_are_sums() {
+        let summary = some_summary();
+        assert_eq!(
+            [summary.throughput_min, summary.throughput_per_s, summary.throughput_max],
+            [900.0, 950.0, 1000.0]
+        );
+        assert_eq!((summary.commits, summary.user_rollbacks), (3000, 15));
+        assert_eq!((summary.aborts["conflict"], summary.aborts["read-validation"]), (30, 60));
+        assert!((summary.abort_rate - 0.03).abs() < 1e-12, "user rollbacks are no aborts");
+        let max = summary.latency_ns.max;
+        assert!((10_000..10_010).contains(&max), "three digits of it: {max}");
+        let shares: f64 = TimeClass::ALL.iter().map(|&class| summary.time_share.get(class)).sum();
+        assert!((shares - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_even_number_of_repetitions_has_a_median_between() {
+        assert_eq!(min_median_max(vec![4.0, 1.0, 2.0, 3.0]), [1.0, 2.5, 4.0]);
+        assert_eq!(min_median_max(vec![4.0]), [4.0, 4.0, 4.0]);
+    }
+
+    #[test]
+    fn odd_numbers_warn_with_what_to_do() {
+        assert_eq!(some_summary().warnings.len(), 1, "a spread of 10.5 %");
+        let steady = Summary::of(&some_subject(), &measured(&[1000.0, 1000.0, 1001.0]));
+        assert!(steady.warnings.is_empty(), "{:?}", steady.warnings);
+        let mut subject = some_subject();
+        subject.options.workers = 3;
+        subject.options.repeat = 1;
+        subject.place.debug_build = true;
+        let odd = Summary::of(&subject, &measured(&[1.0])).warnings.join("\n");
+        for advice in ["--release", "use --workers 2", "--repeat 3"] {
+            assert!(odd.contains(advice), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_summary_survives_json() {
+        let text = serde_json::to_string(&some_summary()).expect("JSON");
+        assert_eq!(serde_json::from_str::<Summary>(&text).expect("a summary"), some_summary());
+    }
+}

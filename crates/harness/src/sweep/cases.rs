@@ -1,0 +1,259 @@
+//! From an experiment to its points: every name and value resolved and checked before anything is measured.
+
+use super::file::{Experiment, Setting};
+use crate::failure::Failure;
+use crate::measure::admit;
+use crate::options::{BadValue, OPTIONS, RunOptions};
+use crate::subject::{Place, Subject};
+use crate::summary::Unmeasured;
+use contract::{ArchitectureName, Engine, PairName, ProtocolName};
+use std::collections::BTreeMap;
+use workloads::{AnyWorkload, ParameterError, Parameters};
+
+/// One point.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its values by axis.
+    pub at: Vec<String>,
+    /// The system.
+    pub pair: PairName,
+    /// What is measured.
+    pub subject: Subject,
+    /// The workload itself.
+    pub workload: AnyWorkload,
+    /// Everything resolved, under its name: what identifies the point.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// All points of an experiment.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    /// In the order of the axes, the last one changing fastest.
+    pub cases: Vec<Case>,
+    /// The pairs that the engine does not have.
+    pub left_out: Vec<Unmeasured>,
+}
+
+impl Cases {
+    /// Resolves the points of `experiment`; what it does not name is as `defaults` say.
+    pub fn resolve<E: Engine>(
+        experiment: &Experiment,
+        defaults: &RunOptions,
+        place: &Place,
+    ) -> Result<Cases, Failure> {
+        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
+        for at in combinations(experiment) {
+            let case = Case::resolve(experiment, at, defaults, place)?;
+            match admit::<E>(case.pair, case.subject.options.workers) {
+                Ok(()) => resolved.cases.push(case),
+                Err(Failure::Unsupported { pair, why }) => {
+                    let left_out = Unmeasured::new(pair, why);
+                    if !resolved.left_out.contains(&left_out) {
+                        resolved.left_out.push(left_out);
+                    }
+                }
+                Err(Failure::Value(bad)) => {
+                    return Err(Named::of(experiment, &case.at).refuse(&bad));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// The settings that are the same at all points.
+    pub fn common(&self) -> BTreeMap<String, String> {
+        let mut cases = self.cases.iter();
+        let mut common = cases.next().map_or(BTreeMap::new(), |case| case.settings.clone());
+        for case in cases {
+            common.retain(|name, value| case.settings.get(name) == Some(value));
+        }
+        common
+    }
+}
+
+fn combinations(experiment: &Experiment) -> Vec<Vec<String>> {
+    let mut all: Vec<Vec<String>> = vec![Vec::new()];
+    for axis in &experiment.axes {
+        let continued = |start: &Vec<String>| {
+            let start = start.clone();
+            axis.values.iter().map(move |value| {
+                let mut longer = start.clone();
+                longer.push(value.clone());
+                longer
+            })
+        };
+        all = all.iter().flat_map(continued).collect();
+    }
+    all
+}
+
+/// The names of one point with their values, and where each stands.
+struct Named<'a> {
+    experiment: &'a Experiment,
+    settings: Vec<Setting>,
+}
+
+impl<'a> Named<'a> {
+    fn of(experiment: &'a Experiment, at: &[String]) -> Named<'a> {
+        let on_axes = experiment.axes.iter().zip(at).map(|(axis, value)| Setting {
+            name: axis.name.clone(),
+            value: value.clone(),
+            place: axis.place.clone(),
+        });
+        Named { experiment, settings: experiment.base.iter().cloned().chain(on_axes).collect() }
+    }
+
+    /// Takes the setting called `name` out.
+    fn take(&mut self, name: &str) -> Option<Setting> {
+        let position = self.settings.iter().position(|setting| setting.name == name)?;
+        Some(self.settings.remove(position))
+    }
+
+    fn place_of(&self, name: &str) -> String {
+        let setting = self.settings.iter().find(|setting| setting.name == name);
+        setting.map_or(self.experiment.path.clone(), |setting| setting.place.clone())
+    }
+
+    fn refuse(&self, bad: &BadValue) -> Failure {
+        Failure::Input { place: self.place_of(&bad.option), what: bad.to_string() }
+    }
+}
+
+impl Case {
+    fn resolve(
+        experiment: &Experiment,
+        at: Vec<String>,
+        defaults: &RunOptions,
+        place: &Place,
+    ) -> Result<Case, Failure> {
+        let mut named = Named::of(experiment, &at);
+        let pair = PairName { architecture: architecture(&mut named)?, protocol: protocol(&mut named)? };
+        let mut options = defaults.clone();
+        for option in OPTIONS {
+            if let Some(setting) = named.take(option.name) {
+                let set = options.set(&setting.name, &setting.value).expect("a name of OPTIONS");
+                set.map_err(|bad| Failure::Input { place: setting.place, what: bad.to_string() })?;
+            }
+        }
+        let given: Parameters =
+            named.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
+        let workload = workloads::build(&experiment.workload.value, &given)
+            .map_err(|error| refuse_parameter(experiment, &named, error))?;
+        let parameters: BTreeMap<String, String> =
+            workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let subject =
+            Subject { workload: workload.name().to_owned(), parameters, options, place: place.clone() };
+        let settings = identity(&subject, pair);
+        Ok(Case { at, pair, subject, workload, settings })
+    }
+}
+
+fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
+    match named.take("architecture") {
+        Some(setting) => setting.value.parse().map_err(|unknown| {
+            let what = BadValue::from(unknown).to_string();
+            Failure::Input { place: setting.place, what }
+        }),
+        None => Ok(ArchitectureName::SharedEverything),
+    }
+}
+
+fn protocol(named: &mut Named<'_>) -> Result<ProtocolName, Failure> {
+    let Some(setting) = named.take("protocol") else {
+        let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
+        let what = format!("it names no protocol; allowed: {}", allowed.join(", "));
+        return Err(Failure::Input { place: named.experiment.path.clone(), what });
+    };
+    setting
+        .value
+        .parse()
+        .map_err(|unknown| Failure::Input { place: setting.place, what: BadValue::from(unknown).to_string() })
+}
+
+fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
+    match error {
+        ParameterError::UnknownWorkload { given, allowed } => Failure::Input {
+            place: experiment.workload.place.clone(),
+            what: BadValue::new("workload", given, allowed.join(", ")).to_string(),
+        },
+        ParameterError::UnknownParameter { workload, given, allowed } => {
+            let options = ["architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
+            let all: Vec<&str> = options.chain(allowed).collect();
+            let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
+            Failure::Input { place: named.place_of(&given), what }
+        }
+        ParameterError::BadValue { parameter, value, allowed } => {
+            named.refuse(&BadValue::new(parameter, value, allowed))
+        }
+        ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
+            let what =
+                format!("{parameter} {value} does not go with {with} {with_value}: allowed: {allowed}");
+            Failure::Input { place: named.place_of(parameter), what }
+        }
+    }
+}
+
+fn identity(subject: &Subject, pair: PairName) -> BTreeMap<String, String> {
+    let mut settings = subject.options.resolved();
+    settings.extend(subject.parameters.clone());
+    settings.insert("workload".to_owned(), subject.workload.clone());
+    settings.insert("architecture".to_owned(), pair.architecture.to_string());
+    settings.insert("protocol".to_owned(), pair.protocol.to_string());
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::MockEngine;
+
+    fn resolve(text: &str) -> Result<Cases, Failure> {
+        let experiment = Experiment::parse("e.toml", text, 2)?;
+        Cases::resolve::<MockEngine>(&experiment, &RunOptions::for_compare(2), &Place::hardware(2))
+    }
+
+    #[test]
+    fn all_combinations_in_the_order_of_the_axes() {
+        let text = "workload = 'ycsb'\n[base]\nrecords = 100\nduration = '2s'\n\
+                    [axes]\nprotocol = ['silo', '2v-no-wait', 'no-wait']\ntheta = [0, 0.5]";
+        let resolved = resolve(text).expect("an experiment");
+        let at: Vec<String> = resolved.cases.iter().map(|case| case.at.join(" ")).collect();
+        assert_eq!(at, ["silo 0", "silo 0.5", "no-wait 0", "no-wait 0.5"]);
+        assert_eq!(resolved.left_out.len(), 1, "2v-no-wait, once");
+        let settings = &resolved.cases[1].settings;
+        assert_eq!((&*settings["theta"], &*settings["duration"], &*settings["workers"]), ("0.5", "2s", "2"));
+        let common = resolved.common();
+        assert!(!common.contains_key("theta") && !common.contains_key("protocol"));
+        assert_eq!(common["records"], "100");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_before_anything_runs() {
+        let cases = [
+            ("[axes]\nprotocol = ['silo', 'sillo']", "e.toml:3:12: protocol sillo: allowed: no-wait, "),
+            ("[base]\nprotocol = 'silo'\narchitecture = 'x'", "e.toml:4:16: architecture x: allowed: shared"),
+            ("[base]\nprotocol = 'silo'\ntheta = 1.5", "e.toml:4:9: theta 1.5: allowed: 0 <= theta < 1"),
+            (
+                "[base]\nprotocol = 'silo'\nthetta = 1.5",
+                "e.toml:4:10: unknown name thetta; allowed with ycsb: ",
+            ),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 0]",
+                "e.toml:5:11: workers 0: allowed: a whole",
+            ),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 99]",
+                "e.toml:5:11: workers 99: allowed: 1 <= wo",
+            ),
+            ("[axes]\nworkers = [1]", "e.toml: it names no protocol; allowed: "),
+        ];
+        for (text, message) in cases {
+            let failure = resolve(&format!("workload = 'ycsb'\n{text}")).expect_err(text);
+            assert!(failure.to_string().starts_with(message), "{failure}");
+            assert_eq!(failure.exit_code(), 2);
+        }
+        let failure = resolve("workload = 'tpcd'\n[base]\nprotocol = 'silo'").expect_err("unknown");
+        assert!(failure.to_string().starts_with("e.toml:1:12: workload tpcd: allowed: micro"), "{failure}");
+    }
+}

@@ -1,0 +1,368 @@
+//! Measuring the points that are not there yet, one after the other.
+//!
+//! Points of the same workload and layout share one loaded store; whatever is finished is kept before the next one
+//! starts, and the report is drawn again, so that it can be watched.
+
+use super::cases::{Case, Cases};
+use super::file::Experiment;
+use super::journal::{Finished, Header, Journal, SCHEMA};
+use crate::failure::Failure;
+use crate::folder::samples::{self, Sample};
+use crate::folder::{Folder, file_name, latency, parameters};
+use crate::measure::{Measured, Session};
+use crate::observer::{Event, Observer};
+use crate::report::{self, SweepReport};
+use crate::results::Surroundings;
+use crate::subject::Place;
+use crate::summary::{Check, Summary, Unmeasured, merged_latency};
+use contract::{Engine, Layout, Selection, Workload};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use workloads::WorkloadVisitor;
+
+/// What a sweep brought home: what `sweep --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conducted {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Heading of the report.
+    pub title: String,
+    /// Where the experiment comes from.
+    pub paper: Option<String>,
+    /// What it checks, in words.
+    pub claim: Option<String>,
+    /// The axes with their values.
+    pub axes: BTreeMap<String, Vec<String>>,
+    /// The finished points, in the order of the axes.
+    pub points: Vec<PointResult>,
+    /// The pairs that the engine does not have.
+    pub left_out: Vec<Unmeasured>,
+}
+
+/// One finished point.
+#[derive(Clone, Debug, Serialize)]
+pub struct PointResult {
+    /// Its value on each axis.
+    pub at: BTreeMap<String, String>,
+    /// What was measured.
+    pub summary: Summary,
+}
+
+/// Conducts `experiment`, or goes on with it.
+pub fn conduct<E: Engine>(
+    experiment: &Experiment,
+    cases: &Cases,
+    folder: &Folder,
+    surroundings: &Surroundings,
+    place: &Place,
+    observer: &dyn Observer,
+) -> Result<Conducted, Failure> {
+    let header =
+        Header { schema: SCHEMA.to_owned(), experiment: experiment.name.clone(), place: place.clone() };
+    let (journal, finished) = Journal::open(folder.path(), &header)?;
+    refuse_strangers(experiment, cases, folder, &finished)?;
+    let mut sweep = Sweep { experiment, cases, folder, surroundings, place, observer, journal, finished };
+    sweep.write_circumstances()?;
+    sweep.announce();
+    for (layout, group) in sweep.groups::<E>() {
+        let workload = &cases.cases[group[0]].workload;
+        workload.visit(Group::<E> { sweep: &mut sweep, layout, cases: group, engine: Default::default() })?;
+    }
+    sweep.write_results()
+}
+
+/// Refuses a folder whose finished points are not among the experiment's.
+fn refuse_strangers(
+    experiment: &Experiment,
+    cases: &Cases,
+    folder: &Folder,
+    finished: &[Finished],
+) -> Result<(), Failure> {
+    let is_stranger = |point: &&Finished| !cases.cases.iter().any(|case| case.settings == point.settings);
+    let strangers: Vec<&Finished> = finished.iter().filter(is_stranger).collect();
+    let Some(first) = strangers.first() else { return Ok(()) };
+    let differences = |case: &Case| -> Vec<String> {
+        let differs = |(name, now): (&String, &String)| match first.settings.get(name) {
+            Some(then) if then == now => None,
+            Some(then) => Some(format!("{name} was {then}, now {now}")),
+            None => Some(format!("{name} was not there, now {now}")),
+        };
+        case.settings.iter().filter_map(differs).collect()
+    };
+    let nearest = cases.cases.iter().map(differences).min_by_key(Vec::len);
+    Err(Failure::Usage(format!(
+        "--out {}: {} of its {} finished points are not points of {} ({}); use another --out, or take the change back",
+        folder.path().display(),
+        strangers.len(),
+        finished.len(),
+        experiment.path,
+        nearest.map_or("it has none".to_owned(), |differences| differences.join(", ")),
+    )))
+}
+
+struct Sweep<'a> {
+    experiment: &'a Experiment,
+    cases: &'a Cases,
+    folder: &'a Folder,
+    surroundings: &'a Surroundings,
+    place: &'a Place,
+    observer: &'a dyn Observer,
+    journal: Journal,
+    finished: Vec<Finished>,
+}
+
+impl Sweep<'_> {
+    fn finished(&self, case: &Case) -> Option<&Finished> {
+        self.finished.iter().find(|point| point.settings == case.settings)
+    }
+
+    fn announce(&self) {
+        let (done, all) = (self.finished.len(), self.cases.cases.len());
+        let note = match done {
+            0 => format!("{all} points; an interrupted sweep goes on where it was when it is run again"),
+            _ if done == all => format!("all {all} points are there already; nothing is measured again"),
+            _ => format!("{done} of {all} points are there already; going on with the others"),
+        };
+        self.observer.tell(Event::Note(&note));
+        for pair in &self.cases.left_out {
+            let note = format!("{} {} is left out: {}", pair.architecture, pair.protocol, pair.why);
+            self.observer.tell(Event::Note(&note));
+        }
+    }
+
+    /// The unfinished points by what must be loaded for them, as positions among the cases.
+    fn groups<E: Engine>(&self) -> Vec<(Layout, Vec<usize>)> {
+        let mut groups: Vec<(Layout, Vec<usize>)> = Vec::new();
+        for (position, case) in self.cases.cases.iter().enumerate() {
+            if self.finished(case).is_some() {
+                continue;
+            }
+            let layout = E::layout(case.pair.architecture, case.subject.options.workers);
+            let same = |(of, members): &&mut (Layout, Vec<usize>)| {
+                *of == layout && self.cases.cases[members[0]].subject.parameters == case.subject.parameters
+            };
+            match groups.iter_mut().find(same) {
+                Some((_, members)) => members.push(position),
+                None => groups.push((layout, vec![position])),
+            }
+        }
+        groups
+    }
+
+    fn measure<E: Engine, W: Workload>(
+        &mut self,
+        session: &mut Session<'_, E, W>,
+        case: &Case,
+    ) -> Result<(), Failure> {
+        let options = &case.subject.options;
+        self.observer.tell(Event::PointBegins {
+            number: self.finished.len() + 1,
+            of: self.cases.cases.len(),
+            place: &self.label(case),
+        });
+        self.observer.tell(Event::MeasureBegins { drives: options.repeat, each: options.repetition() });
+        let mut measured = Measured { pair: case.pair, repetitions: Vec::new(), checks: Vec::new() };
+        let system = case.pair.to_string();
+        for repetition in 0..options.repeat {
+            let (number, of) = (repetition + 1, options.repeat);
+            self.observer.tell(Event::DriveBegins { system: &system, repetition: number, of });
+            let (measurement, checks) = session.repetition(Selection::Pair(case.pair), options, repetition);
+            measured.repetitions.push(measurement);
+            Check::join(&mut measured.checks, checks);
+        }
+        self.observer.tell(Event::MeasureEnds);
+        self.keep(case, &measured)
+    }
+
+    /// Writes what was measured down. The line in the journal is the last thing: it says that the rest is there.
+    fn keep(&mut self, case: &Case, measured: &Measured) -> Result<(), Failure> {
+        let histogram = merged_latency(&measured.repetitions);
+        let name = format!("latency/{}.csv", file_name(&self.label(case)));
+        self.folder.write(&name, &latency::csv(&histogram))?;
+        let point = Finished {
+            settings: case.settings.clone(),
+            summary: Summary::of(&case.subject, measured),
+            samples: Sample::all(&measured.repetitions, &case.subject.options),
+        };
+        self.journal.append(&point)?;
+        self.finished.push(point);
+        self.write_report()
+    }
+
+    fn label(&self, case: &Case) -> String {
+        let axes = self.experiment.axes.iter().zip(&case.at);
+        let label: Vec<String> = axes.map(|(axis, value)| format!("{}={value}", axis.name)).collect();
+        if label.is_empty() { case.pair.to_string() } else { label.join(",") }
+    }
+
+    fn write_circumstances(&self) -> Result<(), Failure> {
+        let Experiment { title, .. } = self.experiment;
+        let axes = self.experiment.axes.iter();
+        let axes =
+            axes.map(|axis| (axis.name.as_str(), axis.values.iter().map(String::as_str).collect())).collect();
+        let mut base = self.cases.common();
+        base.remove("workload");
+        let text = parameters::toml(
+            &self.surroundings.command,
+            title,
+            &self.experiment.workload.value,
+            &base,
+            &axes,
+        );
+        self.folder.write("parameters.toml", &text)?;
+        self.folder.write_json("environment.json", &self.surroundings.environment)
+    }
+
+    fn write_report(&self) -> Result<(), Failure> {
+        let cases = self.cases.cases.iter();
+        let html = report::of_sweep(&SweepReport {
+            experiment: self.experiment,
+            place: self.place,
+            common: &self.cases.common(),
+            surroundings: self.surroundings,
+            points: cases
+                .map(|case| (case.at.clone(), self.finished(case).map(|point| &point.summary)))
+                .collect(),
+            left_out: self.cases.left_out.clone(),
+        });
+        self.folder.write("report.html", &html)
+    }
+
+    fn write_results(&self) -> Result<Conducted, Failure> {
+        let axes = &self.experiment.axes;
+        let points: Vec<(&Case, &Finished)> =
+            self.cases.cases.iter().filter_map(|case| Some((case, self.finished(case)?))).collect();
+        let conducted = Conducted {
+            schema: SCHEMA,
+            title: self.experiment.title.clone(),
+            paper: self.experiment.paper.clone(),
+            claim: self.experiment.claim.clone(),
+            axes: axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect(),
+            points: points
+                .iter()
+                .map(|(case, point)| PointResult {
+                    at: axes.iter().map(|axis| axis.name.clone()).zip(case.at.iter().cloned()).collect(),
+                    summary: point.summary.clone(),
+                })
+                .collect(),
+            left_out: self.cases.left_out.clone(),
+        };
+        let labelled = points.iter().map(|(case, point)| {
+            let mut labels = vec![
+                ("architecture", case.settings["architecture"].as_str()),
+                ("protocol", case.settings["protocol"].as_str()),
+            ];
+            let axes = axes.iter().map(|axis| axis.name.as_str()).zip(case.at.iter().map(String::as_str));
+            labels.extend(axes.filter(|(name, _)| !["architecture", "protocol"].contains(name)));
+            (labels, &point.samples[..])
+        });
+        self.folder.write("samples.csv", &samples::csv(labelled))?;
+        self.folder.write_json("summary.json", &conducted)?;
+        self.write_report()?;
+        Ok(conducted)
+    }
+}
+
+/// The points that are measured over one store.
+struct Group<'s, 'a, E> {
+    sweep: &'s mut Sweep<'a>,
+    layout: Layout,
+    cases: Vec<usize>,
+    engine: std::marker::PhantomData<E>,
+}
+
+impl<E: Engine> WorkloadVisitor for Group<'_, '_, E> {
+    type Output = Result<(), Failure>;
+
+    fn visit<W: Workload>(self, workload: &W) -> Result<(), Failure> {
+        let mut session = Session::<E, W>::load(workload, self.layout, self.sweep.observer)?;
+        for position in self.cases {
+            let cases = self.sweep.cases;
+            self.sweep.measure(&mut session, &cases.cases[position])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::tests::fresh_folder;
+    use crate::mock::MockEngine;
+    use crate::options::RunOptions;
+    use crate::sweep::journal::FILE_NAME;
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Mutex;
+
+    const TEXT: &str = "title = 'T'\nworkload = 'ycsb'\n[base]\nrecords = 100\nrepeat = 2\n\
+                        [axes]\nprotocol = ['silo', 'no-wait']\ntheta = [0, 0.5]\nworkers = [1, 2]";
+
+    /// The points that were measured.
+    #[derive(Default)]
+    struct Points(Mutex<Vec<String>>);
+
+    impl Observer for Points {
+        fn tell(&self, event: Event<'_>) {
+            if let Event::PointBegins { place, .. } = event {
+                self.0.lock().expect("no test panics with it").push(place.to_owned());
+            }
+        }
+    }
+
+    fn sweep(folder: &Path, text: &str) -> Result<(Conducted, Vec<String>), Failure> {
+        let place = Place::hardware(2);
+        let experiment = Experiment::parse("t.toml", text, 2)?;
+        let cases = Cases::resolve::<MockEngine>(&experiment, &RunOptions::for_compare(2), &place)?;
+        let surroundings = Surroundings::new("trireme sweep t.toml".to_owned(), &());
+        let (folder, points) = (Folder::create(folder)?, Points::default());
+        let conducted = conduct::<MockEngine>(&experiment, &cases, &folder, &surroundings, &place, &points)?;
+        Ok((conducted, points.0.into_inner().expect("no test panics with it")))
+    }
+
+    #[test]
+    fn a_sweep_goes_on_wherever_it_was_cut() {
+        let folder = fresh_folder("sweep-resume");
+        let (conducted, measured) = sweep(&folder, TEXT).expect("a sweep");
+        assert_eq!((conducted.points.len(), measured.len()), (8, 8));
+        let journal = fs::read_to_string(folder.join(FILE_NAME)).expect("a journal");
+        let lines: Vec<&str> = journal.split_inclusive('\n').collect();
+        assert_eq!(lines.len(), 9, "the header and eight points");
+        for kept in 0..=8 {
+            let torn = lines.get(kept + 1).map_or("", |line| &line[..line.len() / 2]);
+            fs::write(folder.join(FILE_NAME), lines[..=kept].concat() + torn).expect("cut");
+            let (conducted, measured) = sweep(&folder, TEXT).expect("the rest");
+            assert_eq!((conducted.points.len(), measured.len()), (8, 8 - kept), "{measured:?}");
+        }
+        let samples = fs::read_to_string(folder.join("samples.csv")).expect("samples");
+        assert_eq!(samples.lines().count(), 1 + 8 * 2, "each point once");
+        assert!(samples.starts_with("architecture,protocol,theta,workers,repetition,"));
+        assert_eq!(fs::read_dir(folder.join("latency")).expect("a folder").count(), 8);
+        assert!(folder.join("latency/protocol=silo,theta=0.5,workers=2.csv").exists());
+    }
+
+    #[test]
+    fn an_experiment_may_grow_but_not_change() {
+        let folder = fresh_folder("sweep-change");
+        sweep(&folder, TEXT).expect("a sweep");
+        let renamed = TEXT.replace("'T'", "'Another title'").replace("[0, 0.5]", "[0, 0.5, 0.9]");
+        let (conducted, measured) = sweep(&folder, &renamed).expect("only four points are new");
+        assert_eq!((conducted.points.len(), measured.len()), (12, 4));
+        let changed = sweep(&folder, &renamed.replace("records = 100", "records = 200"));
+        let refused = changed.expect_err("another table").to_string();
+        assert!(refused.contains("12 of its 12 finished points are not points of t.toml"), "{refused}");
+        assert!(refused.contains("records was 100, now 200"), "{refused}");
+        let (_, measured) = sweep(&folder, &renamed).expect("the change was taken back");
+        assert!(measured.is_empty());
+    }
+
+    #[test]
+    fn what_lies_in_the_folder_runs_again() {
+        let folder = fresh_folder("sweep-again");
+        let (first, _) = sweep(&folder, TEXT).expect("a sweep");
+        let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");
+        let (conducted, measured) = sweep(&folder, &again).expect("the same points");
+        assert!(measured.is_empty(), "{measured:?}");
+        assert_eq!(conducted.points.len(), first.points.len());
+    }
+}

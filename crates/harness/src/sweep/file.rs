@@ -1,0 +1,284 @@
+//! Reading an experiment file: names and shapes. What the values mean is decided in [`super::cases`].
+
+use super::ranges;
+use crate::failure::{Failure, words};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use toml::{Spanned, Value};
+
+/// An experiment, as its file says it.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The file's name without its extension.
+    pub name: String,
+    /// The file as it was given, for messages.
+    pub path: String,
+    /// Heading of the report.
+    pub title: String,
+    /// Where the experiment comes from.
+    pub paper: Option<String>,
+    /// What the experiment checks, in words.
+    pub claim: Option<String>,
+    /// The workload's name.
+    pub workload: Setting,
+    /// The axis of the plots, if it is named.
+    pub x: Option<Setting>,
+    /// What is the same at all points.
+    pub base: Vec<Setting>,
+    /// What differs.
+    pub axes: Vec<Axis>,
+}
+
+/// A name with its value, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The option's or parameter's name.
+    pub name: String,
+    /// Its value, as the command line would take it.
+    pub value: String,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+/// A name with the values that it takes by turns.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The option's or parameter's name.
+    pub name: String,
+    /// Its values, as the command line would take them.
+    pub values: Vec<String>,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    title: Option<String>,
+    paper: Option<String>,
+    claim: Option<String>,
+    workload: Spanned<String>,
+    x: Option<Spanned<String>>,
+    #[serde(default)]
+    base: BTreeMap<Spanned<String>, Spanned<Value>>,
+    #[serde(default)]
+    axes: BTreeMap<Spanned<String>, Spanned<Value>>,
+}
+
+impl Experiment {
+    /// Reads the file at `path`. `cores` is what the word means in a range.
+    pub fn read(path: &Path, cores: usize) -> Result<Experiment, Failure> {
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::Input { place: shown.clone(), what: words(&error) })?;
+        Experiment::parse(&shown, &text, cores)
+    }
+
+    /// Reads `text`, which came from the file called `path`.
+    pub fn parse(path: &str, text: &str, cores: usize) -> Result<Experiment, Failure> {
+        let source = Source { path, text };
+        let parsed: Text = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            source.failure(at, error.message())
+        })?;
+        let name = Path::new(path).file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy());
+        let experiment = Experiment {
+            title: parsed.title.unwrap_or_else(|| name.to_string()),
+            name: name.to_string(),
+            path: path.to_owned(),
+            paper: parsed.paper,
+            claim: parsed.claim,
+            workload: source.named("workload", &parsed.workload),
+            x: parsed.x.map(|x| source.named("x", &x)),
+            base: source.settings(parsed.base)?,
+            axes: source.axes(parsed.axes, cores)?,
+        };
+        experiment.names_each_once()?;
+        Ok(experiment)
+    }
+
+    /// Gives `name` the value `value` at all points, in place of the file's. An axis cannot be replaced.
+    pub fn replace(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        if self.axes.iter().any(|axis| axis.name == name) {
+            let what = format!("--{name} {value}: {} sweeps {name}; leave the option out", self.path);
+            return Err(Failure::Usage(what));
+        }
+        self.base.retain(|setting| setting.name != name);
+        let place = format!("--{name}");
+        self.base.push(Setting { name: name.to_owned(), value: value.to_owned(), place });
+        Ok(())
+    }
+
+    fn names_each_once(&self) -> Result<(), Failure> {
+        for axis in &self.axes {
+            if self.base.iter().any(|setting| setting.name == axis.name) {
+                let what = format!("{} is in [base] and in [axes]; name it once", axis.name);
+                return Err(Failure::Input { place: axis.place.clone(), what });
+            }
+        }
+        if let Some(x) = &self.x
+            && !self.axes.iter().any(|axis| axis.name == x.value)
+        {
+            let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+            let what = format!("x {}: allowed: the axes {}", x.value, names.join(", "));
+            return Err(Failure::Input { place: x.place.clone(), what });
+        }
+        Ok(())
+    }
+}
+
+struct Source<'a> {
+    path: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    /// `file:line:column` of a byte, both from 1.
+    fn place(&self, byte: usize) -> String {
+        let before = self.text.get(..byte).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        format!("{}:{line}:{column}", self.path)
+    }
+
+    fn failure(&self, byte: usize, what: impl Into<String>) -> Failure {
+        Failure::Input { place: self.place(byte), what: what.into().replace('\n', "; ") }
+    }
+
+    fn named(&self, name: &str, value: &Spanned<String>) -> Setting {
+        Setting {
+            name: name.to_owned(),
+            value: value.get_ref().clone(),
+            place: self.place(value.span().start),
+        }
+    }
+
+    fn settings(&self, table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Result<Vec<Setting>, Failure> {
+        in_order(table)
+            .into_iter()
+            .map(|(name, value)| {
+                let at = value.span().start;
+                let given = scalar(value.get_ref()).ok_or_else(|| {
+                    self.failure(at, format!("{name}: allowed: one text, number or true/false"))
+                })?;
+                Ok(Setting { name, value: given, place: self.place(at) })
+            })
+            .collect()
+    }
+
+    fn axes(
+        &self,
+        table: BTreeMap<Spanned<String>, Spanned<Value>>,
+        cores: usize,
+    ) -> Result<Vec<Axis>, Failure> {
+        in_order(table)
+            .into_iter()
+            .map(|(name, value)| {
+                let at = value.span().start;
+                let values = match value.get_ref() {
+                    Value::Array(list) => list.iter().map(scalar).collect(),
+                    Value::Table(range) => Some(
+                        ranges::expand(range, cores)
+                            .map_err(|what| self.failure(at, format!("{name}: {what}")))?,
+                    ),
+                    _ => None,
+                };
+                let values = values.filter(|values| !values.is_empty()).ok_or_else(|| {
+                    self.failure(
+                        at,
+                        format!("{name}: allowed: a list of values, or {{ from, to, times or step }}"),
+                    )
+                })?;
+                for (position, value) in values.iter().enumerate() {
+                    if values[..position].contains(value) {
+                        return Err(self.failure(at, format!("{name}: {value} is listed twice")));
+                    }
+                }
+                Ok(Axis { name, values, place: self.place(at) })
+            })
+            .collect()
+    }
+}
+
+/// The entries in the order of the file: a map sorts them by name.
+fn in_order(table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Vec<(String, Spanned<Value>)> {
+    let mut entries: Vec<_> = table.into_iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries.into_iter().map(|(name, value)| (name.into_inner(), value)).collect()
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(true) => Some("on".to_owned()),
+        Value::Boolean(false) => Some("off".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(text: &str) -> String {
+        Experiment::parse("e.toml", text, 4).expect_err("not an experiment").to_string()
+    }
+
+    #[test]
+    fn axes_keep_the_order_of_the_file() {
+        let text = "workload = 'micro'\n[base]\nprefetch = false\ntheta = 0.5\n\
+                    [axes]\nworkers = [1, 2]\nprotocol = ['silo']";
+        let experiment = Experiment::parse("dir/fig-2c.toml", text, 4).expect("an experiment");
+        assert_eq!(experiment.name, "fig-2c");
+        assert_eq!(experiment.title, "fig-2c");
+        let axes: Vec<&str> = experiment.axes.iter().map(|axis| axis.name.as_str()).collect();
+        assert_eq!(axes, ["workers", "protocol"]);
+        assert_eq!(experiment.axes[0].values, ["1", "2"]);
+        let base: Vec<&str> = experiment.base.iter().map(|setting| setting.value.as_str()).collect();
+        assert_eq!(base, ["off", "0.5"]);
+        assert_eq!(experiment.axes[1].place, "dir/fig-2c.toml:7:12");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        assert_eq!(failure("workload = 3"), "e.toml:1:12: invalid type: integer `3`, expected a string");
+        assert!(failure("titel = 'x'").starts_with("e.toml:1:1: unknown field `titel`"));
+        assert!(failure("workload = 'm'\n[axes\n").starts_with("e.toml:2:6: unclosed table"));
+        assert!(failure("title = 'x'").contains("missing field `workload`"));
+        let cases = [
+            ("[axes]\nworkers = 2", "e.toml:3:11: workers: allowed: a list of values, or { from, to,"),
+            ("[axes]\nworkers = []", "e.toml:3:11: workers: allowed: a list"),
+            ("[axes]\nworkers = [1, 1]", "e.toml:3:11: workers: 1 is listed twice"),
+            ("[base]\nworkers = [1]", "e.toml:3:11: workers: allowed: one text, number or true/false"),
+            ("[base]\nseed = 1\n[axes]\nseed = [1]", "e.toml:5:8: seed is in [base] and in [axes]"),
+        ];
+        for (text, message) in cases {
+            let failure = failure(&format!("workload = 'micro'\n{text}"));
+            assert!(failure.starts_with(message), "{failure}");
+        }
+        let failure = failure("workload = 'micro'\nx = 'theta'\n[axes]\nseed = [1]");
+        assert_eq!(failure, "e.toml:2:5: x theta: allowed: the axes seed");
+    }
+
+    #[test]
+    fn what_is_typed_replaces_the_base_but_no_axis() {
+        let text = "workload = 'micro'\n[base]\nseed = 1\n[axes]\nworkers = [1]";
+        let mut experiment = Experiment::parse("e.toml", text, 4).expect("an experiment");
+        experiment.replace("seed", "2").expect("in the base");
+        experiment.replace("repeat", "1").expect("not in the file");
+        let base: Vec<&str> = experiment.base.iter().map(|setting| setting.value.as_str()).collect();
+        assert_eq!(base, ["2", "1"]);
+        let refused = experiment.replace("workers", "2").expect_err("an axis").to_string();
+        assert_eq!(refused, "--workers 2: e.toml sweeps workers; leave the option out");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let failure = Experiment::read(Path::new("no/such.toml"), 1).expect_err("absent").to_string();
+        assert_eq!(failure, "no/such.toml: no such file or directory");
+    }
+}

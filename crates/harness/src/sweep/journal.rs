@@ -1,0 +1,273 @@
+//! `points.jsonl`: one line a finished point, durable before the next point starts.
+//!
+//! The first line says what the folder is ([`Header`]); every further line is a [`Finished`] point. A line is written
+//! with its line feed in one call and synced; whoever is interrupted in between leaves at most one torn last line.
+//! [`Journal::open`] cuts such a line off, and its point is measured again. A torn line anywhere else is damage that
+//! nobody repairs silently: it is refused.
+
+use crate::failure::{Failure, words};
+use crate::subject::Place;
+use crate::summary::Summary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Name and version of the lines.
+pub const SCHEMA: &str = "trireme.sweep/1";
+
+/// The journal's name in a result folder.
+pub const FILE_NAME: &str = "points.jsonl";
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// Where its points are measured: a journal does not mix machines or builds.
+    pub place: Place,
+}
+
+/// A finished point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Its resolved settings, which identify it.
+    pub settings: BTreeMap<String, String>,
+    /// What was measured.
+    pub summary: Summary,
+    /// The repetitions, as `samples.csv` shows them.
+    pub samples: Vec<crate::folder::samples::Sample>,
+}
+
+/// Where lines go. Once `append` returns `Ok`, the bytes survive a crash.
+pub trait Sink {
+    /// Appends `bytes`, all or with an error.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Sink for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)?;
+        self.sync_data()
+    }
+}
+
+/// An open journal.
+pub struct Journal {
+    path: PathBuf,
+    sink: Box<dyn Sink>,
+}
+
+impl Journal {
+    /// Opens the journal of `folder`, or begins one, and hands over the points that are there.
+    pub fn open(folder: &Path, header: &Header) -> Result<(Journal, Vec<Finished>), Failure> {
+        let path = folder.join(FILE_NAME);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Failure::write(&path))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)
+            .map_err(|error| Failure::Input { place: path.display().to_string(), what: words(&error) })?;
+        let lines = whole_lines(&text);
+        let finished = read_lines(&path, lines, header)?;
+        let whole_bytes = lines.len() as u64;
+        file.set_len(whole_bytes).map_err(Failure::write(&path))?;
+        file.seek(SeekFrom::Start(whole_bytes)).map_err(Failure::write(&path))?;
+        let mut journal = Journal { path, sink: Box::new(file) };
+        if lines.is_empty() {
+            journal.append(header)?;
+        }
+        Ok((journal, finished))
+    }
+
+    /// A journal that writes to `sink`; `path` is for messages.
+    pub fn with_sink(path: &Path, sink: Box<dyn Sink>) -> Journal {
+        Journal { path: path.to_owned(), sink }
+    }
+
+    /// Keeps `line`; once this returns, it survives a crash.
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), Failure> {
+        let mut bytes = serde_json::to_vec(line).expect("lines have text keys and finite numbers");
+        assert!(!bytes.contains(&b'\n'), "JSON on one line");
+        bytes.push(b'\n');
+        self.sink.append(&bytes).map_err(Failure::write(&self.path))
+    }
+}
+
+/// Up to the last line feed: what follows it was torn.
+fn whole_lines(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+fn read_lines(path: &Path, lines: &[u8], header: &Header) -> Result<Vec<Finished>, Failure> {
+    let mut finished = Vec::new();
+    for (number, line) in lines.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let place = || format!("{}:{}", path.display(), number + 1);
+        let damaged = |error: serde_json::Error| Failure::Input {
+            place: place(),
+            what: format!("not a line of a sweep ({error}); use another --out"),
+        };
+        if number == 0 {
+            let found: Header = serde_json::from_slice(line).map_err(damaged)?;
+            continues(&found, header).map_err(|what| Failure::Input { place: place(), what })?;
+        } else {
+            finished.push(serde_json::from_slice(line).map_err(damaged)?);
+        }
+    }
+    Ok(finished)
+}
+
+fn continues(found: &Header, header: &Header) -> Result<(), String> {
+    if found.schema != header.schema {
+        return Err(format!(
+            "the folder is of {}, this program writes {}; use another --out",
+            found.schema, header.schema
+        ));
+    }
+    if found.place != header.place {
+        let show = |place: &Place| {
+            let build = if place.debug_build { "debug" } else { "release" };
+            format!("{}, {} cores, {build} build", place.machine, place.cores)
+        };
+        return Err(format!(
+            "the folder's points are from {}, this is {}; use another --out",
+            show(&found.place),
+            show(&header.place)
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::some_summary;
+    use std::cell::RefCell;
+    use std::fs;
+    use std::rc::Rc;
+
+    fn header() -> Header {
+        Header { schema: SCHEMA.to_owned(), experiment: "e".to_owned(), place: Place::hardware(2) }
+    }
+
+    fn point(workers: usize) -> Finished {
+        let settings = BTreeMap::from([("workers".to_owned(), workers.to_string())]);
+        Finished { settings, summary: some_summary(), samples: Vec::new() }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        crate::folder::tests::fresh_folder(&format!("journal-{name}"))
+    }
+
+    #[test]
+    fn what_was_appended_is_there_again() {
+        let folder = folder("again");
+        let (mut journal, finished) = Journal::open(&folder, &header()).expect("a new journal");
+        assert!(finished.is_empty());
+        journal.append(&point(1)).expect("appended");
+        drop(journal);
+        let (mut journal, finished) = Journal::open(&folder, &header()).expect("the journal");
+        assert_eq!(finished, [point(1)]);
+        journal.append(&point(2)).expect("appended");
+        let (_, finished) = Journal::open(&folder, &header()).expect("the journal");
+        assert_eq!(finished, [point(1), point(2)]);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_wherever_it_tore() {
+        let folder = folder("torn");
+        let (mut journal, _) = Journal::open(&folder, &header()).expect("a new journal");
+        let path = folder.join(FILE_NAME);
+        journal.append(&point(1)).expect("appended");
+        let one = fs::read(&path).expect("the journal");
+        journal.append(&point(2)).expect("appended");
+        let two = fs::read(&path).expect("the journal");
+        for torn_at in one.len()..two.len() {
+            fs::write(&path, &two[..torn_at]).expect("a torn journal");
+            let (mut journal, finished) = Journal::open(&folder, &header()).expect("tolerated");
+            assert_eq!(finished, [point(1)], "torn at {torn_at}");
+            journal.append(&point(2)).expect("appended");
+            assert_eq!(fs::read(&path).expect("the journal"), two, "torn at {torn_at}");
+        }
+        for torn_at in 0..one.iter().position(|&byte| byte == b'\n').expect("a header") {
+            fs::write(&path, &one[..torn_at]).expect("a torn header");
+            let (_, finished) = Journal::open(&folder, &header()).expect("begun anew");
+            assert!(finished.is_empty());
+        }
+    }
+
+    #[test]
+    fn damage_elsewhere_is_refused() {
+        let folder = folder("damage");
+        let (mut journal, _) = Journal::open(&folder, &header()).expect("a new journal");
+        journal.append(&point(1)).expect("appended");
+        let path = folder.join(FILE_NAME);
+        let mut text = fs::read_to_string(&path).expect("text");
+        text = text.replacen("\"settings\"", "\"sett", 1);
+        fs::write(&path, &text).expect("damaged");
+        let refused = Journal::open(&folder, &header()).err().expect("refused").to_string();
+        assert!(refused.contains("points.jsonl:2: not a line of a sweep"), "{refused}");
+        assert_eq!(fs::read_to_string(&path).expect("text"), text, "and left as it was");
+    }
+
+    #[test]
+    fn other_places_are_not_mixed() {
+        let folder = folder("places");
+        Journal::open(&folder, &header()).expect("a new journal");
+        let elsewhere = Header { place: Place::hardware(64), ..header() };
+        let refused = Journal::open(&folder, &elsewhere).err().expect("refused").to_string();
+        assert!(refused.contains("2 cores") && refused.contains("64 cores"), "{refused}");
+    }
+
+    /// A disk with room for so many bytes.
+    struct SmallDisk {
+        room: usize,
+        bytes: Rc<RefCell<Vec<u8>>>,
+    }
+
+    impl Sink for SmallDisk {
+        fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+            let fits = bytes.len().min(self.room);
+            self.bytes.borrow_mut().extend_from_slice(&bytes[..fits]);
+            self.room -= fits;
+            if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn a_disk_that_fills_at_any_byte_loses_no_finished_point() {
+        let lines = [point(1), point(2), point(3)];
+        let all: usize =
+            lines.iter().map(|line| serde_json::to_vec(line).expect("JSON").len() + 1).sum::<usize>();
+        let folder = folder("full");
+        let mut begun = serde_json::to_vec(&header()).expect("JSON");
+        begun.push(b'\n');
+        for room in 0..=all {
+            let bytes = Rc::new(RefCell::new(begun.clone()));
+            let disk = SmallDisk { room, bytes: bytes.clone() };
+            let mut journal = Journal::with_sink(Path::new("points.jsonl"), Box::new(disk));
+            let kept = lines.iter().take_while(|line| journal.append(*line).is_ok()).count();
+            fs::write(folder.join(FILE_NAME), &*bytes.borrow()).expect("what was on the disk");
+            let (_, finished) = Journal::open(&folder, &header()).expect("read again");
+            assert_eq!(finished, lines[..kept], "with room for {room} bytes");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_one_clear_line() {
+        let disk = SmallDisk { room: 0, bytes: Rc::default() };
+        let mut journal = Journal::with_sink(Path::new("out/points.jsonl"), Box::new(disk));
+        let failure = journal.append(&point(1)).expect_err("no room");
+        assert_eq!(failure.to_string(), "cannot write out/points.jsonl: no storage space");
+        assert_eq!(failure.exit_code(), 1);
+    }
+}

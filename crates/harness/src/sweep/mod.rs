@@ -1,0 +1,42 @@
+//! Sweeps: one experiment file, many points, every finished point kept.
+//!
+//! # The experiment file
+//!
+//! ```toml
+//! title = "Read-only transactions on one socket"   # heading of the report
+//! paper = "trireme, figure 2c"                     # where the experiment comes from
+//! claim = "No protocol that writes shared memory on reads scales; silo does."
+//! workload = "micro"
+//! x = "workers"                                    # axis of the plots; the first numeric one if left out
+//!
+//! [base]                                           # any option of `run`, or of the workload
+//! architecture = "shared-everything"
+//! duration = "1s"
+//! writes = "none"
+//!
+//! [axes]                                           # the same names with lists of values
+//! protocol = ["no-wait", "silo"]
+//! workers = { from = 1, to = "cores", times = 2 }  # or `step = 1`; `cores` are this machine's
+//! ```
+//!
+//! The points are all combinations of the axes' values. What is not named has the command's default. A point whose
+//! architecture does not have its protocol is left out, and the report says why. Names and values are checked before
+//! anything is measured.
+//!
+//! # What is kept
+//!
+//! A point is one line of `points.jsonl` in the result folder, appended and synced before the next point starts
+//! ([`journal`]). The same sweep into the same folder skips the points that are there: a point is known by its
+//! *resolved* settings (workload, every effective parameter and option, architecture, protocol), so a new title or a
+//! further value of an axis continues, while a changed base does not: finished points that the file no longer asks
+//! for are refused rather than mixed with others. `parameters.toml` in the folder is an experiment file too.
+
+mod cases;
+mod conduct;
+mod file;
+pub mod journal;
+mod ranges;
+
+pub use cases::{Case, Cases};
+pub use conduct::{Conducted, PointResult, conduct};
+pub use file::{Axis, Experiment, Setting};

@@ -1,0 +1,121 @@
+//! Times the checker on a synthetic history: `cargo run --release -p history --example check_million`.
+//!
+//! The history is made by a serial store of versions. Each transaction takes effect at one instant, and its
+//! begin and end lie around that instant, so it is strictly serializable; `--broken N` installs what every N-th
+//! transaction writes two transactions later, which makes lost updates and skews.
+//!
+//! Options: `--transactions N --operations N --keys N --workers N --reads PERCENT --hot PERCENT --broken N`.
+
+use contract::{Key, Outcome, TableId};
+use history::{
+    Ending, FinalVersion, History, Operation, OperationKind, Version, WorkerHistory, Writer, check,
+};
+use std::time::Instant;
+
+const TABLE: TableId = TableId(0);
+
+struct Options {
+    transactions: u64,
+    operations: u64,
+    keys: u64,
+    workers: u64,
+    reads: u64,
+    hot: u64,
+    broken: u64,
+}
+
+fn main() {
+    let mut options = Options {
+        transactions: 1_000_000,
+        operations: 16,
+        keys: 1_000_000,
+        workers: 2,
+        reads: 50,
+        hot: 10,
+        broken: 0,
+    };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    for pair in arguments.chunks(2) {
+        let number = pair.get(1).and_then(|value| value.parse().ok()).expect("every option takes a number");
+        match pair[0].as_str() {
+            "--transactions" => options.transactions = number,
+            "--operations" => options.operations = number,
+            "--keys" => options.keys = number,
+            "--workers" => options.workers = number,
+            "--reads" => options.reads = number,
+            "--hot" => options.hot = number,
+            "--broken" => options.broken = number,
+            other => panic!("unknown option {other}"),
+        }
+    }
+    let begun = Instant::now();
+    let history = synthetic(&options);
+    println!("made in {:.2} s, {} MiB", begun.elapsed().as_secs_f64(), memory_mib("VmHWM"));
+    println!("{}", check(&history));
+    println!("peak memory {} MiB", memory_mib("VmHWM"));
+}
+
+fn synthetic(options: &Options) -> History {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut store = vec![Version::LOADED; options.keys as usize];
+    let mut workers = vec![WorkerHistory::default(); options.workers as usize];
+    let mut operations: Vec<Operation> = Vec::new();
+    let mut late: Vec<(u64, usize, Version)> = Vec::new();
+    for instant in 1..=options.transactions {
+        late.retain(|(due, key, version)| {
+            if *due <= instant {
+                store[*key] = *version;
+            }
+            *due > instant
+        });
+        let worker = (instant % options.workers) as usize;
+        let number = workers[worker].issued + 1;
+        let is_broken = options.broken > 0 && instant % options.broken == 0;
+        let mut writes = 0;
+        operations.clear();
+        while operations.len() < options.operations as usize {
+            let range = if random.u64(0..100) < options.hot { options.keys.min(100) } else { options.keys };
+            let key = random.u64(0..range);
+            if operations.iter().any(|operation| operation.key == Key(key)) {
+                continue;
+            }
+            let seen = store[key as usize];
+            if random.u64(0..100) < options.reads {
+                operations.push(Operation::new(OperationKind::Read, TABLE, Key(key), seen, 0));
+            } else {
+                operations.push(Operation::new(OperationKind::Update, TABLE, Key(key), seen, writes));
+                let version =
+                    Version::written(Writer { worker, transaction: number, attempt: 0, write: writes });
+                writes += 1;
+                if is_broken {
+                    late.push((instant + 3, key as usize, version))
+                } else {
+                    store[key as usize] = version
+                }
+            }
+        }
+        let (began_ns, ended_ns) =
+            (instant * 1000 - random.u64(0..1000), instant * 1000 + random.u64(0..1000));
+        let ending = Ending { number, attempts: 1, began_ns, ended_ns, outcome: Outcome::Commit };
+        workers[worker].push(ending, &operations);
+    }
+    let last = (0..).zip(&store).filter(|(_, version)| **version != Version::LOADED);
+    let finals = last
+        .map(|(key, version)| FinalVersion {
+            table: TABLE,
+            key: Key(key),
+            loaded: Some(true),
+            version: *version,
+        })
+        .collect();
+    History { tables: vec!["micro".to_owned()], workers, finals }
+}
+
+fn memory_mib(line: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let number = status
+        .lines()
+        .find(|found| found.starts_with(line))
+        .and_then(|found| found.split_whitespace().nth(1));
+    number.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
+}

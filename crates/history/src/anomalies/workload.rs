@@ -1,0 +1,266 @@
+//! Playing a scenario: teams of workers, one role each, that meet before every few rounds.
+
+use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
+use super::{KEYS, Scenario};
+use crate::erased::Erased;
+use contract::{
+    Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
+    Transaction, Workload,
+};
+use std::cell::Cell;
+
+/// One row a worker: the last meeting that it came to.
+const MEETINGS: TableId = TableId(1);
+/// Rounds that are played between two meetings: a role that is slower than the others must not be left behind.
+const ROUNDS_PER_MEETING: u64 = 2;
+
+/// A scenario, for a number of workers and rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioWorkload {
+    scenario: &'static Scenario,
+    workers: usize,
+    rounds: u64,
+}
+
+impl ScenarioWorkload {
+    /// `rounds` rounds for every whole team among `workers` workers.
+    ///
+    /// Panics if there are fewer workers than roles.
+    pub fn new(scenario: &'static Scenario, workers: usize, rounds: u64) -> Self {
+        let roles = scenario.workers();
+        assert!(
+            workers >= roles,
+            "scenario {} needs {roles} workers, and there are {workers}",
+            scenario.name
+        );
+        ScenarioWorkload { scenario, workers, rounds }
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &'static Scenario {
+        self.scenario
+    }
+
+    /// Transactions of each worker within which most rounds are played; how long players look for each other
+    /// depends on the machine.
+    pub fn transactions_per_worker(&self) -> u64 {
+        self.rounds * 12
+    }
+
+    pub(super) fn teams(&self) -> usize {
+        self.workers / self.scenario.workers()
+    }
+
+    fn loaded(&self) -> impl Iterator<Item = (usize, i64)> {
+        (0..).zip(self.scenario.loaded).filter_map(|(key, number)| Some((key, number?)))
+    }
+
+    /// The first key of a team's round.
+    pub(super) fn first_key(&self, team: usize, round: u64) -> u64 {
+        (team as u64 * self.rounds + round) * KEYS as u64
+    }
+}
+
+impl Workload for ScenarioWorkload {
+    type Client = Player;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        let rounds = self.teams() as u64 * self.rounds;
+        let table = |name, row_bytes, rows, capacity| TableDescription {
+            name,
+            row_bytes,
+            rows,
+            capacity,
+            partition: TableDescription::partition_by_remainder,
+        };
+        let workers = self.workers as u64;
+        vec![
+            table("row", ROW_BYTES, rounds * self.loaded().count() as u64, rounds * KEYS as u64),
+            table("meeting", 8, workers, workers),
+        ]
+    }
+
+    fn loaded_key(&self, table: TableId, row: u64) -> Key {
+        if table != ROWS {
+            return Key(row);
+        }
+        let loaded = self.loaded().count() as u64;
+        let (key, _) = self.loaded().nth((row % loaded) as usize).expect("a remainder is below its divisor");
+        Key(row / loaded * KEYS as u64 + key as u64)
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        if table == ROWS {
+            let number =
+                self.scenario.loaded[(key.0 % KEYS as u64) as usize].expect("only loaded keys are filled");
+            row.copy_from_slice(&row_of(number));
+        }
+    }
+
+    fn client(&self, seat: Seat) -> Player {
+        assert_eq!(seat.workers, self.workers, "the workload was made for another number of workers");
+        let roles = self.scenario.workers();
+        let (team, role) = (seat.worker / roles, seat.worker % roles);
+        Player {
+            workload: *self,
+            team,
+            role,
+            rests: team >= self.teams(),
+            is_busy: false,
+            announced: 0,
+            met: 0,
+            played: Vec::with_capacity(self.rounds as usize),
+        }
+    }
+}
+
+/// How a role's round went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Played {
+    pub outcome: Outcome,
+    pub seen: Seen,
+    pub began_ns: u64,
+    pub ended_ns: u64,
+}
+
+/// One worker's part in a scenario.
+#[derive(Debug)]
+pub struct Player {
+    workload: ScenarioWorkload,
+    pub(super) team: usize,
+    pub(super) role: usize,
+    /// Left over, without a team.
+    pub(super) rests: bool,
+    /// Whether a transaction is in flight: a player does one thing after the other.
+    is_busy: bool,
+    /// The last meeting that it told the others of.
+    announced: u64,
+    /// The last meeting to which all came.
+    met: u64,
+    /// By round.
+    pub(super) played: Vec<Played>,
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// Nothing: a further transaction while the first is in flight, or all rounds are over.
+    Rest,
+    /// Tell the others of a meeting.
+    Announce { meeting: u64 },
+    /// See whether all have come.
+    Look { meeting: u64 },
+    /// Play a round.
+    Play { round: u64 },
+}
+
+impl Client for Player {
+    type Procedure = PlayProcedure;
+
+    fn next(&mut self) -> PlayProcedure {
+        let round = self.played.len() as u64;
+        let meeting = round / ROUNDS_PER_MEETING + 1;
+        let act = if self.rests || self.is_busy || round == self.workload.rounds {
+            Act::Rest
+        } else if self.announced < meeting {
+            Act::Announce { meeting }
+        } else if self.met < meeting {
+            Act::Look { meeting }
+        } else {
+            Act::Play { round }
+        };
+        self.is_busy |= act != Act::Rest;
+        let Player { workload, team, role, .. } = *self;
+        PlayProcedure { workload, team, role, act, seen: Cell::default(), all_came: Cell::new(false) }
+    }
+
+    fn finished(&mut self, procedure: PlayProcedure, completion: &Completion<'_>) {
+        match procedure.act {
+            Act::Rest => return,
+            Act::Announce { meeting } => self.announced = meeting,
+            Act::Look { meeting } if procedure.all_came.get() => self.met = meeting,
+            Act::Look { .. } => {}
+            Act::Play { .. } => {
+                let Completion { outcome, began_ns, ended_ns, .. } = *completion;
+                self.played.push(Played { outcome, seen: procedure.seen.get(), began_ns, ended_ns });
+            }
+        }
+        self.is_busy = false;
+    }
+}
+
+/// A role's round, or a part of a meeting.
+#[derive(Debug)]
+pub struct PlayProcedure {
+    workload: ScenarioWorkload,
+    team: usize,
+    role: usize,
+    act: Act,
+    seen: Cell<Seen>,
+    all_came: Cell<bool>,
+}
+
+impl PlayProcedure {
+    fn worker(&self, role: usize) -> Key {
+        Key((self.team * self.workload.scenario.workers() + role) as u64)
+    }
+
+    fn others(&self) -> impl Iterator<Item = Key> {
+        let roles = self.workload.scenario.workers();
+        (0..roles).filter(|role| *role != self.role).map(|role| self.worker(role))
+    }
+
+    fn look<T: Transaction + ?Sized>(&self, txn: &mut T, meeting: u64) -> Result<bool, Abort> {
+        let mut all_came = true;
+        for other in self.others() {
+            let mut came = 0;
+            let _ = txn.read(MEETINGS, other, Span::whole(8), &mut |row| came = crate::version::word(row))?;
+            all_came &= came >= meeting;
+        }
+        Ok(all_came)
+    }
+}
+
+impl Procedure for PlayProcedure {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        match self.act {
+            Act::Rest => Ok(Outcome::Commit),
+            Act::Announce { meeting } => {
+                let _ = txn.write(MEETINGS, self.worker(self.role), 0, &meeting.to_le_bytes())?;
+                Ok(Outcome::Commit)
+            }
+            Act::Look { meeting } => {
+                self.all_came.set(self.look(txn, meeting)?);
+                Ok(Outcome::Commit)
+            }
+            Act::Play { round } => {
+                let mut erased = Erased(txn);
+                let mut play = Play::new(&mut erased, self.workload.first_key(self.team, round));
+                let (_, role) = self.workload.scenario.roles[self.role];
+                let outcome = role(&mut play)?;
+                self.seen.set(play.seen());
+                Ok(outcome)
+            }
+        }
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        match self.act {
+            Act::Rest => {}
+            Act::Announce { .. } => {
+                plan.touch(MEETINGS, self.worker(self.role), Span::whole(8), Access::Write)
+            }
+            Act::Look { .. } => {
+                self.others().for_each(|other| plan.touch(MEETINGS, other, Span::whole(8), Access::Read));
+            }
+            Act::Play { round } => {
+                // More than some roles touch; what they do to a key depends on what they see.
+                let first = self.workload.first_key(self.team, round);
+                for key in first..first + KEYS as u64 {
+                    plan.touch(ROWS, Key(key), Span::whole(ROW_BYTES), Access::Structure);
+                }
+            }
+        }
+        Ok(())
+    }
+}

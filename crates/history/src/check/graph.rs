@@ -1,0 +1,237 @@
+//! The dependency graph over all transactions, and over time.
+//!
+//! Strict serializability adds that a transaction comes before all that began after it had ended. Spelled out
+//! that would be O(n^2) edges, so time gets nodes of its own: one *moment* for every end, each before the next.
+//! A transaction comes before the moment of its end, and a moment before the transactions that began between it
+//! and the next. Two edges a transaction say the same, and they are computed, not stored.
+//!
+//! The graph has no cycle if and only if the history is strictly serializable. `peel` takes away what nothing
+//! comes before, until nothing is left (Kahn), or a rest in which the cycles are.
+
+use crate::check::chain::Dependency;
+use crate::check::index::{Index, NOBODY};
+use contract::Outcome;
+
+/// A dependency with its key, in one word: the operation that tells the key, and the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label(u32);
+
+impl Label {
+    const KINDS: [Dependency; 3] = [Dependency::Overwrote, Dependency::Observed, Dependency::Missed];
+
+    pub fn new(dependency: Dependency, operation: u32) -> Self {
+        assert!(operation < 1 << 30, "a history of more than 2^30 operations cannot be judged in one piece");
+        Label(operation << 2 | dependency as u32)
+    }
+
+    pub fn dependency(self) -> Dependency {
+        Label::KINDS[(self.0 & 3) as usize]
+    }
+
+    pub fn operation(self) -> u32 {
+        self.0 >> 2
+    }
+}
+
+/// Why one transaction must come before another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub label: Label,
+}
+
+const _: () = assert!(size_of::<Edge>() == 12, "twenty-four million edges fit in 288 MB");
+
+/// Which edges to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Dependencies through data.
+    Data,
+    /// These, and the order of time.
+    DataAndTime,
+}
+
+/// Nodes are transactions, by their number, and behind them moments.
+pub(crate) struct Graph {
+    transactions: u32,
+    /// By transaction, its first position in `targets`; one more entry at the end.
+    first: Vec<u32>,
+    targets: Vec<u32>,
+    labels: Vec<Label>,
+    /// By transaction, the moment of its end; [`NOBODY`] if it did not commit.
+    moment_of_end: Vec<u32>,
+    /// Committed transactions in the order of their beginnings.
+    by_begin: Vec<u32>,
+    /// By moment, the first position in `by_begin` that began after it; one more entry at the end.
+    first_after: Vec<u32>,
+}
+
+impl Graph {
+    pub fn new(index: &Index<'_>, parts: Vec<Vec<Edge>>) -> Self {
+        let transactions = index.transactions();
+        let edges: usize = parts.iter().map(Vec::len).sum();
+        assert!(edges < u32::MAX as usize, "a history with 2^32 dependencies cannot be judged in one piece");
+        let first = first_positions(transactions, parts.iter().flatten().map(|edge| edge.from));
+        let (mut targets, mut labels) = (vec![0; edges], vec![Label(0); edges]);
+        let mut free = first.clone();
+        for part in parts {
+            for edge in part {
+                let position = free[edge.from as usize] as usize;
+                free[edge.from as usize] += 1;
+                (targets[position], labels[position]) = (edge.to, edge.label);
+            }
+        }
+        let mut graph = Graph {
+            transactions,
+            first,
+            targets,
+            labels,
+            moment_of_end: vec![NOBODY; transactions as usize],
+            by_begin: Vec::new(),
+            first_after: Vec::new(),
+        };
+        graph.lay_timeline(index);
+        graph
+    }
+
+    fn lay_timeline(&mut self, index: &Index<'_>) {
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
+        for transaction in 0..self.transactions {
+            let (_, record) = index.record(transaction);
+            if record.outcome == Outcome::Commit {
+                begins.push((record.began_ns, transaction));
+                ends.push((record.ended_ns, transaction));
+            }
+        }
+        begins.sort_unstable();
+        ends.sort_unstable();
+        let mut after = 0;
+        for (moment, (ended_ns, transaction)) in ends.iter().enumerate() {
+            self.moment_of_end[*transaction as usize] = moment as u32;
+            // Who began in the very nanosecond of the end is not ordered by time.
+            while begins.get(after).is_some_and(|(began_ns, _)| began_ns <= ended_ns) {
+                after += 1;
+            }
+            self.first_after.push(after as u32);
+        }
+        self.first_after.push(begins.len() as u32);
+        self.by_begin = begins.into_iter().map(|(_, transaction)| transaction).collect();
+    }
+
+    /// Transactions and moments.
+    pub fn nodes(&self) -> u32 {
+        self.transactions + self.moments()
+    }
+
+    fn moments(&self) -> u32 {
+        self.by_begin.len() as u32
+    }
+
+    pub fn is_moment(&self, node: u32) -> bool {
+        node >= self.transactions
+    }
+
+    /// Dependencies through data.
+    pub fn edges(&self) -> u64 {
+        self.targets.len() as u64
+    }
+
+    fn targets_of(&self, transaction: u32) -> std::ops::Range<usize> {
+        self.first[transaction as usize] as usize..self.first[transaction as usize + 1] as usize
+    }
+
+    /// The transactions that began between a moment and the next.
+    fn began_after(&self, moment: u32) -> &[u32] {
+        let range =
+            self.first_after[moment as usize] as usize..self.first_after[moment as usize + 1] as usize;
+        &self.by_begin[range]
+    }
+
+    /// The `nth` node that comes after `node`, and by which dependency; `None` beyond the last.
+    pub fn successor(&self, node: u32, nth: usize, scope: Scope) -> Option<(u32, Option<Label>)> {
+        let moment_at = |moment: u32| (moment < self.moments()).then(|| (self.transactions + moment, None));
+        if !self.is_moment(node) {
+            let targets = self.targets_of(node);
+            return match targets.clone().nth(nth) {
+                Some(position) => Some((self.targets[position], Some(self.labels[position]))),
+                None if scope == Scope::DataAndTime && nth == targets.len() => {
+                    moment_at(self.moment_of_end[node as usize])
+                }
+                None => None,
+            };
+        }
+        let moment = node - self.transactions;
+        let began = self.began_after(moment);
+        match began.get(nth) {
+            Some(transaction) => Some((*transaction, None)),
+            None if nth == began.len() => moment_at(moment + 1),
+            None => None,
+        }
+    }
+
+    /// Takes away every node that nothing left comes before. `None` if nothing stays, else by node whether it
+    /// stays.
+    pub fn peel(&self) -> Option<Vec<bool>> {
+        let mut before = vec![0_u32; self.nodes() as usize];
+        for target in self.targets.iter().chain(&self.by_begin[self.first_after[0] as usize..]) {
+            before[*target as usize] += 1;
+        }
+        // A moment comes after the end that it stands for, and after the moment before it.
+        for moment in 0..self.moments() {
+            before[(self.transactions + moment) as usize] = if moment == 0 { 1 } else { 2 };
+        }
+        let mut free: Vec<u32> = (0..self.nodes()).filter(|node| before[*node as usize] == 0).collect();
+        let mut taken = 0;
+        while let Some(node) = free.pop() {
+            taken += 1;
+            let mut release = |successor: u32| {
+                let left = &mut before[successor as usize];
+                *left -= 1;
+                if *left == 0 {
+                    free.push(successor);
+                }
+            };
+            if self.is_moment(node) {
+                let moment = node - self.transactions;
+                self.began_after(moment).iter().copied().for_each(&mut release);
+                if moment + 1 < self.moments() {
+                    release(node + 1);
+                }
+            } else {
+                self.targets[self.targets_of(node)].iter().copied().for_each(&mut release);
+                match self.moment_of_end[node as usize] {
+                    NOBODY => {}
+                    moment => release(self.transactions + moment),
+                }
+            }
+        }
+        let nodes = self.nodes();
+        (taken < nodes).then(|| before.into_iter().map(|left| left > 0).collect())
+    }
+}
+
+/// Counts `of` by transaction, and turns the counts into first positions.
+fn first_positions(transactions: u32, of: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut first = vec![0_u32; transactions as usize + 1];
+    for transaction in of {
+        first[transaction as usize + 1] += 1;
+    }
+    for transaction in 0..transactions as usize {
+        first[transaction + 1] += first[transaction];
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_gives_its_parts_back() {
+        for dependency in Label::KINDS {
+            let label = Label::new(dependency, (1 << 30) - 1);
+            assert_eq!((label.dependency(), label.operation()), (dependency, (1 << 30) - 1));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The checker: is a history strictly serializable, and if not, why?
+//!
+//! 1. The committed operations are sorted by key ([`accesses`]).
+//! 2. Each key is judged by itself: every transaction's net effect ([`nets`]), the chain of versions, and the
+//!    dependencies that follow from it ([`chain`]). Most anomalies show here already, by a version that does not
+//!    fit ([`strangers`]).
+//! 3. Dependencies and time make a graph ([`graph`]); what cannot be peeled off has cycles.
+//! 4. Short cycles are looked for ([`cycles`]), named and told ([`naming`]).
+//!
+//! Steps 1 and 2 run on two threads. The verdict does not depend on how they interleave.
+
+mod accesses;
+mod chain;
+mod cycles;
+mod graph;
+mod index;
+mod naming;
+mod nets;
+mod strangers;
+
+use crate::history::History;
+use crate::operation::OperationKind;
+use crate::verdict::{Findings, Verdict};
+use crate::version::Version;
+use accesses::Heap;
+use chain::KeyJudge;
+use contract::{Key, Outcome, TableId};
+use cycles::CycleSearch;
+use foldhash::fast::FixedState;
+use graph::{Edge, Graph};
+use hashbrown::HashMap;
+use std::time::Instant;
+
+pub(crate) use index::{Index, Origin, left_by};
+
+/// Judges a history.
+///
+/// Transactions that rolled back by their own will leave nothing that others may see; what they saw themselves
+/// is not judged. Panics if the history is malformed, or breaks the rule of [`crate::Deletes::Real`].
+pub fn check(history: &History) -> Verdict {
+    check_and(history, |_, _| {})
+}
+
+/// Judges a history, and lets the caller add what else it knows to be wrong.
+pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut Findings)) -> Verdict {
+    let begun = Instant::now();
+    let index = Index::of(history);
+    let (parts, mut findings) = judge_keys(&index, accesses::deal(&index));
+    further(&index, &mut findings);
+    let graph = Graph::new(&index, parts);
+    let more = judge_cycles(&index, &graph, &mut findings);
+    let (counts, anomalies) = findings.into_parts();
+    let records = || history.workers.iter().flat_map(|worker| &worker.transactions);
+    let committed = || records().filter(|record| record.outcome == Outcome::Commit);
+    Verdict {
+        transactions: committed().count() as u64,
+        operations: committed().map(|record| u64::from(record.operations)).sum(),
+        edges: graph.edges(),
+        counts,
+        anomalies,
+        more,
+        elapsed: begun.elapsed(),
+    }
+}
+
+/// Judges all keys, half of the heaps on each of two threads.
+fn judge_keys(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Vec<Edge>>, Findings) {
+    let (mut even, mut odd) = (Vec::new(), Vec::new());
+    for (position, heap) in heaps.into_iter().enumerate() {
+        if position % 2 == 0 { even.push(heap) } else { odd.push(heap) }
+    }
+    let (left, right) = std::thread::scope(|threads| {
+        let left = threads.spawn(|| judge_heaps(index, even));
+        let right = judge_heaps(index, odd);
+        (left.join(), right)
+    });
+    let (edges, mut findings) = left.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    findings.absorb(right.1);
+    (vec![edges, right.0], findings)
+}
+
+fn judge_heaps(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Edge>, Findings) {
+    let mut judge = KeyJudge::new(index);
+    for heap in heaps {
+        let accesses = accesses::sorted(heap);
+        accesses.chunk_by(|one, other| one.place() == other.place()).for_each(|key| judge.judge(key));
+    }
+    (judge.edges, judge.findings)
+}
+
+/// Reports the cycles of the graph; answers whether there may be more.
+fn judge_cycles(index: &Index<'_>, graph: &Graph, findings: &mut Findings) -> bool {
+    let Some(rest) = graph.peel() else { return false };
+    let mut search = CycleSearch::new(graph);
+    for cycle in search.cycles(&rest) {
+        let kind = naming::name(index, &cycle);
+        findings.found(kind, || naming::tell(index, &cycle, kind));
+    }
+    search.cut_short
+}
+
+/// The versions that committed real deletes left, by key: what [`Version::MISSING`] means there.
+pub(crate) fn real_deletes(history: &History) -> HashMap<(TableId, Key), Version, FixedState> {
+    let mut deletes = HashMap::default();
+    for (worker, recorded) in history.workers.iter().enumerate() {
+        for record in recorded.transactions.iter().filter(|record| record.outcome == Outcome::Commit) {
+            for operation in recorded.operations_of(record) {
+                if operation.kind == OperationKind::Delete && operation.seen == Version::PRESENT {
+                    deletes.insert((operation.table, operation.key), left_by(worker, record, operation));
+                }
+            }
+        }
+    }
+    deletes
+}

@@ -1,0 +1,186 @@
+//! `Checked<W>`: the workload W with a stamp at the end of every row and a log in every transaction.
+//!
+//! It is a workload like any other, so whatever drives W drives `Checked<W>`, through the same copy, undo and
+//! install paths. Nothing in it asks the engine what it did: what was seen is read from the rows.
+
+use crate::history::{Ending, History, WorkerHistory};
+use crate::layout::Layouts;
+use crate::log::Log;
+use crate::recording::Recording;
+use crate::version::{MOST_TRANSACTIONS, MOST_WORKERS, Stamp};
+use contract::{
+    Abort, Client, Completion, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId, Transaction,
+    Workload,
+};
+use std::cell::Cell;
+
+/// What a delete leaves in a checked run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletes {
+    /// The workload deletes nothing: one that does panics. Blind writes stay blind.
+    None,
+    /// The row stays, with a stamp that says that it is dead, and later versions name the delete that they
+    /// replaced. Blind writes look at the stamp first, for the engine would answer `Present` for a tombstone.
+    Tombstones,
+    /// The row goes, so that unlinking and reclaiming are exercised. For workloads in which a key is inserted at
+    /// most once or deleted at most once in a run: then a miss says which state it saw. The checker asserts it.
+    Real,
+}
+
+/// A workload whose runs can be judged.
+#[derive(Debug)]
+pub struct Checked<W> {
+    inner: W,
+    deletes: Deletes,
+    tables: Vec<TableDescription>,
+    layouts: Layouts,
+}
+
+impl<W: Workload> Checked<W> {
+    /// Wraps a workload.
+    pub fn new(inner: W, deletes: Deletes) -> Self {
+        let mut tables = inner.tables();
+        let layouts = Layouts::of(&tables);
+        for (table, description) in tables.iter_mut().enumerate() {
+            description.row_bytes = layouts.table(TableId(table as u16)).stamped_bytes;
+        }
+        Checked { inner, deletes, tables, layouts }
+    }
+
+    /// The workload inside.
+    pub fn inner(&self) -> &W {
+        &self.inner
+    }
+
+    /// What the clients of a finished drive recorded, and the workload's own clients. The history still lacks
+    /// its end: see [`crate::FinalRead`].
+    pub fn history(&self, clients: Vec<CheckedClient<W::Client>>) -> (History, Vec<W::Client>) {
+        let tables = self.tables.iter().map(|table| table.name.to_owned()).collect();
+        let (workers, inner) =
+            clients.into_iter().map(|client| (client.history, client.inner)).collect::<(Vec<_>, Vec<_>)>();
+        (History { tables, workers, finals: Vec::new() }, inner)
+    }
+}
+
+impl<W: Workload> Workload for Checked<W> {
+    type Client = CheckedClient<W::Client>;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        self.tables.clone()
+    }
+
+    fn loaded_key(&self, table: TableId, row: u64) -> Key {
+        self.inner.loaded_key(table, row)
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        self.inner.fill(table, key, &mut row[..self.layouts.table(table).bytes]);
+        Stamp::LOADED.put(row);
+    }
+
+    fn client(&self, seat: Seat) -> Self::Client {
+        assert!(seat.worker < MOST_WORKERS, "a checked run has at most {MOST_WORKERS} workers");
+        CheckedClient {
+            inner: self.inner.client(seat),
+            worker: seat.worker,
+            deletes: self.deletes,
+            layouts: self.layouts.clone(),
+            pool: Vec::new(),
+            history: WorkerHistory::default(),
+        }
+    }
+}
+
+/// The workload's client, and what its transactions saw and wrote.
+#[derive(Debug)]
+pub struct CheckedClient<C> {
+    inner: C,
+    worker: usize,
+    deletes: Deletes,
+    layouts: Layouts,
+    #[expect(
+        clippy::vec_box,
+        reason = "a log moves into a procedure and back: by its address, not its bytes"
+    )]
+    pool: Vec<Box<Log>>,
+    history: WorkerHistory,
+}
+
+impl<C: Client> Client for CheckedClient<C> {
+    type Procedure = CheckedProcedure<C::Procedure>;
+
+    fn next(&mut self) -> Self::Procedure {
+        let number = self.history.issued + 1;
+        assert!(
+            number <= MOST_TRANSACTIONS,
+            "a checked run has at most {MOST_TRANSACTIONS} transactions a worker"
+        );
+        self.history.issued = number;
+        // Allocates only until as many logs are about as the worker has transactions in flight.
+        let mut log = self
+            .pool
+            .pop()
+            .unwrap_or_else(|| Box::new(Log::new(self.worker, self.layouts.clone(), self.deletes)));
+        log.begin_transaction(number);
+        CheckedProcedure { inner: self.inner.next(), log: Cell::new(Some(log)) }
+    }
+
+    fn finished(&mut self, procedure: Self::Procedure, completion: &Completion<'_>) {
+        let mut log = procedure.log.into_inner().expect("a procedure that ended holds its log");
+        if completion.outcome == Outcome::Commit {
+            log.take_receipts(completion.receipts);
+        }
+        let ending = Ending {
+            number: log.number(),
+            attempts: log.attempts(),
+            began_ns: completion.began_ns,
+            ended_ns: completion.ended_ns,
+            outcome: completion.outcome,
+        };
+        self.history.push(ending, log.operations());
+        self.inner.finished(procedure.inner, &Completion { receipts: &*log, ..*completion });
+        log.end_transaction();
+        self.pool.push(log);
+    }
+}
+
+/// The workload's procedure with a log.
+pub struct CheckedProcedure<P> {
+    inner: P,
+    /// Out only while the procedure runs: it is owned by the running attempt, and nothing is borrowed across
+    /// a suspension.
+    log: Cell<Option<Box<Log>>>,
+}
+
+impl<P> CheckedProcedure<P> {
+    fn with_log<R>(&self, work: impl FnOnce(&mut Log) -> R) -> R {
+        let mut log = self.log.take().expect("a procedure runs once at a time");
+        let result = work(&mut log);
+        self.log.set(Some(log));
+        result
+    }
+}
+
+impl<P: Procedure> Procedure for CheckedProcedure<P> {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        self.with_log(|log| {
+            log.begin_attempt();
+            self.inner.run(&mut Recording { txn, log })
+        })
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        self.with_log(|log| {
+            let mut narrow = std::mem::take(&mut log.plan);
+            narrow.clear();
+            // What the look notes is forgotten when the attempt begins.
+            let planned = self.inner.plan(&mut Recording { txn: look, log }, &mut narrow);
+            for key in narrow.keys() {
+                let wide = log.layouts.table(key.table).widened(key.span);
+                plan.touch(key.table, key.key, wide, key.access);
+            }
+            log.plan = narrow;
+            planned
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! A transaction of any type as `dyn Transaction`, so that procedures can be plain functions in a table.
+
+use contract::{Abort, Insertion, Key, Merge, Presence, Span, TableId, Transaction};
+
+/// Passes every operation on. A `&mut T` with `T: ?Sized` cannot become a `&mut dyn Transaction`; this can.
+pub struct Erased<'a, T: ?Sized>(pub &'a mut T);
+
+impl<T: Transaction + ?Sized> Transaction for Erased<'_, T> {
+    fn read(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.0.read(table, key, span, see)
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        self.0.update(table, key, span, change)
+    }
+
+    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
+        self.0.write(table, key, offset, bytes)
+    }
+
+    fn merge(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        merge: Merge,
+        argument: &[u8],
+    ) -> Result<Presence, Abort> {
+        self.0.merge(table, key, span, merge, argument)
+    }
+
+    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
+        self.0.insert(table, key, row)
+    }
+
+    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        self.0.delete(table, key)
+    }
+}

@@ -1,0 +1,163 @@
+//! A history: what every transaction of a run saw and wrote, and what was left in the end.
+//!
+//! A worker's transactions and operations lie in two flat vectors, in the order in which they ended. Versions
+//! of attempts that aborted need no list: a version names its attempt, and the record of its transaction says
+//! which attempt was the one that counted.
+
+use crate::operation::{Operation, OperationKind};
+use crate::version::Version;
+use contract::{Key, Outcome, TableId};
+use std::fmt;
+
+/// What every transaction of a run saw and wrote.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The tables' names, by [`TableId`].
+    pub tables: Vec<String>,
+    /// What each worker did, in the order of their numbers.
+    pub workers: Vec<WorkerHistory>,
+    /// What the keys that were written hold in the end. A key that is not in it is not judged by its end.
+    pub finals: Vec<FinalVersion>,
+}
+
+/// What one worker did.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerHistory {
+    /// Transactions that it was given, numbered from 1; those without a record never ended.
+    pub issued: u32,
+    /// Those that ended.
+    pub transactions: Vec<TransactionRecord>,
+    /// Their operations.
+    pub operations: Vec<Operation>,
+}
+
+/// One transaction that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionRecord {
+    /// Its number among its worker's, from 1.
+    pub number: u32,
+    /// Attempts; all but the last aborted.
+    pub attempts: u32,
+    /// When its first attempt began, in nanoseconds of the run's clock.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Position of its last attempt's first operation among its worker's.
+    pub first: u64,
+    /// Number of its last attempt's operations.
+    pub operations: u32,
+}
+
+/// What a key holds after the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinalVersion {
+    /// Of which table.
+    pub table: TableId,
+    /// Which key.
+    pub key: Key,
+    /// Whether loading brought a row with this key, if that is known.
+    pub loaded: Option<bool>,
+    /// Its version; [`Version::MISSING`] if it has no row.
+    pub version: Version,
+}
+
+/// A transaction's end, as its client was told.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// The transaction's number among its worker's, from 1.
+    pub number: u32,
+    /// Attempts, the last included.
+    pub attempts: u32,
+    /// When its first attempt began.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// How.
+    pub outcome: Outcome,
+}
+
+impl WorkerHistory {
+    /// Adds a transaction that ended, with the operations of its last attempt.
+    pub fn push(&mut self, ending: Ending, operations: &[Operation]) {
+        let Ending { number, attempts, began_ns, ended_ns, outcome } = ending;
+        assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
+        assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
+        self.issued = self.issued.max(number);
+        self.transactions.push(TransactionRecord {
+            number,
+            attempts,
+            began_ns,
+            ended_ns,
+            outcome,
+            first: self.operations.len() as u64,
+            operations: u32::try_from(operations.len()).expect("fewer than 2^32 operations an attempt"),
+        });
+        self.operations.extend_from_slice(operations);
+    }
+
+    /// The operations of a transaction of this worker.
+    pub fn operations_of(&self, record: &TransactionRecord) -> &[Operation] {
+        &self.operations[record.first as usize..][..record.operations as usize]
+    }
+}
+
+impl History {
+    /// Transactions that ended, committed or not.
+    pub fn transactions(&self) -> usize {
+        self.workers.iter().map(|worker| worker.transactions.len()).sum()
+    }
+
+    /// Operations of their last attempts.
+    pub fn operations(&self) -> usize {
+        self.workers.iter().map(|worker| worker.operations.len()).sum()
+    }
+
+    /// The keys that somebody tried to change or whose presence somebody learnt, each once: those whose end must
+    /// be looked at.
+    pub fn keys_to_read_back(&self) -> Vec<(TableId, Key)> {
+        let everybody = self.workers.iter().flat_map(|worker| &worker.operations);
+        let mut keys: Vec<_> = everybody
+            .filter(|operation| operation.kind != OperationKind::Read || operation.seen.is_dead())
+            .map(|operation| (operation.table, operation.key))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Rows that the run added to the engine, less those that it removed: inserts over a tombstone add none, and
+    /// deletes that leave one remove none. Held against [`contract::Remains::linked_records`] it proves that
+    /// aborts and deletes leave nothing behind.
+    pub fn rows_added(&self) -> i64 {
+        let committed = self.workers.iter().flat_map(|worker| {
+            let ended = worker.transactions.iter().filter(|record| record.outcome == Outcome::Commit);
+            ended.flat_map(|record| worker.operations_of(record))
+        });
+        let added = |operation: &Operation| match (operation.kind, operation.seen) {
+            (OperationKind::Insert, Version::MISSING) => 1,
+            (OperationKind::Delete, Version::PRESENT) => -1,
+            _ => 0,
+        };
+        committed.map(added).sum()
+    }
+
+    /// A key in words: "micro key 5".
+    pub fn key_in_words(&self, table: TableId, key: Key) -> KeyInWords<'_> {
+        KeyInWords { table: self.tables.get(table.index()).map_or("unnamed", String::as_str), key }
+    }
+}
+
+/// Displays as "micro key 5".
+#[derive(Clone, Copy, Debug)]
+pub struct KeyInWords<'a> {
+    table: &'a str,
+    key: Key,
+}
+
+impl fmt::Display for KeyInWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} key {}", self.table, self.key.0)
+    }
+}

@@ -1,0 +1,190 @@
+//! The transactions of list-append, and what they note: the lists that they read, per attempt.
+
+use super::{
+    APPENDS_PER_KEY, EntryKind, LISTS, List, ListAppend, ListEntry, ListWorker, MOST_OPERATIONS, appended,
+};
+use crate::history::TransactionRecord;
+use crate::version::Version;
+use contract::{
+    Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, Transaction,
+};
+use std::cell::Cell;
+use zerocopy::FromBytes;
+
+/// One worker's transactions.
+#[derive(Debug)]
+pub struct ListAppendClient {
+    workload: ListAppend,
+    seat: Seat,
+    random: fastrand::Rng,
+    /// Appends that this worker issued; the others are taken to have issued as many.
+    appends: u64,
+    record: ListWorker,
+    #[expect(
+        clippy::vec_box,
+        reason = "a log moves into a procedure and back: by its address, not its bytes"
+    )]
+    pool: Vec<Box<ListLog>>,
+}
+
+impl ListAppendClient {
+    pub(super) fn new(workload: ListAppend, seat: Seat) -> Self {
+        let seed = seat.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seat.worker as u64);
+        let random = fastrand::Rng::with_seed(seed);
+        ListAppendClient {
+            workload,
+            seat,
+            random,
+            appends: 0,
+            record: ListWorker::default(),
+            pool: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_record(self) -> ListWorker {
+        self.record
+    }
+
+    fn draw(&mut self) -> ListOperation {
+        let ListAppend { keys, reads_percent, window, .. } = self.workload;
+        let passed = self.appends * self.seat.workers as u64 / APPENDS_PER_KEY;
+        let key = passed.min(keys - window) + self.random.u64(0..window);
+        let appends = self.random.u32(0..100) >= reads_percent;
+        self.appends += u64::from(appends);
+        ListOperation { key, appends }
+    }
+}
+
+impl Client for ListAppendClient {
+    type Procedure = ListAppendProcedure;
+
+    fn next(&mut self) -> ListAppendProcedure {
+        self.record.issued += 1;
+        let mut operations = [ListOperation::default(); MOST_OPERATIONS];
+        let count = self.random.usize(self.workload.operations.clone());
+        operations[..count].iter_mut().for_each(|operation| *operation = self.draw());
+        let mut log = self.pool.pop().unwrap_or_default();
+        log.attempts = 0;
+        ListAppendProcedure {
+            worker: self.seat.worker,
+            transaction: self.record.issued,
+            operations,
+            count,
+            log: Cell::new(Some(log)),
+        }
+    }
+
+    fn finished(&mut self, procedure: ListAppendProcedure, completion: &Completion<'_>) {
+        let log = procedure.log.into_inner().expect("a procedure that ended holds its log");
+        self.record.transactions.push(TransactionRecord {
+            number: procedure.transaction,
+            attempts: log.attempts,
+            began_ns: completion.began_ns,
+            ended_ns: completion.ended_ns,
+            outcome: completion.outcome,
+            first: self.record.entries.len() as u64,
+            operations: log.entries.len() as u32,
+        });
+        let base = self.record.values.len() as u64;
+        self.record.values.extend_from_slice(&log.values);
+        self.record
+            .entries
+            .extend(log.entries.iter().map(|entry| ListEntry { first: base + entry.first, ..*entry }));
+        self.pool.push(log);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ListOperation {
+    key: u64,
+    appends: bool,
+}
+
+/// What the attempt under way read.
+#[derive(Debug, Default)]
+struct ListLog {
+    attempts: u32,
+    entries: Vec<ListEntry>,
+    values: Vec<u64>,
+}
+
+impl ListLog {
+    /// Notes a list that was read; if the closure runs again, the last time counts.
+    fn note(&mut self, first: usize, list: &List) -> Version {
+        self.values.truncate(first);
+        self.values.extend_from_slice(list.values());
+        list.values().last().map_or(Version::LOADED, |value| Version(*value))
+    }
+}
+
+/// One transaction of list-append.
+pub struct ListAppendProcedure {
+    worker: usize,
+    transaction: u32,
+    operations: [ListOperation; MOST_OPERATIONS],
+    count: usize,
+    log: Cell<Option<Box<ListLog>>>,
+}
+
+impl Procedure for ListAppendProcedure {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        let mut log = self.log.take().expect("a procedure runs once at a time");
+        log.attempts += 1;
+        log.entries.clear();
+        log.values.clear();
+        let performed = (0..self.count as u16).try_for_each(|position| self.perform(txn, &mut log, position));
+        self.log.set(Some(log));
+        performed.map(|()| Outcome::Commit)
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        for operation in &self.operations[..self.count] {
+            let access = if operation.appends { Access::Write } else { Access::Read };
+            plan.touch(LISTS, Key(operation.key), Span::whole(size_of::<List>()), access);
+        }
+        Ok(())
+    }
+}
+
+impl ListAppendProcedure {
+    fn perform<T: Transaction + ?Sized>(
+        &self,
+        txn: &mut T,
+        log: &mut ListLog,
+        position: u16,
+    ) -> Result<(), Abort> {
+        let ListOperation { key, appends } = self.operations[usize::from(position)];
+        let first = log.values.len();
+        let mut seen = Version::MISSING;
+        let mut appended_here = false;
+        let whole = Span::whole(size_of::<List>());
+        let presence = if appends {
+            let value = appended(self.worker, self.transaction, log.attempts - 1, position);
+            txn.update(LISTS, Key(key), whole, &mut |row| {
+                let list = List::mut_from_bytes(row).expect("rows are aligned to 8 bytes");
+                seen = log.note(first, list);
+                appended_here = list.append(value.0);
+            })?
+        } else {
+            txn.read(LISTS, Key(key), whole, &mut |row| {
+                seen = log.note(first, List::ref_from_bytes(row).expect("rows are aligned to 8 bytes"));
+            })?
+        };
+        let kind = match presence {
+            Presence::Missing => EntryKind::Missed,
+            Presence::Present if appended_here => EntryKind::Append,
+            Presence::Present => EntryKind::Read,
+        };
+        if kind != EntryKind::Read {
+            log.values.truncate(first);
+        }
+        if kind == EntryKind::Missed {
+            seen = Version::MISSING;
+        }
+        let count = (log.values.len() - first) as u32;
+        log.entries.push(ListEntry { key, first: first as u64, count, position, kind, seen });
+        Ok(())
+    }
+}
+
+const _: () = assert!(size_of::<List>().is_multiple_of(8));

@@ -1,0 +1,144 @@
+//! The log of one transaction under way. It travels inside the procedure, restarts with every attempt, and
+//! goes back to its client's pool when the transaction ends, so a warm run allocates nothing.
+
+use crate::checked::Deletes;
+use crate::layout::Layouts;
+use crate::operation::{Operation, OperationKind};
+use crate::version::{Version, Writer, word};
+use contract::{Key, Plan, Receipts, TableId};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub layouts: Layouts,
+    pub deletes: Deletes,
+    worker: usize,
+    /// The transaction's number among its worker's; 0 while the log is in the pool.
+    transaction: u32,
+    attempts: u32,
+    writes: u32,
+    operations: Vec<Operation>,
+    /// Positions in `operations` of the blind writes, in the order of the merges that carried them.
+    blind: Vec<u32>,
+    /// What the workload's own merges left in their arguments, end to end.
+    merged: Vec<u8>,
+    /// Where each of them ends in `merged`.
+    merged_ends: Vec<u32>,
+    /// Room for a checked row, or for the argument of a blind write.
+    pub scratch: Vec<u8>,
+    /// Room for the workload's plan before its spans are widened.
+    pub plan: Plan,
+}
+
+impl Log {
+    pub fn new(worker: usize, layouts: Layouts, deletes: Deletes) -> Self {
+        Log {
+            layouts,
+            deletes,
+            worker,
+            transaction: 0,
+            attempts: 0,
+            writes: 0,
+            operations: Vec::with_capacity(32),
+            blind: Vec::with_capacity(32),
+            merged: Vec::new(),
+            merged_ends: Vec::new(),
+            scratch: Vec::with_capacity(256),
+            plan: Plan::with_capacity(32),
+        }
+    }
+
+    /// Takes the log out of the pool for a new transaction.
+    pub fn begin_transaction(&mut self, number: u32) {
+        assert_eq!(self.transaction, 0, "a log serves one transaction at a time");
+        self.transaction = number;
+        self.attempts = 0;
+    }
+
+    /// Forgets an aborted attempt.
+    pub fn begin_attempt(&mut self) {
+        assert_ne!(self.transaction, 0, "a procedure ran after it had ended");
+        self.attempts += 1;
+        self.writes = 0;
+        self.operations.clear();
+        self.blind.clear();
+        self.merged.clear();
+        self.merged_ends.clear();
+    }
+
+    /// Ready for the pool.
+    pub fn end_transaction(&mut self) {
+        assert_ne!(self.transaction, 0, "a transaction ended twice");
+        self.transaction = 0;
+    }
+
+    pub fn number(&self) -> u32 {
+        self.transaction
+    }
+
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The version that the attempt's next write will leave.
+    pub fn next_version(&self) -> Version {
+        Version::written(Writer {
+            worker: self.worker,
+            transaction: self.transaction,
+            // Before the first attempt there is only a look, which writes nothing that stays.
+            attempt: self.attempts.saturating_sub(1),
+            write: self.writes,
+        })
+    }
+
+    pub fn looked(
+        &mut self,
+        kind: OperationKind,
+        table: TableId,
+        key: Key,
+        seen: Version,
+        replaced: Version,
+    ) {
+        debug_assert!(!kind.writes());
+        self.operations.push(Operation::stamped(kind, table, key, seen, replaced, 0));
+    }
+
+    /// Notes the write that left [`Log::next_version`].
+    pub fn wrote(&mut self, kind: OperationKind, table: TableId, key: Key, seen: Version, replaced: Version) {
+        debug_assert!(kind.writes());
+        if kind == OperationKind::Write {
+            let position =
+                u32::try_from(self.operations.len()).expect("an attempt's operations fit in a log");
+            self.blind.push(position);
+        }
+        self.operations.push(Operation::stamped(kind, table, key, seen, replaced, self.writes));
+        self.writes += 1;
+    }
+
+    /// Keeps what one of the workload's own merges left in its argument.
+    pub fn merged(&mut self, argument: &[u8]) {
+        self.merged.extend_from_slice(argument);
+        self.merged_ends
+            .push(u32::try_from(self.merged.len()).expect("arguments of one attempt below 4 GiB"));
+    }
+
+    /// Fills in what the committed transaction's blind writes replaced.
+    pub fn take_receipts(&mut self, receipts: &dyn Receipts) {
+        for (nth, position) in self.blind.iter().enumerate() {
+            let argument = receipts.argument(nth);
+            self.operations[*position as usize].seen = Version(word(&argument[8..16]));
+        }
+    }
+}
+
+/// What the workload's own merges left, which the wrapper ran as updates.
+impl Receipts for Log {
+    fn argument(&self, nth: usize) -> &[u8] {
+        let start = if nth == 0 { 0 } else { self.merged_ends[nth - 1] as usize };
+        &self.merged[start..self.merged_ends[nth] as usize]
+    }
+}

@@ -1,0 +1,255 @@
+//! The transaction that a checked procedure sees: it passes every operation on to the engine, keeps the stamps
+//! at the ends of the rows, and notes what was seen and what was replaced.
+//!
+//! | the procedure asks for | the engine is asked for |
+//! |---|---|
+//! | read | a read from the span's start to the stamp's end |
+//! | update | an update of the same bytes, whose closure also puts the new stamp |
+//! | write | a merge of the same bytes: it puts the stamp when nothing can come between any more, and leaves the version that it replaced in its argument; with tombstones a read of the stamp goes before it |
+//! | merge | an update: a function pointer cannot travel in an argument |
+//! | insert | an insert; with tombstones, if that answers `Exists`, a read of the stamp, and an update over a tombstone |
+//! | delete | a delete; with tombstones an update of the stamp alone |
+//!
+//! A closure may run more than once, and on values that a later step proves stale; what its last run saw counts.
+
+use crate::checked::Deletes;
+use crate::log::Log;
+use crate::operation::OperationKind;
+use crate::version::{Stamp, Version};
+use contract::{Abort, Insertion, Key, Merge, Presence, Span, TableId, Transaction};
+
+/// See the module.
+pub(crate) struct Recording<'a, T: Transaction + ?Sized> {
+    pub txn: &'a mut T,
+    pub log: &'a mut Log,
+}
+
+impl<T: Transaction + ?Sized> Transaction for Recording<'_, T> {
+    fn read(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let wide = self.log.layouts.table(table).widened(span);
+        let mut found = None;
+        let presence = self.txn.read(table, key, wide, &mut |bytes| {
+            let stamp = Stamp::of(bytes);
+            found = Some(stamp);
+            if !stamp.version.is_dead() {
+                see(&bytes[..span.length()]);
+            }
+        })?;
+        Ok(self.looked(table, key, stamp_shown(presence, found)))
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        let wide = self.log.layouts.table(table).widened(span);
+        let version = self.log.next_version();
+        let mut found = None;
+        let presence = self.txn.update(table, key, wide, &mut |bytes| {
+            let stamp = Stamp::of(bytes);
+            found = Some(stamp);
+            if !stamp.version.is_dead() {
+                change(&mut bytes[..span.length()]);
+                Stamp { version, replaced: stamp.version }.put(bytes);
+            }
+        })?;
+        Ok(self.replaced(OperationKind::Update, table, key, stamp_shown(presence, found)))
+    }
+
+    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
+        let wide = self.log.layouts.table(table).widened(Span::new(offset, bytes.len()));
+        if self.log.deletes == Deletes::Tombstones && self.read_stamp(table, key)? == Presence::Missing {
+            return Ok(Presence::Missing);
+        }
+        let mut argument = std::mem::take(&mut self.log.scratch);
+        argument.clear();
+        argument.extend_from_slice(&self.log.next_version().0.to_le_bytes());
+        argument.extend_from_slice(&Version::PRESENT.0.to_le_bytes());
+        argument.extend_from_slice(bytes);
+        let presence = self.txn.merge(table, key, wide, replace_and_stamp, &argument);
+        self.log.scratch = argument;
+        match presence? {
+            Presence::Present => {
+                let unknown = Version::PRESENT;
+                self.log.wrote(OperationKind::Write, table, key, unknown, unknown);
+                Ok(Presence::Present)
+            }
+            Presence::Missing => Ok(self.looked(table, key, None)),
+        }
+    }
+
+    fn merge(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        merge: Merge,
+        argument: &[u8],
+    ) -> Result<Presence, Abort> {
+        let mut left = std::mem::take(&mut self.log.scratch);
+        let presence = self.update(table, key, span, &mut |bytes| {
+            left.clear();
+            left.extend_from_slice(argument);
+            merge(bytes, &mut left);
+        });
+        if presence == Ok(Presence::Present) {
+            self.log.merged(&left);
+        }
+        self.log.scratch = left;
+        presence
+    }
+
+    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
+        let layout = self.log.layouts.table(table);
+        layout.assert_whole(row);
+        let mut stamped = std::mem::take(&mut self.log.scratch);
+        stamped.clear();
+        stamped.extend_from_slice(row);
+        stamped.resize(layout.stamped_bytes, 0);
+        let stamp = Stamp { version: self.log.next_version(), replaced: Version::MISSING };
+        stamp.put(&mut stamped);
+        let insertion = self.insert_stamped(table, key, &stamped);
+        self.log.scratch = stamped;
+        insertion
+    }
+
+    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        match self.log.deletes {
+            Deletes::None => panic!("a workload checked with Deletes::None deleted {key:?} of {table:?}"),
+            Deletes::Tombstones => self.bury(table, key),
+            Deletes::Real => match self.txn.delete(table, key)? {
+                Presence::Present => {
+                    let unknown = Version::PRESENT;
+                    self.log.wrote(OperationKind::Delete, table, key, unknown, unknown);
+                    Ok(Presence::Present)
+                }
+                Presence::Missing => Ok(self.looked(table, key, None)),
+            },
+        }
+    }
+}
+
+impl<T: Transaction + ?Sized> Recording<'_, T> {
+    /// Notes a look at `found`, and says whether the procedure finds a row there.
+    fn looked(&mut self, table: TableId, key: Key, found: Option<Stamp>) -> Presence {
+        let seen = found.unwrap_or(Stamp { version: Version::MISSING, replaced: Version::MISSING });
+        self.log.looked(OperationKind::Read, table, key, seen.version, seen.replaced);
+        if seen.version.is_dead() { Presence::Missing } else { Presence::Present }
+    }
+
+    /// Notes that `found` was replaced, if a row was there.
+    fn replaced(&mut self, kind: OperationKind, table: TableId, key: Key, found: Option<Stamp>) -> Presence {
+        match found {
+            Some(stamp) if !stamp.version.is_dead() => {
+                self.log.wrote(kind, table, key, stamp.version, stamp.replaced);
+                Presence::Present
+            }
+            dead => self.looked(table, key, dead),
+        }
+    }
+
+    fn read_stamp(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        let span = self.log.layouts.table(table).stamp();
+        let mut found = None;
+        let presence = self.txn.read(table, key, span, &mut |bytes| found = Some(Stamp::of(bytes)))?;
+        Ok(self.looked(table, key, stamp_shown(presence, found)))
+    }
+
+    fn insert_stamped(&mut self, table: TableId, key: Key, stamped: &[u8]) -> Result<Insertion, Abort> {
+        let missing = Version::MISSING;
+        match (self.txn.insert(table, key, stamped)?, self.log.deletes) {
+            (Insertion::Inserted, _) => {
+                self.log.wrote(OperationKind::Insert, table, key, missing, missing);
+                Ok(Insertion::Inserted)
+            }
+            (Insertion::Exists, Deletes::Tombstones) => self.insert_over_tombstone(table, key, stamped),
+            (Insertion::Exists, Deletes::None | Deletes::Real) => {
+                let unknown = Version::PRESENT;
+                self.log.looked(OperationKind::Exists, table, key, unknown, unknown);
+                Ok(Insertion::Exists)
+            }
+        }
+    }
+
+    /// The engine has a row; it may be a tombstone. Looks first, so that an insert that answers `Exists`
+    /// writes nothing.
+    fn insert_over_tombstone(
+        &mut self,
+        table: TableId,
+        key: Key,
+        stamped: &[u8],
+    ) -> Result<Insertion, Abort> {
+        if self.read_stamp(table, key)? == Presence::Present {
+            return Ok(Insertion::Exists);
+        }
+        let version = self.log.next_version();
+        let whole = self.log.layouts.table(table).whole();
+        let mut found = None;
+        let presence = self.txn.update(table, key, whole, &mut |bytes| {
+            let stamp = Stamp::of(bytes);
+            found = Some(stamp);
+            if stamp.version.is_dead() {
+                bytes.copy_from_slice(stamped);
+                Stamp { version, replaced: stamp.version }.put(bytes);
+            }
+        })?;
+        match stamp_shown(presence, found) {
+            Some(stamp) if stamp.version.is_dead() => {
+                self.log.wrote(OperationKind::Insert, table, key, stamp.version, stamp.replaced);
+                Ok(Insertion::Inserted)
+            }
+            // The row went, or came back, between two looks of one transaction. The log says so, and if the
+            // engine lets that commit, the checker calls it a non-repeatable read.
+            other => {
+                let _ = self.looked(table, key, other);
+                Ok(Insertion::Exists)
+            }
+        }
+    }
+
+    /// A delete that leaves a tombstone.
+    fn bury(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        let version = self.log.next_version().dead();
+        let span = self.log.layouts.table(table).stamp();
+        let mut found = None;
+        let presence = self.txn.update(table, key, span, &mut |bytes| {
+            let stamp = Stamp::of(bytes);
+            found = Some(stamp);
+            if !stamp.version.is_dead() {
+                Stamp { version, replaced: stamp.version }.put(bytes);
+            }
+        })?;
+        Ok(self.replaced(OperationKind::Delete, table, key, stamp_shown(presence, found)))
+    }
+}
+
+/// What the closure was shown, held against what the operation answered.
+fn stamp_shown(presence: Presence, found: Option<Stamp>) -> Option<Stamp> {
+    match presence {
+        Presence::Present => {
+            assert!(found.is_some(), "the engine answered Present without showing the row");
+            found
+        }
+        // An optimistic engine may have shown a row before it found out that the key is missing.
+        Presence::Missing => None,
+    }
+}
+
+/// The merge behind a blind write. `argument` is the new version, room for the one that it replaces, and the bytes.
+fn replace_and_stamp(current: &mut [u8], argument: &mut [u8]) {
+    let (versions, bytes) = argument.split_at_mut(16);
+    current[..bytes.len()].copy_from_slice(bytes);
+    let replaced = Stamp::of(current).version;
+    versions[8..].copy_from_slice(&replaced.0.to_le_bytes());
+    let version = Version(crate::version::word(&versions[..8]));
+    Stamp { version, replaced }.put(current);
+}

@@ -1,0 +1,69 @@
+//! list-append over toy engines, with its own checker and inside the wrapper.
+
+use crate::toy::{self, Rules, Toy};
+use history::list_append::{ListAppend, ListAppendRun, run_list_append};
+use history::{AnomalyKind, Checked, Deletes, run_checked};
+use std::collections::BTreeSet;
+
+const WORKERS: usize = 3;
+const TRANSACTIONS: u64 = 300;
+
+fn workload() -> ListAppend {
+    ListAppend { window: 5, operations: 1..=5, ..ListAppend::default() }
+        .with_keys_for(TRANSACTIONS * WORKERS as u64)
+}
+
+pub fn run<R: Rules>(seed: u64) -> ListAppendRun {
+    let setting = toy::setting(WORKERS, TRANSACTIONS, seed);
+    run_list_append::<Toy<R>>(&workload(), &setting, &|_| {}).expect("a toy store always loads")
+}
+
+fn rejected_kinds<R: Rules>() -> BTreeSet<AnomalyKind> {
+    let mut kinds = BTreeSet::new();
+    for seed in 0..3 {
+        let verdict = run::<R>(seed).verdict;
+        assert!(!verdict.is_strictly_serializable(), "seed {seed} was accepted");
+        kinds.extend(verdict.counts.into_keys());
+    }
+    kinds
+}
+
+#[test]
+fn strong_engines_are_accepted() {
+    for seed in 0..3 {
+        for run in [run::<toy::Serial>(seed), run::<toy::Optimistic>(seed)] {
+            assert!(run.verdict.is_strictly_serializable(), "seed {seed}: {}", run.verdict);
+            assert_eq!(run.verdict.transactions, TRANSACTIONS * WORKERS as u64);
+            assert!(run.verdict.edges > 1000, "too little happened: {}", run.verdict);
+        }
+    }
+}
+
+#[test]
+fn weak_engines_are_rejected_by_name() {
+    let lost = rejected_kinds::<toy::ReadCommitted>();
+    assert!(lost.contains(&AnomalyKind::LostUpdate), "{lost:?}");
+    let skewed = rejected_kinds::<toy::FirstCommitterWins>();
+    assert!(skewed.contains(&AnomalyKind::WriteSkew), "{skewed:?}");
+    let dirty = rejected_kinds::<toy::DirtyReads>();
+    assert!(dirty.contains(&AnomalyKind::AbortedRead), "{dirty:?}");
+    assert_eq!(rejected_kinds::<toy::StaleSnapshots>(), BTreeSet::from([AnomalyKind::StaleRead]));
+}
+
+#[test]
+fn inside_the_wrapper_the_verdict_is_the_same() {
+    let checked = Checked::new(workload(), Deletes::None);
+    let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
+    let strong = run_checked::<Toy<toy::Optimistic>, _>(&checked, &setting, &|_| {}).expect("loads");
+    assert!(strong.verdict.is_strictly_serializable(), "{}", strong.verdict);
+    let weak = run_checked::<Toy<toy::FirstCommitterWins>, _>(&checked, &setting, &|_| {}).expect("loads");
+    assert!(weak.verdict.count(AnomalyKind::WriteSkew) > 0, "{}", weak.verdict);
+}
+
+#[test]
+fn lists_that_are_full_are_read_and_the_window_moves() {
+    let small = ListAppend { keys: 4, window: 4, operations: 1..=5, reads_percent: 10 };
+    let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
+    let run = run_list_append::<Toy<toy::Optimistic>>(&small, &setting, &|_| {}).expect("loads");
+    assert!(run.verdict.is_strictly_serializable(), "{}", run.verdict);
+}

@@ -1,0 +1,352 @@
+//! The checker against brute force: tiny histories from interleaved executions of toy engines, weak and strong,
+//! judged by trying every order of their transactions.
+
+use crate::script::{Draft, history_of};
+use contract::Outcome;
+use history::{History, OperationKind, Version, check};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Keys below this are loaded, the others not.
+const LOADED_KEYS: u64 = 2;
+const KEYS: u64 = 4;
+
+type State = BTreeMap<u64, Version>;
+
+fn first_state() -> State {
+    (0..KEYS).map(|key| (key, if key < LOADED_KEYS { Version::LOADED } else { Version::MISSING })).collect()
+}
+
+/// Where a toy engine's reads look.
+#[derive(Clone, Copy, Debug)]
+enum Sight {
+    /// At what is there, committed or not.
+    Dirty,
+    /// At what is committed.
+    Committed,
+    /// At what was committed when the transaction began, or so many commits before.
+    Snapshot { lag: usize },
+}
+
+/// How strong a toy engine is.
+#[derive(Clone, Copy, Debug)]
+struct Strength {
+    sight: Sight,
+    /// Writes go in place at once, and are undone by an abort; otherwise they are installed at commit.
+    in_place: bool,
+    /// Commit only if all that was looked at is still so.
+    validates: bool,
+    /// Nobody interleaves.
+    serial: bool,
+    /// Rows are really deleted.
+    real_deletes: bool,
+}
+
+struct Running {
+    draft: Draft,
+    steps: u64,
+    snapshot: Option<State>,
+    /// Keys that it looked at from outside, with what it saw.
+    looked: Vec<(u64, Version)>,
+    /// Its own last versions by key, and what undoes them.
+    own: State,
+    undo: Vec<(u64, Version)>,
+    /// Blind writes by key, to be told what they replaced: positions in its operations.
+    blind: Vec<usize>,
+}
+
+impl Running {
+    fn new(worker: usize, number: u32, steps: u64) -> Self {
+        Running {
+            draft: Draft::new(worker, number),
+            steps,
+            snapshot: None,
+            looked: Vec::new(),
+            own: State::new(),
+            undo: Vec::new(),
+            blind: Vec::new(),
+        }
+    }
+}
+
+/// One run of a toy engine: the history, and what was left.
+fn run(strength: Strength, seed: u64) -> History {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut committed = vec![first_state()];
+    let mut dirty = first_state();
+    let mut numbers = [0_u32; 3];
+    let mut done: Vec<Draft> = Vec::new();
+    let mut running: Vec<Running> = Vec::new();
+    let (mut to_start, mut clock) = (random.u64(1..=5), 0);
+    while to_start > 0 || !running.is_empty() {
+        clock += 1;
+        let free: Vec<usize> =
+            (0..3).filter(|worker| running.iter().all(|other| other.draft.worker != *worker)).collect();
+        let may_start = to_start > 0 && !free.is_empty() && (running.is_empty() || !strength.serial);
+        if may_start && (running.is_empty() || random.bool()) {
+            let worker = free[random.usize(..free.len())];
+            numbers[worker] += 1;
+            to_start -= 1;
+            let mut new = Running::new(worker, numbers[worker], random.u64(1..=3));
+            new.draft = new.draft.between(clock, clock);
+            running.push(new);
+            continue;
+        }
+        let turn = random.usize(..running.len());
+        if running[turn].steps > 0 {
+            running[turn].steps -= 1;
+            step(&mut running[turn], strength, &committed, &mut dirty, &mut random);
+            continue;
+        }
+        let last = committed.last().expect("the first state").clone();
+        let valid = running[turn].looked.iter().all(|(key, seen)| last[key] == *seen);
+        let rolls_back = random.u64(0..8) == 0;
+        if (strength.validates && !valid) || rolls_back {
+            for (key, before) in running[turn].undo.drain(..).rev() {
+                dirty.insert(key, before);
+            }
+            if !rolls_back && running[turn].draft.ending.attempts < 3 {
+                let again = &mut running[turn];
+                again.draft.retry();
+                (again.steps, again.snapshot) = (random.u64(1..=3), None);
+                again.looked.clear();
+                again.own.clear();
+                again.blind.clear();
+                continue;
+            }
+            let mut ended = running.swap_remove(turn);
+            ended.draft.roll_back();
+            ended.draft.ending.ended_ns = clock;
+            done.push(ended.draft);
+            continue;
+        }
+        let mut ended = running.swap_remove(turn);
+        let mut next = last;
+        install(&mut ended, strength, &mut next, &mut dirty);
+        committed.push(next);
+        ended.draft.ending.ended_ns = clock;
+        done.push(ended.draft);
+    }
+    let end = if strength.in_place { &dirty } else { committed.last().expect("the first state") };
+    let finals: Vec<(u64, Version)> = end.iter().map(|(key, version)| (*key, *version)).collect();
+    let mut history = history_of(&done, &finals);
+    history.finals.iter_mut().for_each(|last| last.loaded = Some(last.key.0 < LOADED_KEYS));
+    history
+}
+
+fn install(ended: &mut Running, strength: Strength, next: &mut State, dirty: &mut State) {
+    if !strength.in_place {
+        // A blind write learns only now what it replaces: the first one to a key what is there, a later one
+        // the transaction's own.
+        let mut current = next.clone();
+        for position in 0..ended.draft.operations.len() {
+            let operation = ended.draft.operations[position];
+            if ended.blind.contains(&position) {
+                ended.draft.operations[position].seen = current[&operation.key.0];
+            }
+            if operation.kind.writes() {
+                current.insert(operation.key.0, left_by(&ended.draft, position));
+            }
+        }
+    }
+    for (key, version) in &ended.own {
+        next.insert(*key, *version);
+        if !strength.in_place {
+            dirty.insert(*key, *version);
+        }
+    }
+}
+
+/// The version that an operation left, as the store holds it.
+fn left_by(draft: &Draft, position: usize) -> Version {
+    let operation = draft.operations[position];
+    let mut writer = draft.next_version().writer().expect("a version of a transaction");
+    writer.write = u32::from(operation.write);
+    match (operation.kind, operation.seen) {
+        (OperationKind::Delete, Version::PRESENT) => Version::MISSING,
+        (OperationKind::Delete, _) => Version::written(writer).dead(),
+        _ => Version::written(writer),
+    }
+}
+
+fn step(
+    txn: &mut Running,
+    strength: Strength,
+    committed: &[State],
+    dirty: &mut State,
+    random: &mut fastrand::Rng,
+) {
+    if txn.snapshot.is_none() {
+        let lag = if let Sight::Snapshot { lag } = strength.sight { lag } else { 0 };
+        txn.snapshot = Some(committed[committed.len().saturating_sub(1 + lag)].clone());
+    }
+    let key = random.u64(0..KEYS);
+    let own = txn.own.get(&key).copied();
+    let outside = match strength.sight {
+        Sight::Dirty => dirty[&key],
+        Sight::Committed => committed.last().expect("the first state")[&key],
+        Sight::Snapshot { .. } => txn.snapshot.as_ref().expect("set above")[&key],
+    };
+    let seen = own.unwrap_or(outside);
+    // With real deletes a key may be inserted or deleted, not both: loaded keys go, the others come.
+    let really = strength.real_deletes;
+    let choice = random.u64(0..5);
+    let look = |txn: &mut Running| {
+        if own.is_none() {
+            txn.looked.push((key, outside));
+        }
+    };
+    if choice == 3 && !seen.is_dead() && own.is_none() {
+        // Looking while not looking: the presence is an observation in a strong engine's eyes.
+        txn.blind.push(txn.draft.operations.len());
+        txn.draft.write(key, dirty[&key]);
+    } else if seen.is_dead() {
+        look(txn);
+        match choice {
+            0 | 1 if !really || key >= LOADED_KEYS => drop(txn.draft.insert(key, seen)),
+            _ => return txn.draft.read(key, seen),
+        }
+    } else {
+        look(txn);
+        match choice {
+            0 | 1 => drop(txn.draft.update(key, seen)),
+            2 if !really => drop(txn.draft.delete(key, seen)),
+            2 if key < LOADED_KEYS => drop(txn.draft.delete(key, Version::PRESENT)),
+            4 if really => return txn.draft.exists(key),
+            _ => return txn.draft.read(key, seen),
+        }
+    }
+    let left = left_by(&txn.draft, txn.draft.operations.len() - 1);
+    txn.own.insert(key, left);
+    if strength.in_place {
+        txn.undo.push((key, dirty[&key]));
+        dirty.insert(key, left);
+    }
+}
+
+/// Whether some order of the committed transactions, none before one that had ended when it began, explains all
+/// that they saw, and the end.
+fn brute_force(history: &History) -> bool {
+    let mut committed: Vec<(usize, usize)> = Vec::new();
+    for (worker, recorded) in history.workers.iter().enumerate() {
+        for (position, record) in recorded.transactions.iter().enumerate() {
+            if record.outcome == Outcome::Commit {
+                committed.push((worker, position));
+            }
+        }
+    }
+    let mut order = Vec::new();
+    search(history, &committed, &mut order, &first_state())
+}
+
+fn search(history: &History, committed: &[(usize, usize)], order: &mut Vec<usize>, state: &State) -> bool {
+    if order.len() == committed.len() {
+        return history.finals.iter().all(|last| state[&last.key.0] == last.version);
+    }
+    let record = |which: usize| {
+        let (worker, position) = committed[which];
+        (worker, history.workers[worker].transactions[position])
+    };
+    (0..committed.len()).any(|next| {
+        let waits = (0..committed.len())
+            .any(|other| !order.contains(&other) && record(other).1.ended_ns < record(next).1.began_ns);
+        if order.contains(&next) || waits {
+            return false;
+        }
+        let Some(after) = replay(history, record(next), state) else { return false };
+        order.push(next);
+        let found = search(history, committed, order, &after);
+        order.pop();
+        found
+    })
+}
+
+/// The state after the transaction, if it sees in `state` what it saw in the run.
+fn replay(
+    history: &History,
+    (worker, record): (usize, history::TransactionRecord),
+    state: &State,
+) -> Option<State> {
+    let mut state = state.clone();
+    let mut draft = Draft::new(worker, record.number);
+    draft.ending.attempts = record.attempts;
+    draft.operations = history.workers[worker].operations_of(&record).to_vec();
+    for position in 0..draft.operations.len() {
+        let operation = draft.operations[position];
+        let current = state[&operation.key.0];
+        let same =
+            if operation.seen == Version::PRESENT { !current.is_dead() } else { current == operation.seen };
+        let lied_to = operation.kind == OperationKind::Write && current.is_dead();
+        if !same || lied_to {
+            return None;
+        }
+        if operation.kind.writes() {
+            state.insert(operation.key.0, left_by(&draft, position));
+        }
+    }
+    Some(state)
+}
+
+/// A history, a line a transaction.
+fn told(history: &History) -> String {
+    let mut lines = String::new();
+    for (worker, recorded) in history.workers.iter().enumerate() {
+        for record in &recorded.transactions {
+            lines += &format!("w{worker}.t{}.a{}", record.number, record.attempts - 1);
+            lines += &format!(" {}..{} {:?}:", record.began_ns, record.ended_ns, record.outcome);
+            for operation in recorded.operations_of(record) {
+                lines += &format!(" {:?} {} {:?},", operation.kind, operation.key.0, operation.seen);
+            }
+            lines.push('\n');
+        }
+    }
+    for last in &history.finals {
+        lines += &format!("{} holds {:?}\n", last.key.0, last.version);
+    }
+    lines
+}
+
+fn strengths() -> impl Strategy<Value = Strength> {
+    let sight = prop_oneof![
+        Just(Sight::Dirty),
+        Just(Sight::Committed),
+        (0_usize..3).prop_map(|lag| Sight::Snapshot { lag }),
+    ];
+    (sight, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(sight, in_place, validates, serial, real_deletes)| Strength {
+            sight,
+            in_place,
+            validates,
+            serial,
+            real_deletes,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_checker_agrees_with_brute_force(strength in strengths(), seed in any::<u64>()) {
+        let history = run(strength, seed);
+        let verdict = check(&history);
+        prop_assert_eq!(verdict.is_strictly_serializable(), brute_force(&history), "{}\n{}", verdict, told(&history));
+    }
+}
+
+/// The oracle is worth something only if it sees enough of both.
+#[test]
+fn toy_engines_make_histories_of_both_kinds() {
+    let (mut good, mut bad) = (0, 0);
+    for seed in 0..2000 {
+        let weak = Strength {
+            sight: Sight::Committed,
+            in_place: seed % 2 == 0,
+            validates: seed % 3 == 0,
+            serial: false,
+            real_deletes: seed % 5 == 0,
+        };
+        if brute_force(&run(weak, seed)) { good += 1 } else { bad += 1 }
+    }
+    assert!(good > 300 && bad > 300, "{good} accepted, {bad} rejected");
+}

@@ -1,0 +1,94 @@
+//! Histories written by hand.
+
+use contract::{Key, Outcome, TableId};
+use history::{Ending, FinalVersion, History, Operation, OperationKind, Version, WorkerHistory, Writer};
+
+pub const TABLE: TableId = TableId(0);
+
+/// A transaction that is being written down.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub ending: Ending,
+    pub worker: usize,
+    pub operations: Vec<Operation>,
+    writes: u32,
+}
+
+impl Draft {
+    /// The worker's `number`-th transaction, committed in its first attempt, at the same time as all others.
+    pub fn new(worker: usize, number: u32) -> Self {
+        let ending = Ending { number, attempts: 1, began_ns: 0, ended_ns: 100, outcome: Outcome::Commit };
+        Draft { ending, worker, operations: Vec::new(), writes: 0 }
+    }
+
+    pub fn between(mut self, began_ns: u64, ended_ns: u64) -> Self {
+        (self.ending.began_ns, self.ending.ended_ns) = (began_ns, ended_ns);
+        self
+    }
+
+    /// Begins another attempt, and forgets what the last one did.
+    pub fn retry(&mut self) {
+        self.ending.attempts += 1;
+        self.operations.clear();
+        self.writes = 0;
+    }
+
+    pub fn roll_back(&mut self) {
+        self.ending.outcome = Outcome::Rollback;
+    }
+
+    pub fn read(&mut self, key: u64, seen: Version) {
+        self.operations.push(Operation::new(OperationKind::Read, TABLE, Key(key), seen, 0));
+    }
+
+    pub fn exists(&mut self, key: u64) {
+        self.operations.push(Operation::new(OperationKind::Exists, TABLE, Key(key), Version::PRESENT, 0));
+    }
+
+    pub fn update(&mut self, key: u64, seen: Version) -> Version {
+        self.change(OperationKind::Update, key, seen)
+    }
+
+    pub fn write(&mut self, key: u64, replaced: Version) -> Version {
+        self.change(OperationKind::Write, key, replaced)
+    }
+
+    pub fn insert(&mut self, key: u64, seen: Version) -> Version {
+        self.change(OperationKind::Insert, key, seen)
+    }
+
+    pub fn delete(&mut self, key: u64, seen: Version) -> Version {
+        self.change(OperationKind::Delete, key, seen).dead()
+    }
+
+    /// The version that the next write will leave.
+    pub fn next_version(&self) -> Version {
+        let Ending { number, attempts, .. } = self.ending;
+        let writer =
+            Writer { worker: self.worker, transaction: number, attempt: attempts - 1, write: self.writes };
+        Version::written(writer)
+    }
+
+    fn change(&mut self, kind: OperationKind, key: u64, seen: Version) -> Version {
+        let version = self.next_version();
+        self.operations.push(Operation::new(kind, TABLE, Key(key), seen, self.writes));
+        self.writes += 1;
+        version
+    }
+}
+
+/// The history of these transactions, of a table named micro.
+pub fn history_of(drafts: &[Draft], finals: &[(u64, Version)]) -> History {
+    let mut workers =
+        vec![WorkerHistory::default(); drafts.iter().map(|draft| draft.worker + 1).max().unwrap_or(0)];
+    for draft in drafts {
+        workers[draft.worker].push(draft.ending, &draft.operations);
+    }
+    let last = |(key, version): &(u64, Version)| FinalVersion {
+        table: TABLE,
+        key: Key(*key),
+        loaded: None,
+        version: *version,
+    };
+    History { tables: vec!["micro".to_owned()], workers, finals: finals.iter().map(last).collect() }
+}

@@ -1,0 +1,225 @@
+//! Recording, reading back and judging around toy engines: the strong ones are accepted, and the weak ones
+//! rejected by the right name.
+
+use crate::mixed::{Kind, Mixed, MixedClient};
+use crate::toy::{self, Rules, Toy};
+use contract::{
+    Abort, Client, Key, Outcome, Procedure, Seat, Span, TableDescription, TableId, Transaction, Workload,
+};
+use history::{AnomalyKind, Checked, CheckedRun, Deletes, Erased, Stamp, run_checked};
+use std::collections::BTreeSet;
+
+const WORKERS: usize = 3;
+const TRANSACTIONS: u64 = 400;
+
+fn run<R: Rules>(workload: Mixed, deletes: Deletes, seed: u64) -> CheckedRun<MixedClient> {
+    run_of::<R>(TRANSACTIONS, workload, deletes, seed)
+}
+
+fn run_of<R: Rules>(
+    transactions: u64,
+    workload: Mixed,
+    deletes: Deletes,
+    seed: u64,
+) -> CheckedRun<MixedClient> {
+    let checked = Checked::new(workload, deletes);
+    let setting = toy::setting(WORKERS, transactions, seed);
+    run_checked::<Toy<R>, _>(&checked, &setting, &|_| {}).expect("a toy store always loads")
+}
+
+const EVERYTHING: Mixed = Mixed { keys: 16, operations: Mixed::EVERYTHING };
+const NO_DELETES: Mixed = Mixed { keys: 16, operations: Mixed::NO_DELETES };
+const READS_AND_UPDATES: Mixed = Mixed { keys: 10, operations: Mixed::READS_AND_UPDATES };
+const FEW_KEYS: Mixed = Mixed { keys: 4, operations: Mixed::NO_DELETES };
+const WITH_MISSES: Mixed = Mixed { keys: 6, operations: &[Kind::Read, Kind::Insert] };
+
+fn accepts<R: Rules>() {
+    for (workload, deletes) in [(EVERYTHING, Deletes::Tombstones), (NO_DELETES, Deletes::None)] {
+        for seed in 0..4 {
+            let run = run::<R>(workload, deletes, seed);
+            assert!(run.verdict.is_strictly_serializable(), "seed {seed}, {deletes:?}: {}", run.verdict);
+            let committed: u64 = run.clients.iter().map(|client| client.committed).sum();
+            let rolled_back: u64 = run.clients.iter().map(|client| client.rolled_back).sum();
+            assert_eq!(run.verdict.transactions, committed);
+            assert_eq!(committed + rolled_back, TRANSACTIONS * WORKERS as u64);
+            assert!(run.verdict.edges > 500, "too little happened: {}", run.verdict);
+            assert!(run.clients.iter().all(|client| client.merges > 0), "no merge was checked");
+            assert!(
+                run.clients.iter().all(|client| client.surprises == 0),
+                "a transaction missed its own effects"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_serial_engine_is_accepted() {
+    accepts::<toy::Serial>();
+}
+
+#[test]
+fn an_optimistic_engine_is_accepted() {
+    accepts::<toy::Optimistic>();
+}
+
+/// Rejects every seed, and gives back all names.
+fn rejects<R: Rules>(workload: Mixed, deletes: Deletes) -> BTreeSet<AnomalyKind> {
+    let rejected = (0..4).map(|seed| run::<R>(workload, deletes, seed).verdict);
+    let mut kinds = BTreeSet::new();
+    for verdict in rejected {
+        assert!(!verdict.is_strictly_serializable(), "a seed was accepted");
+        kinds.extend(verdict.counts.into_keys());
+    }
+    kinds
+}
+
+#[test]
+fn read_committed_loses_updates() {
+    for (workload, deletes) in [(NO_DELETES, Deletes::None), (EVERYTHING, Deletes::Tombstones)] {
+        let kinds = rejects::<toy::ReadCommitted>(workload, deletes);
+        assert!(kinds.contains(&AnomalyKind::LostUpdate), "{kinds:?}");
+        assert!(kinds.contains(&AnomalyKind::NonRepeatableRead), "{kinds:?}");
+    }
+}
+
+#[test]
+fn first_committer_wins_lets_skew_through() {
+    let kinds = rejects::<toy::FirstCommitterWins>(READS_AND_UPDATES, Deletes::None);
+    assert!(kinds.contains(&AnomalyKind::WriteSkew), "{kinds:?}");
+    assert!(!kinds.contains(&AnomalyKind::LostUpdate), "{kinds:?}");
+}
+
+#[test]
+fn unprotected_misses_let_phantoms_through() {
+    // Keys are missing only for a while, so many seeds go well.
+    let verdict = |seed| run_of::<toy::UnprotectedMisses>(8, WITH_MISSES, Deletes::None, seed).verdict;
+    let kinds: BTreeSet<AnomalyKind> = (0..500).flat_map(|seed| verdict(seed).counts.into_keys()).collect();
+    assert_eq!(kinds, BTreeSet::from([AnomalyKind::NonRepeatableRead, AnomalyKind::Phantom]));
+}
+
+#[test]
+fn dirty_reads_are_named() {
+    let kinds = rejects::<toy::DirtyReads>(FEW_KEYS, Deletes::None);
+    assert!(kinds.contains(&AnomalyKind::DirtyRead), "{kinds:?}");
+    assert!(kinds.contains(&AnomalyKind::AbortedRead), "{kinds:?}");
+    let kinds = rejects::<toy::DirtyReads>(EVERYTHING, Deletes::Tombstones);
+    assert!(kinds.contains(&AnomalyKind::AbortedRead), "{kinds:?}");
+}
+
+#[test]
+fn stale_snapshots_are_stale_reads_and_nothing_else() {
+    let kinds = rejects::<toy::StaleSnapshots>(READS_AND_UPDATES, Deletes::None);
+    assert_eq!(kinds, BTreeSet::from([AnomalyKind::StaleRead]));
+}
+
+#[test]
+fn what_is_not_undone_is_an_aborted_read() {
+    let kinds = rejects::<toy::NoUndo>(NO_DELETES, Deletes::None);
+    assert!(kinds.contains(&AnomalyKind::AbortedRead), "{kinds:?}");
+}
+
+#[test]
+fn dropped_writes_are_lost_updates() {
+    let kinds = rejects::<toy::DroppedWrites>(READS_AND_UPDATES, Deletes::None);
+    assert!(kinds.contains(&AnomalyKind::LostUpdate), "{kinds:?}");
+}
+
+#[test]
+fn runs_are_repeated_by_their_seed() {
+    let words = |seed| {
+        let mut verdict = run::<toy::ReadCommitted>(NO_DELETES, Deletes::None, seed).verdict;
+        verdict.elapsed = std::time::Duration::ZERO;
+        verdict.to_string()
+    };
+    assert_eq!(words(7), words(7));
+    assert_ne!(words(7), words(8));
+}
+
+#[test]
+fn checked_rows_end_in_a_stamp() {
+    let checked = Checked::new(EVERYTHING, Deletes::Tombstones);
+    let row_bytes: Vec<usize> = checked.tables().iter().map(|table| table.row_bytes).collect();
+    assert_eq!(row_bytes, [16 + 16, 24 + 16]);
+    let mut row = vec![0; 32];
+    checked.fill(TableId(0), Key(3), &mut row);
+    assert_eq!(Stamp::of(&row), Stamp::LOADED);
+    assert_eq!(row[..8], 3_u64.to_le_bytes());
+    assert!(row[8..16].iter().all(|byte| *byte == 0));
+}
+
+/// Runs one operation over a checked store, serially.
+fn perform(deletes: Deletes, operation: fn(&mut dyn Transaction)) {
+    let checked = Checked::new(Once(operation), deletes);
+    let setting = toy::setting(1, 1, 1);
+    let _ = run_checked::<Toy<toy::Serial>, _>(&checked, &setting, &|_| {});
+}
+
+/// One worker that performs one operation.
+#[derive(Clone, Copy)]
+struct Once(fn(&mut dyn Transaction));
+
+impl Workload for Once {
+    type Client = Once;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        EVERYTHING.tables()
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        EVERYTHING.fill(table, key, row);
+    }
+
+    fn client(&self, _seat: Seat) -> Once {
+        *self
+    }
+}
+
+impl Client for Once {
+    type Procedure = Once;
+
+    fn next(&mut self) -> Once {
+        *self
+    }
+}
+
+impl Procedure for Once {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        (self.0)(&mut Erased(txn));
+        Ok(Outcome::Commit)
+    }
+}
+
+// The panic is a worker's, and what the test sees is that the worker is gone.
+
+#[test]
+#[should_panic(expected = "no worker panicked")]
+fn a_span_beyond_the_workloads_row_is_refused_though_the_checked_row_has_it() {
+    perform(Deletes::None, |txn| {
+        let _ = txn.read(TableId(0), Key(1), Span::new(8, 6), &mut |_| {});
+    });
+}
+
+#[test]
+#[should_panic(expected = "no worker panicked")]
+fn a_row_of_another_size_is_refused() {
+    perform(Deletes::None, |txn| {
+        let _ = txn.insert(TableId(0), Key(12), &[0; 16]);
+    });
+}
+
+#[test]
+#[should_panic(expected = "no worker panicked")]
+fn a_delete_is_refused_where_none_was_announced() {
+    perform(Deletes::None, |txn| {
+        let _ = txn.delete(TableId(0), Key(1));
+    });
+}
+
+#[test]
+fn the_same_operations_are_fine_where_they_are_allowed() {
+    perform(Deletes::Real, |txn| {
+        let _ = txn.read(TableId(0), Key(1), Span::new(8, 5), &mut |bytes| assert_eq!(bytes.len(), 5));
+        let _ = txn.insert(TableId(0), Key(12), &[0; 13]);
+        let _ = txn.delete(TableId(0), Key(1));
+    });
+}
