@@ -15,11 +15,18 @@
 //! This source is compiled twice: as `engine` for the hardware, and as `engine-simulated` for the simulated machine.
 //! Only [`facade`] knows which.
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "who reads the engine's documentation reads its parts, too"
+)]
+
 mod architecture;
 mod engine;
 mod epoch;
 mod facade;
 mod index;
+#[doc(hidden)]
+pub mod inner_steps;
 mod matrix;
 pub mod physical;
 mod protocol;

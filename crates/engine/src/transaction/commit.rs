@@ -228,10 +228,10 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(always)]
     fn copy_in(&mut self, access: Access, offset: u32, bytes: super::Bytes) {
         let bytes = self.log.get(bytes);
-        // SAFETY, both: the span was checked against the row; the transaction holds the record, so it is the only writer,
-        // and unless readers race, nobody else touches it.
         match ProtocolOf::<A>::READS {
+            // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
             Reads::Validated => unsafe { access.record.copy_in_racing(offset, bytes) },
+            // SAFETY: as above, and nobody reads it either.
             Reads::Locked => unsafe { access.record.copy_in(offset, bytes) },
         }
     }

@@ -52,7 +52,7 @@ impl<A: Architecture> Txn<'_, A> {
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
-        if self.to_be_written(position)? == Presence::Missing {
+        if self.make_writable(position)? == Presence::Missing {
             return Ok(Presence::Missing);
         }
         if self.accesses[position].kind == Kind::Insert {
@@ -75,7 +75,7 @@ impl<A: Architecture> Txn<'_, A> {
         span: Span,
         blind: Blind<'_>,
     ) -> Result<Presence, Abort> {
-        if self.to_be_written(position)? == Presence::Missing {
+        if self.make_writable(position)? == Presence::Missing {
             return Ok(Presence::Missing);
         }
         if self.accesses[position].kind == Kind::Insert {
@@ -90,7 +90,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Makes an entry one that may be written, raising its lock if need be.
-    pub(super) fn to_be_written(&mut self, position: usize) -> Result<Presence, Abort> {
+    pub(super) fn make_writable(&mut self, position: usize) -> Result<Presence, Abort> {
         match self.accesses[position].kind {
             Kind::Delete | Kind::Vanished | Kind::Absent => Ok(Presence::Missing),
             Kind::Write | Kind::Insert => Ok(Presence::Present),

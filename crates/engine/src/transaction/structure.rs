@@ -147,7 +147,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn delete_row(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         let place = self.place(table, key);
         let position = match self.find_own(place) {
-            Some(position) => match self.to_be_written(position)? {
+            Some(position) => match self.make_writable(position)? {
                 Presence::Missing => return Ok(Presence::Missing),
                 Presence::Present => position,
             },
