@@ -32,14 +32,14 @@ pub fn check_subject(
     defaults: RunOptions,
 ) -> Result<(Subject, CheckWorkload), Failure> {
     let name = matches.subcommand_name().expect("a check has a workload");
-    let Some(own) = Own::ALL.into_iter().find(|own| own.name() == name) else {
+    let Some(own) = Own::all().find(|own| own.name() == name) else {
         let (subject, workload) = subject(matches, defaults)?;
         return Ok((subject, CheckWorkload::Measured(Box::new(workload))));
     };
     let subject = Subject {
         workload: name.to_owned(),
         parameters: BTreeMap::new(),
-        options: options(matches, defaults)?,
+        options: options(matches, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?,
         place: Place::hardware(engines::cores()),
     };
     Ok((subject, CheckWorkload::Own(own)))

@@ -48,6 +48,10 @@ const LINES: &[(&str, &str)] = &[
     ("check ycsb --protocol silo --transactions many", "--transactions many: allowed: a whole number"),
     ("check ycsb --protocol silo --history file/x", "--history file/x: not a directory"),
     ("check membership --theta 1 --protocol silo", "unknown option --theta; "),
+    (
+        "check lost-update --protocol silo --workers 2",
+        "--workers 2: allowed: 3 <= workers: lost-update has 3",
+    ),
     ("check tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb, membership, list-append"),
     ("run membership --protocol silo", "unknown workload 'membership'; allowed: micro, ycsb"),
     ("check ycsb --protocol silo --duration 1s", "unknown option --duration; "),

@@ -158,6 +158,17 @@ fn workloads_made_for_checks_are_judged_and_written_for_other_checkers() {
 }
 
 #[test]
+fn scenarios_are_played_and_judged() {
+    let folder = fresh_folder("scenario");
+    let line = ["check", "write-skew", "--protocol", "no-wait", "--transactions", "4000", "--json"];
+    let ran = run(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    let summary = ran.json();
+    assert_eq!((&summary["judgement"]["violations"], &summary["passed"]), (&0.into(), &true.into()));
+    assert!(summary["judgement"]["rounds"].as_u64().is_some_and(|rounds| rounds > 0));
+}
+
+#[test]
 fn a_rejected_history_is_told_in_words() {
     let folder = fresh_folder("words");
     let line =

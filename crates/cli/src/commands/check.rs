@@ -44,7 +44,7 @@ pub fn arguments() -> Command {
             "Write the history there too, one JSON object an event, as Elle and Jepsen read them".to_owned(),
         ));
     workloads(running(system(command), &OPTIONS, &RunOptions::for_run(engines::cores())))
-        .subcommands(Own::ALL.map(|own| Command::new(own.name()).about(own.summary())))
+        .subcommands(Own::all().map(|own| Command::new(own.name()).about(own.summary())))
 }
 
 /// Checks.
@@ -116,12 +116,17 @@ fn text(summary: &CheckSummary) -> String {
     );
     let _ = writeln!(
         text,
-        "{} commits, {} aborts, {} user rollbacks\n\n{}",
+        "{} commits, {} aborts, {} user rollbacks\n",
         thousands(summary.commits as f64),
         thousands(summary.aborts as f64),
         thousands(summary.user_rollbacks as f64),
-        summary.verdict
     );
+    if let Some(verdict) = &summary.verdict {
+        let _ = writeln!(text, "{verdict}");
+    }
+    if let Some(judgement) = &summary.judgement {
+        let _ = writeln!(text, "{judgement}");
+    }
     for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
         let _ = writeln!(text, "{}: {}", check.name, check.detail);
     }

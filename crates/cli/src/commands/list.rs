@@ -132,7 +132,7 @@ fn workloads() -> Vec<Entry> {
 }
 
 fn check_workloads() -> Vec<Entry> {
-    Own::ALL.iter().map(|own| plain(own.name(), own.summary())).collect()
+    Own::all().map(|own| plain(own.name(), own.summary())).collect()
 }
 
 fn architectures() -> Vec<Entry> {

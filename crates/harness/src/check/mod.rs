@@ -1,8 +1,9 @@
 //! A checked run: every transaction writes down what it saw and wrote, and the checker judges it afterwards.
 //!
 //! The run is driven as a measured one is, through the same engine and the same procedures; only the rows are 16
-//! bytes longer and every transaction keeps a log, so its speed says nothing. Two workloads are made for checks:
-//! `membership`, whose keys come and go, and `list-append`, whose values tell their own history.
+//! bytes longer and every transaction keeps a log, so its speed says nothing. Some workloads are made for checks:
+//! `membership`, whose keys come and go, `list-append`, whose values tell their own history, and the scenarios, small
+//! plays by the anomalies' names that must end as in some serial order.
 
 mod borrowed;
 mod subject;
@@ -16,6 +17,7 @@ use crate::subject::Subject;
 use crate::summary::Check;
 use borrowed::Borrowed;
 use contract::{Engine, Measurement, Selection, Until, Workload};
+use history::anomalies::{Judgement, Scenario, ScenarioWorkload};
 use history::list_append::{ListAppend, ListHistory, check_lists};
 use history::membership::Membership;
 use history::{
@@ -62,8 +64,12 @@ pub struct CheckSummary {
     pub parameters: BTreeMap<String, String>,
     /// What was checked; the history's verdict is one of them.
     pub checks: Vec<Check>,
-    /// What the checker found in the history.
-    pub verdict: Verdict,
+    /// What the checker found in the history, if one was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// What the judge of scenarios found, if one was played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
 }
 
 /// What a checked run recorded.
@@ -72,6 +78,8 @@ pub enum Recorded {
     Stamps(History),
     /// Lists.
     Lists(ListHistory),
+    /// Nothing: a scenario is judged by what its players saw.
+    Nothing,
 }
 
 impl Recorded {
@@ -80,6 +88,7 @@ impl Recorded {
         match self {
             Recorded::Stamps(history) => write_elle_registers(history, ElleLayout::Lines, writer),
             Recorded::Lists(lists) => lists.write_elle(ElleLayout::Lines, writer),
+            Recorded::Nothing => Ok(()),
         }
     }
 
@@ -88,6 +97,7 @@ impl Recorded {
         match self {
             Recorded::Stamps(history) => history.transactions(),
             Recorded::Lists(lists) => lists.transactions(),
+            Recorded::Nothing => 0,
         }
     }
 }
@@ -158,7 +168,42 @@ impl Trial<'_> {
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = check_lists(&history);
-        Ok((self.summary(&drive.measurement, verdict, checks), Recorded::Lists(history)))
+        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Lists(history)))
+    }
+
+    /// Plays a scenario, and judges it.
+    pub fn of_scenario<E: Engine>(&self, scenario: &'static Scenario) -> Result<Outcome, Failure> {
+        let (workers, roles) = (self.options().workers, scenario.workers());
+        if workers < roles {
+            let allowed = format!("{roles} <= workers: {} has {roles} roles", scenario.name);
+            return Err(BadValue::new("workers", workers, allowed).into());
+        }
+        let rounds = (self.transactions_by_worker() / TRANSACTIONS_A_ROUND).max(1);
+        let workload = ScenarioWorkload::new(scenario, workers, rounds);
+        let setting =
+            Setting { until: Until::Transactions(workload.transactions_per_worker()), ..self.setting() };
+        let mut store = self.load::<E, _>(&workload, &setting)?;
+        self.observer.tell(Event::Note("playing"));
+        let players = setting.clients(&workload);
+        let drive = E::drive::<ScenarioWorkload>(
+            &mut store,
+            self.selection,
+            players,
+            setting.until,
+            &setting.options,
+        );
+        let mut checks = left_behind::<E>(&store);
+        let read = workload.final_read(&drive.clients);
+        let rows = read.rows(setting.read_back::<E>(&mut store, &read));
+        let judgement = workload.judge(&drive.clients, &rows);
+        checks.insert(
+            0,
+            Check::new("serializable", judgement.is_serializable(), || {
+                format!("{} of {} rounds as in no serial order", judgement.violations, judgement.rounds)
+            }),
+        );
+        let summary = self.summary(&drive.measurement, checks);
+        Ok((CheckSummary { judgement: Some(judgement), ..summary }, Recorded::Nothing))
     }
 
     fn of_stamped<E: Engine, W: Workload>(
@@ -180,7 +225,7 @@ impl Trial<'_> {
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = history::check(&history);
-        Ok((self.summary(&drive.measurement, verdict, checks), Recorded::Stamps(history)))
+        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Stamps(history)))
     }
 
     fn options(&self) -> &RunOptions {
@@ -210,14 +255,18 @@ impl Trial<'_> {
         Ok(store)
     }
 
-    fn summary(&self, measurement: &Measurement, verdict: Verdict, mut checks: Vec<Check>) -> CheckSummary {
+    fn verdict(&self, measurement: &Measurement, verdict: Verdict, mut checks: Vec<Check>) -> CheckSummary {
+        let serializable = verdict.is_strictly_serializable();
+        let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        checks.insert(0, Check::new("strictly-serializable", serializable, found));
+        CheckSummary { verdict: Some(verdict), ..self.summary(measurement, checks) }
+    }
+
+    fn summary(&self, measurement: &Measurement, checks: Vec<Check>) -> CheckSummary {
         let (protocol, canary) = match self.selection {
             Selection::Pair(pair) => (pair.protocol.to_string(), false),
             Selection::Canary(_, canary) => (canary.to_string(), true),
         };
-        let serializable = verdict.is_strictly_serializable();
-        let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        checks.insert(0, Check::new("strictly-serializable", serializable, found));
         CheckSummary {
             schema: SCHEMA,
             passed: checks.iter().all(|check| check.passed),
@@ -234,10 +283,14 @@ impl Trial<'_> {
             seed: self.options().seed,
             parameters: self.subject.parameters.clone(),
             checks,
-            verdict,
+            verdict: None,
+            judgement: None,
         }
     }
 }
+
+/// Those in which a scenario's players look for each other included.
+const TRANSACTIONS_A_ROUND: u64 = 12;
 
 const RUNNING: &str = "running, with everything written down";
 const JUDGING: &str = "judging";
@@ -283,7 +336,7 @@ mod tests {
         ];
         for outcome in outcomes {
             let (summary, recorded) = outcome.expect("checked");
-            assert!(summary.passed, "{}", summary.verdict);
+            assert!(summary.passed, "{:?}", summary.verdict);
             assert_eq!(summary.commits + summary.user_rollbacks, 102, "34 for each of three workers");
             assert_eq!(recorded.transactions(), 102);
             let json = serde_json::to_value(&summary).expect("JSON");

@@ -1,39 +1,52 @@
-//! What can be checked: the measured workloads, and two that are made for checks.
+//! What can be checked: the measured workloads, and those that are made for checks.
 
 use super::{Outcome, Trial};
 use crate::failure::Failure;
 use contract::{Engine, Workload};
+use history::anomalies::{Scenario, scenarios};
 use std::marker::PhantomData;
 use workloads::{AnyWorkload, WorkloadVisitor};
 
 /// A workload made for checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Own {
     /// Keys that come and go.
     Membership,
     /// Lists that tell their own history.
     ListAppend,
+    /// A small play by an anomaly's name.
+    Scenario(&'static Scenario),
 }
 
 impl Own {
     /// Every one.
-    pub const ALL: [Own; 2] = [Own::Membership, Own::ListAppend];
+    pub fn all() -> impl Iterator<Item = Own> {
+        [Own::Membership, Own::ListAppend].into_iter().chain(scenarios().iter().map(Own::Scenario))
+    }
 
     /// The name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Own::Membership => "membership",
             Own::ListAppend => "list-append",
+            Own::Scenario(scenario) => scenario.name,
         }
     }
 
     /// What it is, in one line.
     pub const fn summary(self) -> &'static str {
         match self {
-            Own::Membership => "for check only: keys that are inserted once or deleted once, and looked for",
-            Own::ListAppend => {
-                "for check only: lists that are read and appended to, so that values tell their history"
-            }
+            Own::Membership => "keys that are inserted once or deleted once, and looked for",
+            Own::ListAppend => "lists that are read and appended to, so that their values tell their history",
+            Own::Scenario(scenario) => scenario.description,
+        }
+    }
+
+    /// Workers that it needs at least.
+    pub fn workers(self) -> usize {
+        match self {
+            Own::Membership | Own::ListAppend => 1,
+            Own::Scenario(scenario) => scenario.workers(),
         }
     }
 }
@@ -54,6 +67,7 @@ impl Trial<'_> {
             CheckWorkload::Measured(workload) => workload.visit(Stamped::<E>(self, PhantomData)),
             CheckWorkload::Own(Own::Membership) => self.of_membership::<E>(),
             CheckWorkload::Own(Own::ListAppend) => self.of_lists::<E>(),
+            CheckWorkload::Own(Own::Scenario(scenario)) => self.of_scenario::<E>(scenario),
         }
     }
 }
