@@ -16,8 +16,11 @@ fn is_count(value: &Value) -> bool {
     value.is_u64()
 }
 
-/// Every field that a summary promises, with what it must be.
-const FIELDS: &[(&str, fn(&Value) -> bool)] = &[
+/// A field with what it must be.
+type Field = (&'static str, fn(&Value) -> bool);
+
+/// Every field that a summary promises.
+const FIELDS: &[Field] = &[
     ("schema", Value::is_string),
     ("supported", |value| value == true),
     ("architecture", Value::is_string),
@@ -160,7 +163,7 @@ fn workloads_made_for_checks_are_judged_and_written_for_other_checkers() {
 #[test]
 fn scenarios_are_played_and_judged() {
     let folder = fresh_folder("scenario");
-    let line = ["check", "write-skew", "--protocol", "no-wait", "--transactions", "4000", "--json"];
+    let line = ["check", "write-skew", "--protocol", "no-wait", "--transactions", "20000", "--json"];
     let ran = run(&folder, &line);
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     let summary = ran.json();

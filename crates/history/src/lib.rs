@@ -23,7 +23,7 @@
 //!
 //! Or step by step, for a harness that shows progress and measures on the way: `E::load` with the [`Checked`],
 //! `E::drive` with its clients, [`Checked::history`] with the clients that come back, `E::drive` again with a
-//! [`FinalRead`], [`FinalRead::versions`] into [`History::finals`], and [`check`]. A store is checked once: stamps of
+//! [`FinalRead`], [`FinalRead::versions`] into [`History::finals`], and [`check()`]. A store is checked once: stamps of
 //! an earlier run would be versions that nobody of this run wrote.
 //!
 //! # Workloads that check themselves

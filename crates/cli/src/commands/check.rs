@@ -130,15 +130,15 @@ fn text(summary: &CheckSummary) -> String {
     for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
         let _ = writeln!(text, "{}: {}", check.name, check.detail);
     }
-    let _ = match (summary.passed, summary.canary) {
-        (true, false) => writeln!(text, "\npassed"),
-        (false, false) => writeln!(text, "\nREJECTED"),
-        (false, true) => writeln!(text, "\nrejected, as a canary must be"),
-        (true, true) => writeln!(
-            text,
-            "\nwarning: the canary was not rejected; give it more to go wrong with: more --transactions, \
-             more updates, fewer records"
-        ),
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    let serializable = summary.checks.first().is_some_and(|check| check.passed);
+    text += match (summary.passed, serializable, summary.canary) {
+        (true, _, _) => "\npassed\n",
+        (false, true, _) => "\nFAILED\n",
+        (false, false, false) => "\nREJECTED\n",
+        (false, false, true) => "\nrejected, as a canary must be\n",
     };
     text
 }

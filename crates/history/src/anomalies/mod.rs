@@ -2,11 +2,11 @@
 //!
 //! A scenario is played in rounds, each on fresh keys. What its procedures saw, and what they left, must be what
 //! *some* serial order of them would have given: the judge plays every order on a sequential store and compares
-//! ([`judge`]). So no scenario says what is allowed; its procedures do. Stamps are not involved, which makes this a
+//! (`judge.rs`). So no scenario says what is allowed; its procedures do. Stamps are not involved, which makes this a
 //! check of the checker too.
 //!
 //! Players must meet, or the rounds would pass each other by: before every few rounds a team's players announce
-//! themselves in rows of their own and look until all have come ([`workload`]). The meeting goes through the engine
+//! themselves in rows of their own and look until all have come (`workload.rs`). The meeting goes through the engine
 //! like everything else, so scenarios run on the simulated machine as they do on the hardware.
 
 mod judge;
@@ -16,7 +16,7 @@ mod scenarios;
 mod workload;
 
 pub use judge::{Judgement, run_scenario};
-pub use play::{Play, Seen};
+pub use play::{MISSING, Play, Seen};
 pub use scenarios::scenarios;
 pub use workload::{PlayProcedure, Player, ScenarioWorkload};
 

@@ -12,7 +12,7 @@ pub(super) const ROW_BYTES: usize = 64;
 const WORDS: usize = ROW_BYTES / 8;
 
 /// Stands for the number of a key that has no row.
-pub(super) const MISSING: i64 = i64::MIN;
+pub const MISSING: i64 = i64::MIN;
 /// Stands for the number of a row whose words differ.
 const TORN: i64 = i64::MIN + 1;
 /// Noted by a role that went on after an abort.

@@ -238,6 +238,25 @@ mod tests {
     }
 
     #[test]
+    fn an_order_in_the_end_that_only_its_middle_shows_wrong_is_found() {
+        let (mut history, values) = two_appends();
+        // A third append behind the two, so that the last value is right; and nobody read.
+        history.workers[0].transactions[0].operations = 1;
+        let third = appended(2, 1, 0, 0);
+        let mut worker = history.workers[1].clone();
+        worker.entries[0].seen = Version(values[1]);
+        history.workers.push(worker);
+        history.finals[0].1 = Some(vec![values[0], values[1], third.0]);
+        assert_eq!(kinds(&history), []);
+        history.finals[0].1 = Some(vec![values[1], values[0], third.0]);
+        assert_eq!(kinds(&history), [AnomalyKind::CorruptValue]);
+        // A value of another list.
+        history.workers[0].entries[0].key = 2;
+        history.finals[0].1 = Some(vec![values[0], values[1], third.0]);
+        assert!(kinds(&history).contains(&AnomalyKind::CorruptValue));
+    }
+
+    #[test]
     fn a_value_that_vanished_is_a_lost_update() {
         let (mut history, values) = two_appends();
         history.finals[0].1 = Some(vec![values[0]]);

@@ -4,9 +4,10 @@
 use crate::mixed::{Kind, Mixed, MixedClient};
 use crate::toy::{self, Rules, Toy};
 use contract::{
-    Abort, Client, Key, Outcome, Procedure, Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Abort, AbortReason, Client, Completion, Insertion, Key, Merge, Outcome, Presence, Procedure, Receipts,
+    Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
-use history::{AnomalyKind, Checked, CheckedRun, Deletes, Erased, Stamp, run_checked};
+use history::{AnomalyKind, Checked, CheckedRun, Deletes, Erased, FinalVersion, Stamp, check, run_checked};
 use std::collections::BTreeSet;
 
 const WORKERS: usize = 3;
@@ -187,6 +188,108 @@ impl Procedure for Once {
         (self.0)(&mut Erased(txn));
         Ok(Outcome::Commit)
     }
+}
+
+/// A transaction on a store of one row, which commits nothing: enough for a client on its own.
+struct OneRow(Vec<u8>);
+
+impl Transaction for OneRow {
+    fn read(
+        &mut self,
+        _: TableId,
+        _: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        see(&self.0[span.start()..span.end()]);
+        Ok(Presence::Present)
+    }
+
+    fn update(
+        &mut self,
+        _: TableId,
+        _: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        change(&mut self.0[span.start()..span.end()]);
+        Ok(Presence::Present)
+    }
+
+    fn write(&mut self, _: TableId, _: Key, _: usize, _: &[u8]) -> Result<Presence, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+
+    fn merge(&mut self, _: TableId, _: Key, _: Span, _: Merge, _: &[u8]) -> Result<Presence, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+
+    fn insert(&mut self, _: TableId, _: Key, _: &[u8]) -> Result<Insertion, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+
+    fn delete(&mut self, _: TableId, _: Key) -> Result<Presence, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+}
+
+struct NoReceipts;
+
+impl Receipts for NoReceipts {
+    fn argument(&self, _: usize) -> &[u8] {
+        panic!("nothing was merged")
+    }
+}
+
+/// As under fibers: a worker's transactions interleave, retry, and end in another order than they began.
+#[test]
+fn a_worker_may_have_several_transactions_in_flight() {
+    let checked = Checked::new(
+        Once(|txn| {
+            let _ = txn.update(TableId(0), Key(1), Span::new(8, 4), &mut |counter| counter[0] += 1);
+        }),
+        Deletes::None,
+    );
+    let mut row = vec![0; 32];
+    checked.fill(TableId(0), Key(1), &mut row);
+    let mut store = OneRow(row);
+    let mut client = checked.client(Seat { worker: 0, workers: 1, seed: 1 });
+    let (first, second, third) = (client.next(), client.next(), client.next());
+    let completion = |began_ns, ended_ns, attempts| Completion {
+        outcome: Outcome::Commit,
+        began_ns,
+        ended_ns,
+        attempts,
+        receipts: &NoReceipts,
+    };
+    // The first attempt of `second` aborts: what it wrote is undone.
+    let before = store.0.clone();
+    assert_eq!(second.run(&mut store), Ok(Outcome::Commit));
+    store.0 = before;
+    assert_eq!(third.run(&mut store), Ok(Outcome::Commit));
+    client.finished(third, &completion(2, 10, 1));
+    assert_eq!(second.run(&mut store), Ok(Outcome::Commit));
+    client.finished(second, &completion(1, 20, 2));
+    let fourth = client.next();
+    assert_eq!(first.run(&mut store), Ok(Outcome::Commit));
+    client.finished(first, &completion(0, 30, 1));
+    assert_eq!(fourth.run(&mut store), Ok(Outcome::Commit));
+    client.finished(fourth, &completion(25, 40, 1));
+    let (mut history, _) = checked.history(vec![client]);
+    let numbers: Vec<(u32, u32)> =
+        history.workers[0].transactions.iter().map(|record| (record.number, record.attempts)).collect();
+    assert_eq!(numbers, [(3, 1), (2, 2), (1, 1), (4, 1)]);
+    let last = FinalVersion {
+        table: TableId(0),
+        key: Key(1),
+        loaded: Some(true),
+        version: Stamp::of(&store.0).version,
+    };
+    history.finals = vec![last];
+    let verdict = check(&history);
+    assert!(verdict.is_strictly_serializable(), "{verdict}");
+    assert_eq!((verdict.transactions, verdict.edges), (4, 3));
+    assert_eq!(store.0[8], 4);
 }
 
 // The panic is a worker's, and what the test sees is that the worker is gone.

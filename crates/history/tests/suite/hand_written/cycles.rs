@@ -203,3 +203,13 @@ fn verdicts_are_written_as_json() {
     assert_eq!(json["anomalies"][0]["transactions"][1]["worker"], 1);
     assert!(json["elapsed_s"].as_f64().is_some());
 }
+
+#[test]
+fn a_cycle_through_data_is_not_called_stale_because_time_closes_others() {
+    let (mut a, mut b) = (Draft::new(0, 1).between(0, 10), Draft::new(1, 1).between(20, 30));
+    a.read(1, LOADED);
+    let two = a.update(2, LOADED);
+    b.read(2, LOADED);
+    let one = b.update(1, LOADED);
+    rejected(&[a, b], &[(1, one), (2, two)], AnomalyKind::WriteSkew);
+}

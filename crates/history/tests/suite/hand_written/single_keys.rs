@@ -259,3 +259,18 @@ fn what_a_rolled_back_transaction_saw_is_not_judged() {
     a.roll_back();
     accepted(&[a, b], &[(5, new)]);
 }
+
+#[test]
+fn what_loading_brought_decides_where_it_is_known() {
+    let judged = |seen, loaded| {
+        let mut a = Draft::new(0, 1);
+        a.read(5, seen);
+        let mut history = history_of(&[a], &[(5, seen)]);
+        history.finals[0].loaded = Some(loaded);
+        check(&history)
+    };
+    assert!(judged(LOADED, true).is_strictly_serializable());
+    assert!(judged(MISSING, false).is_strictly_serializable());
+    assert!(judged(LOADED, false).count(AnomalyKind::CorruptValue) > 0);
+    assert!(judged(MISSING, true).count(AnomalyKind::AbortedRead) > 0);
+}

@@ -1,0 +1,120 @@
+//! What an operation costs in the currency of main-memory engines, counted by the simulated machine: atomic
+//! read-modify-writes, and lines of records touched.
+//!
+//! One worker, nobody in the way. Two drives of different lengths are subtracted, so that setting up cancels out. The
+//! figures are exact; a change that makes an operation dearer shows here before it shows on a clock.
+
+use contract::{
+    Abort, Client, Engine, EngineOptions, Key, Outcome, PairName, Procedure, ProtocolName, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, Until, Workload,
+};
+use engine_simulated::ThisEngine;
+use machine::simulated::{Accesses, Schedule, accesses, explore};
+
+const ROWS: u64 = 64;
+const OPERATIONS: u64 = 10;
+const T: TableId = TableId(0);
+
+/// Ten reads or ten updates of distinct rows of 40 bytes, each within the line of its header.
+struct Uniform {
+    update: bool,
+}
+
+struct UniformClient {
+    update: bool,
+    first: u64,
+}
+
+struct Touch {
+    update: bool,
+    first: u64,
+}
+
+impl Procedure for Touch {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for n in 0..OPERATIONS {
+            let key = Key((self.first + n) % ROWS);
+            let _ = if self.update {
+                txn.update(T, key, Span::whole(40), &mut |bytes| bytes[0] ^= 1)?
+            } else {
+                txn.read(T, key, Span::whole(40), &mut |_| ())?
+            };
+        }
+        Ok(Outcome::Commit)
+    }
+}
+
+impl Client for UniformClient {
+    type Procedure = Touch;
+
+    fn next(&mut self) -> Touch {
+        self.first += 1;
+        Touch { update: self.update, first: self.first }
+    }
+}
+
+impl Workload for Uniform {
+    type Client = UniformClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "rows",
+            row_bytes: 40,
+            rows: ROWS,
+            capacity: ROWS,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, _: Seat) -> UniformClient {
+        UniformClient { update: self.update, first: 0 }
+    }
+}
+
+/// What `transactions` transactions ask of the machine, and all that comes with a drive.
+fn drive(pair: PairName, update: bool, transactions: u64) -> Accesses {
+    explore(Schedule::RoundRobin, || {
+        let workload = Uniform { update };
+        let mut store =
+            ThisEngine::load(&workload, contract::Layout { partitions: 1 }, &|_| ()).expect("a small table");
+        let client = workload.client(Seat { worker: 0, workers: 1, seed: 1 });
+        let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
+        let before = accesses();
+        let until = Until::Transactions(transactions);
+        ThisEngine::drive::<Uniform>(&mut store, Selection::Pair(pair), vec![client], until, &options);
+        accesses() - before
+    })
+}
+
+/// Per operation: read-modify-writes, and lines of records.
+fn cost(pair: PairName, update: bool) -> (f64, f64) {
+    let more = drive(pair, update, 1_064) - drive(pair, update, 64);
+    let per_operation = |n: u64| n as f64 / (1_000 * OPERATIONS) as f64;
+    (per_operation(more.read_modify_writes), per_operation(more.payload_lines))
+}
+
+#[test]
+fn operations_cost_what_the_protocols_say() {
+    for pair in PairName::all() {
+        let (read, update) = (cost(pair, false), cost(pair, true));
+        println!(
+            "{pair}: a read takes {} read-modify-writes and touches a record's line {} times; an update {} and {}",
+            read.0, read.1, update.0, update.1
+        );
+        // Lines: what a read sees is one; an update saves or copies the row, changes it, and an optimistic one or a
+        // certified one copies it back.
+        let expected = match pair.protocol {
+            // Acquire and release; an exclusive holder releases by a plain store.
+            ProtocolName::NoWait => ((2.0, 1.0), (1.0, 2.0)),
+            // An update sets the write flag and certifies.
+            ProtocolName::TwoVersionNoWait => ((2.0, 1.0), (2.0, 2.0)),
+            // A latch around each of acquire and release.
+            ProtocolName::DlDetect => ((2.0, 1.0), (2.0, 2.0)),
+            // Reads write nothing; an update locks once.
+            ProtocolName::Silo => ((0.0, 1.0), (1.0, 2.0)),
+        };
+        assert_eq!((read, update), expected, "{pair}");
+    }
+}
