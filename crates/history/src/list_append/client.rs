@@ -1,7 +1,7 @@
 //! The transactions of list-append, and what they note: the lists that they read, per attempt.
 
 use super::{
-    APPENDS_PER_KEY, EntryKind, LISTS, List, ListAppend, ListEntry, ListWorker, MOST_OPERATIONS, appended,
+    EntryKind, LIST_CAPACITY, LISTS, List, ListAppend, ListEntry, ListWorker, MOST_OPERATIONS, appended,
 };
 use crate::history::TransactionRecord;
 use crate::version::Version;
@@ -9,6 +9,7 @@ use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, Transaction,
 };
 use std::cell::Cell;
+use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
 /// One worker's transactions.
@@ -17,8 +18,10 @@ pub struct ListAppendClient {
     workload: ListAppend,
     seat: Seat,
     random: fastrand::Rng,
-    /// Appends that this worker issued; the others are taken to have issued as many.
-    appends: u64,
+    /// The first list of the window.
+    first: u64,
+    /// By position in the window, whether its list was seen full.
+    full: VecDeque<bool>,
     record: ListWorker,
     #[expect(
         clippy::vec_box,
@@ -46,12 +49,27 @@ impl ListAppendClient {
     }
 
     fn draw(&mut self) -> ListOperation {
-        let ListAppend { keys, reads_percent, window, .. } = self.workload;
-        let passed = self.appends * self.seat.workers as u64 / APPENDS_PER_KEY;
-        let key = passed.min(keys - window) + self.random.u64(0..window);
-        let appends = self.random.u32(0..100) >= reads_percent;
-        self.appends += u64::from(appends);
-        ListOperation { key, appends }
+        let start = self.random.usize(0..self.full.len());
+        let has_room = |position: &usize| !self.full[*position];
+        let position = (start..self.full.len()).chain(0..start).find(has_room).unwrap_or(start);
+        let appends = self.random.u32(0..100) >= self.workload.reads_percent;
+        ListOperation { key: self.first + position as u64, appends }
+    }
+
+    /// Moves the window past lists that are full. All workers see the same lists fill up, so their windows stay
+    /// together however far one worker is ahead of another.
+    fn pass_full_lists(&mut self, log: &ListLog) {
+        for entry in log.entries.iter().filter(|entry| entry.length as usize == LIST_CAPACITY) {
+            // A list that the window has passed since the transaction began is of no interest.
+            if let Some(position) = entry.key.checked_sub(self.first) {
+                self.full[position as usize] = true;
+            }
+        }
+        while self.full[0] && self.first + (self.full.len() as u64) < self.workload.keys {
+            self.full.pop_front();
+            self.full.push_back(false);
+            self.first += 1;
+        }
     }
 }
 
