@@ -5,8 +5,8 @@
 //! figures are exact; a change that makes an operation dearer shows here before it shows on a clock.
 
 use contract::{
-    Abort, Client, Engine, EngineOptions, Key, Outcome, PairName, Procedure, ProtocolName, Seat, Selection, Span,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Client, Engine, EngineOptions, Key, Outcome, PairName, Procedure, ProtocolName, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Accesses, Schedule, accesses, explore};

@@ -2,6 +2,7 @@
 
 use crate::architecture::{self, BackOff, SharedState};
 use crate::epoch::Epochs;
+use crate::facade::cell::Cell;
 use crate::index::hash::Hash;
 use crate::physical::Shared;
 use crate::protocol::{
@@ -51,9 +52,9 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
 /// A record's metadata, outside of a record.
 fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
     const { assert!(size_of::<P::Meta<Shared>>() == 8) };
-    let word = std::cell::UnsafeCell::new(0u64);
+    let word = Cell::new(0u64);
     // SAFETY: eight zeroed, 8-aligned bytes with interior mutability are valid metadata of every protocol.
-    run(unsafe { &*word.get().cast() });
+    run(unsafe { &*(&raw const word).cast() });
 }
 
 fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {

@@ -78,10 +78,14 @@ impl TwoVersionNoWait {
     /// Takes `unit` away, others coming and going meanwhile.
     #[inline(always)]
     fn take(meta: &impl Word<u64>, unit: u64) {
-        debug_assert!(
-            meta.read() & unit != 0 || unit == READER && meta.read() & READERS != 0,
-            "released, not held"
-        );
+        let kind = if unit == READER {
+            READERS
+        } else if unit == INSERTER {
+            INSERTERS
+        } else {
+            unit
+        };
+        debug_assert!(meta.read() & kind != 0, "released without being held");
         meta.subtract(unit);
     }
 }

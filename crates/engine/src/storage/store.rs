@@ -61,7 +61,8 @@ impl Store {
 
     /// Makes the metadata what `selection` expects to start from.
     pub(crate) fn prepare(&mut self, selection: Selection) {
-        if self.last.is_some_and(|last| last != selection) {
+        // Also for the same system again: a run's epochs start anew, and versions must not come from later ones.
+        if self.last.is_some() {
             for partition in self.tables.iter().flat_map(Table::partitions) {
                 let (arena, index) = (&partition.arena, &partition.index);
                 let threads = worker::cores() as u64;
