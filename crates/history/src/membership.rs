@@ -1,14 +1,18 @@
 //! membership: keys that appear once, or disappear once.
 //!
 //! Checked with [`crate::Deletes::Real`], so that unlinking, dead records and the reclaiming of memory are under
-//! test. Three families of keys, and windows on them that move on with each worker's transaction number, so that
-//! all workers meet on the same few keys:
+//! test. Three families of keys:
 //!
 //! | family | loaded | what happens to its keys |
 //! |---|---|---|
 //! | stable | yes | read and changed; inserting one answers `Exists` |
 //! | doomed | yes | read and changed, deleted once |
 //! | fresh | no | found missing, inserted once; in passing inserted and deleted by one transaction |
+//!
+//! All workers meet on the same few keys: each draws from a window on the families, which moves on past keys that
+//! were seen in their last state, the fresh one there and the doomed one gone. Every eighth transaction tells the
+//! others how far the window is, in a row of its own, and follows whoever is ahead: on two cores one worker is
+//! easily a thousand transactions ahead of another, and then they would never meet.
 //!
 //! Some transactions roll back by their own will, after inserting and deleting: they must leave nothing behind.
 
@@ -17,9 +21,14 @@ use contract::{
     TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
 use std::cell::Cell;
+use std::collections::VecDeque;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const MEMBERS: TableId = TableId(0);
+/// One row: how far the window is.
+const FRONT: TableId = TableId(1);
+/// One in so many transactions tells and learns how far the window is.
+const TRANSACTIONS_PER_FOLLOW: u64 = 8;
 const MOST_OPERATIONS: usize = 6;
 const FAMILIES: u64 = 3;
 
@@ -42,25 +51,25 @@ struct Member {
 /// The workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Membership {
-    /// Transactions that the windows are made for, of each worker; later ones stay on the last keys.
+    /// Transactions, of all workers together, that there are keys for. Then the window stays where it is, and keys
+    /// neither come nor go any more.
     pub transactions: u64,
     /// Keys of each family that transactions draw from at one time.
     pub window: u64,
-    /// A worker's transactions after which its windows move on by one key.
-    pub transactions_per_key: u64,
     /// Transactions in a hundred that roll back by their own will.
     pub rollback_percent: u32,
 }
 
 impl Default for Membership {
     fn default() -> Self {
-        Membership { transactions: 100_000, window: 8, transactions_per_key: 4, rollback_percent: 10 }
+        Membership { transactions: 100_000, window: 8, rollback_percent: 10 }
     }
 }
 
 impl Membership {
+    /// More than enough: the window moves on by a key in about eight transactions.
     fn keys_per_family(&self) -> u64 {
-        self.transactions / self.transactions_per_key + self.window
+        self.transactions + self.window
     }
 
     fn key(self, family: Family, member: u64) -> Key {
@@ -72,30 +81,39 @@ impl Workload for Membership {
     type Client = MembershipClient;
 
     fn tables(&self) -> Vec<TableDescription> {
-        vec![TableDescription {
-            name: "member",
-            row_bytes: size_of::<Member>(),
-            rows: 2 * self.keys_per_family(),
-            capacity: FAMILIES * self.keys_per_family(),
+        let table = |name, row_bytes, rows, capacity| TableDescription {
+            name,
+            row_bytes,
+            rows,
+            capacity,
             partition: TableDescription::partition_by_remainder,
-        }]
+        };
+        let keys = self.keys_per_family();
+        vec![table("member", size_of::<Member>(), 2 * keys, FAMILIES * keys), table("front", 8, 1, 1)]
     }
 
-    fn loaded_key(&self, _table: TableId, row: u64) -> Key {
+    fn loaded_key(&self, table: TableId, row: u64) -> Key {
+        if table == FRONT {
+            return Key(row);
+        }
         self.key(if row.is_multiple_of(2) { Family::Stable } else { Family::Doomed }, row / 2)
     }
 
-    fn fill(&self, _table: TableId, key: Key, row: &mut [u8]) {
-        row.copy_from_slice(Member { key: key.0, changes: 0 }.as_bytes());
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        if table == MEMBERS {
+            row.copy_from_slice(Member { key: key.0, changes: 0 }.as_bytes());
+        }
     }
 
     fn client(&self, seat: Seat) -> MembershipClient {
-        assert!(self.window > 0 && self.transactions_per_key > 0, "windows have keys, and move");
+        assert!(self.window > 0, "the window has keys");
         let seed = seat.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seat.worker as u64);
         MembershipClient {
             workload: *self,
             random: fastrand::Rng::with_seed(seed),
             issued: 0,
+            first: 0,
+            over: VecDeque::from(vec![[false; 2]; self.window as usize]),
             tally: Tally::default(),
         }
     }
@@ -133,6 +151,10 @@ pub struct MembershipClient {
     workload: Membership,
     random: fastrand::Rng,
     issued: u64,
+    /// The first member of the window.
+    first: u64,
+    /// By position in the window, whether the fresh key was seen there, and the doomed one gone.
+    over: VecDeque<[bool; 2]>,
     tally: Tally,
 }
 
@@ -143,8 +165,7 @@ impl MembershipClient {
     }
 
     fn draw(&mut self) -> MemberOperation {
-        let passed = self.issued.min(self.workload.transactions) / self.workload.transactions_per_key;
-        let member = passed + self.random.u64(0..self.workload.window);
+        let member = self.first + self.random.u64(0..self.workload.window);
         let any = [Family::Stable, Family::Doomed, Family::Fresh][self.random.usize(0..3)];
         let (action, family) = match self.random.u32(0..100) {
             0..40 => (Action::Read, any),
@@ -155,10 +176,31 @@ impl MembershipClient {
             80..85 => (Action::InsertAndDelete, Family::Fresh),
             _ => (Action::Delete, Family::Doomed),
         };
-        MemberOperation {
-            action,
-            family,
-            key: self.workload.key(family, member.min(self.workload.keys_per_family() - 1)),
+        MemberOperation { action, family, member, key: self.workload.key(family, member) }
+    }
+
+    /// Moves the window past members whose fresh key came and whose doomed key went.
+    fn pass_what_is_over(&mut self, procedure: &MembershipProcedure) {
+        let there = procedure.there.get();
+        for (operation, there) in procedure.operations[..procedure.count].iter().zip(there) {
+            // A member that the window has passed since the transaction began is of no interest.
+            let Some(position) = operation.member.checked_sub(self.first) else { continue };
+            match operation.family {
+                Family::Stable => {}
+                Family::Doomed => self.over[position as usize][1] |= !there,
+                Family::Fresh => self.over[position as usize][0] |= there,
+            }
+        }
+        while self.over[0] == [true; 2] && self.first < self.workload.transactions {
+            self.move_to(self.first + 1);
+        }
+    }
+
+    fn move_to(&mut self, first: u64) {
+        while self.first < first.min(self.workload.transactions) {
+            self.over.pop_front();
+            self.over.push_back([false; 2]);
+            self.first += 1;
         }
     }
 }
@@ -171,12 +213,24 @@ impl Client for MembershipClient {
         let operations = std::array::from_fn(|_| self.draw());
         let rolls_back = self.random.u32(0..100) < self.workload.rollback_percent;
         self.issued += 1;
-        MembershipProcedure { operations, count, rolls_back, tally: Cell::default() }
+        let follows = self.issued.is_multiple_of(TRANSACTIONS_PER_FOLLOW);
+        let front = follows.then_some(self.first);
+        MembershipProcedure {
+            front: Cell::new(front),
+            operations,
+            count,
+            rolls_back,
+            tally: Cell::default(),
+            there: Cell::default(),
+        }
     }
 
     fn finished(&mut self, procedure: MembershipProcedure, completion: &Completion<'_>) {
-        if completion.outcome == Outcome::Commit {
+        if let Some(front) = procedure.front.get() {
+            self.move_to(front);
+        } else if completion.outcome == Outcome::Commit {
             self.tally.add(procedure.tally.get());
+            self.pass_what_is_over(&procedure);
         }
     }
 }
@@ -196,29 +250,44 @@ enum Action {
 struct MemberOperation {
     action: Action,
     family: Family,
+    member: u64,
     key: Key,
 }
 
 /// One transaction of membership.
 #[derive(Debug)]
 pub struct MembershipProcedure {
+    /// Set in those that tell and learn how far the window is, and do nothing else.
+    front: Cell<Option<u64>>,
     operations: [MemberOperation; MOST_OPERATIONS],
     count: usize,
     rolls_back: bool,
     tally: Cell<Tally>,
+    /// By operation, whether the key had a row after it.
+    there: Cell<[bool; MOST_OPERATIONS]>,
 }
 
 impl Procedure for MembershipProcedure {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        if let Some(front) = self.front.get() {
+            self.front.set(Some(follow(txn, front)?));
+            return Ok(Outcome::Commit);
+        }
         let mut tally = Tally::default();
-        for operation in &self.operations[..self.count] {
-            perform(txn, *operation, &mut tally)?;
+        let mut there = [false; MOST_OPERATIONS];
+        for (operation, there) in self.operations[..self.count].iter().zip(&mut there) {
+            *there = perform(txn, *operation, &mut tally)?;
         }
         self.tally.set(tally);
+        self.there.set(there);
         Ok(if self.rolls_back { Outcome::Rollback } else { Outcome::Commit })
     }
 
     fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        if self.front.get().is_some() {
+            plan.touch(FRONT, Key(0), Span::whole(8), Access::Write);
+            return Ok(());
+        }
         for operation in &self.operations[..self.count] {
             let access = match operation.action {
                 Action::Read => Access::Read,
@@ -231,32 +300,33 @@ impl Procedure for MembershipProcedure {
     }
 }
 
+/// Tells that the window is at `front`, and answers how far it is: for somebody else may be ahead.
+fn follow<T: Transaction + ?Sized>(txn: &mut T, front: u64) -> Result<u64, Abort> {
+    let furthest = txn.update_row(FRONT, Key(0), |furthest: &mut u64| {
+        *furthest = front.max(*furthest);
+        *furthest
+    })?;
+    Ok(furthest.unwrap_or(front))
+}
+
+/// Answers whether the key has a row afterwards.
 fn perform<T: Transaction + ?Sized>(
     txn: &mut T,
     operation: MemberOperation,
     tally: &mut Tally,
-) -> Result<(), Abort> {
-    let MemberOperation { action, family, key } = operation;
-    match action {
-        Action::Read => {
-            if !is_there(txn, key, tally)? {
-                tally.missed += 1;
-            }
-        }
+) -> Result<bool, Abort> {
+    let MemberOperation { action, family, key, .. } = operation;
+    let found = match action {
+        Action::Read => is_there(txn, key, tally)?,
         Action::Update => {
             let changed = txn.update_row(MEMBERS, key, |member: &mut Member| {
                 member.changes = member.changes.wrapping_add(1);
                 member.key
             })?;
-            match changed {
-                Some(found) => tally.impossible += u64::from(found != key.0),
-                None => tally.missed += 1,
-            }
+            tally.impossible += u64::from(changed.is_some_and(|found| found != key.0));
+            changed.is_some()
         }
-        Action::Write => match txn.write(MEMBERS, key, 8, &1_u64.to_le_bytes())? {
-            Presence::Present => {}
-            Presence::Missing => tally.missed += 1,
-        },
+        Action::Write => txn.write(MEMBERS, key, 8, &1_u64.to_le_bytes())? == Presence::Present,
         Action::Insert | Action::InsertAndDelete => {
             let row = Member { key: key.0, changes: 0 };
             match txn.insert_row(MEMBERS, key, &row)? {
@@ -269,18 +339,23 @@ fn perform<T: Transaction + ?Sized>(
                     let deleted = txn.delete(MEMBERS, key)?;
                     let shows = deleted == Presence::Missing || is_there(txn, key, tally)?;
                     tally.impossible += u64::from(shows);
+                    return Ok(false);
                 }
             }
+            true
         }
-        Action::Delete => match txn.delete(MEMBERS, key)? {
-            Presence::Missing => tally.missed += 1,
-            Presence::Present => {
+        Action::Delete => {
+            let found = txn.delete(MEMBERS, key)? == Presence::Present;
+            if found {
                 tally.deleted += 1;
                 tally.impossible += u64::from(is_there(txn, key, tally)?);
+                return Ok(false);
             }
-        },
-    }
-    Ok(())
+            found
+        }
+    };
+    tally.missed += u64::from(!found);
+    Ok(found)
 }
 
 /// Whether the key has a row; a row of another key is noted.

@@ -147,10 +147,9 @@ fn components(graph: &Graph, within: &[bool], scope: Scope) -> Vec<u32> {
             *nth += 1;
             if let Some((next, _)) = successor {
                 let to = next as usize;
-                if !within[to] {
-                } else if order[to] == UNSEEN {
+                if within[to] && order[to] == UNSEEN {
                     path.push((next, 0));
-                } else if open[to] {
+                } else if within[to] && open[to] {
                     low[at] = low[at].min(order[to]);
                 }
                 continue;

@@ -35,10 +35,11 @@ impl ListAppendClient {
         let seed = seat.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seat.worker as u64);
         let random = fastrand::Rng::with_seed(seed);
         ListAppendClient {
+            full: VecDeque::from(vec![false; workload.window as usize]),
             workload,
             seat,
             random,
-            appends: 0,
+            first: 0,
             record: ListWorker::default(),
             pool: Vec::new(),
         }
@@ -59,7 +60,7 @@ impl ListAppendClient {
     /// Moves the window past lists that are full. All workers see the same lists fill up, so their windows stay
     /// together however far one worker is ahead of another.
     fn pass_full_lists(&mut self, log: &ListLog) {
-        for entry in log.entries.iter().filter(|entry| entry.length as usize == LIST_CAPACITY) {
+        for entry in log.entries.iter().filter(|entry| entry.is_full) {
             // A list that the window has passed since the transaction began is of no interest.
             if let Some(position) = entry.key.checked_sub(self.first) {
                 self.full[position as usize] = true;
@@ -105,6 +106,7 @@ impl Client for ListAppendClient {
         });
         let base = self.record.values.len() as u64;
         self.record.values.extend_from_slice(&log.values);
+        self.pass_full_lists(&log);
         self.record
             .entries
             .extend(log.entries.iter().map(|entry| ListEntry { first: base + entry.first, ..*entry }));
@@ -193,6 +195,7 @@ impl ListAppendProcedure {
             Presence::Present if appended_here => EntryKind::Append,
             Presence::Present => EntryKind::Read,
         };
+        let is_full = log.values.len() - first + usize::from(appended_here) >= LIST_CAPACITY;
         if kind != EntryKind::Read {
             log.values.truncate(first);
         }
@@ -200,7 +203,7 @@ impl ListAppendProcedure {
             seen = Version::MISSING;
         }
         let count = (log.values.len() - first) as u32;
-        log.entries.push(ListEntry { key, first: first as u64, count, position, kind, seen });
+        log.entries.push(ListEntry { key, first: first as u64, count, position, kind, seen, is_full });
         Ok(())
     }
 }

@@ -180,7 +180,15 @@ mod tests {
     /// Two transactions of two workers: the first appended to list 1 and then read it, the second appended too.
     fn two_appends() -> (ListHistory, [u64; 2]) {
         let values = [appended(0, 1, 0, 0), appended(1, 1, 0, 0)];
-        let entry = |kind, seen, position, count| ListEntry { key: 1, first: 0, count, position, kind, seen };
+        let entry = |kind, seen, position, count| ListEntry {
+            key: 1,
+            first: 0,
+            count,
+            position,
+            kind,
+            seen,
+            is_full: false,
+        };
         let record = |operations| TransactionRecord {
             number: 1,
             attempts: 1,

@@ -4,9 +4,9 @@
 //! list reads the order of its versions, so the checker needs no stamps and no wrapper, and other people's
 //! checkers can judge the same run (Elle, Kingsbury and Alvaro 2020): see [`ListHistory::write_elle`].
 //!
-//! Contention is real: all workers draw their keys from one small window. The window moves on, one key for
-//! every [`APPENDS_PER_KEY`] appends, because lists have room for [`LIST_CAPACITY`] values only. An append that
-//! finds its list full is a read.
+//! Contention is real: all workers draw their keys from one small window. Lists have room for [`LIST_CAPACITY`]
+//! values, and the window moves on past those that are seen full, so it is the same window for all workers, even if
+//! one runs far ahead of another. An append that finds its list full is a read.
 
 mod client;
 mod judge;
@@ -25,9 +25,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Values that a list has room for.
 pub const LIST_CAPACITY: usize = 30;
-/// Appends that the window waits for before it moves on by one key: fewer than the capacity, so that few lists
-/// are full before it has passed them.
-pub const APPENDS_PER_KEY: u64 = 20;
 /// The most operations of a transaction.
 pub const MOST_OPERATIONS: usize = 16;
 
@@ -79,13 +76,13 @@ impl Default for ListAppend {
 }
 
 impl ListAppend {
-    /// Lists enough for `transactions` transactions over all workers: with fewer, the window stops at the last
-    /// ones, and when these are full there are only reads.
+    /// Lists enough for about `transactions` transactions of all workers together: with fewer, the window stops at
+    /// the last ones, and when these are full there are only reads.
     #[must_use]
     pub fn with_keys_for(mut self, transactions: u64) -> Self {
         let operations = (self.operations.start() + self.operations.end()) as u64;
         let appends = transactions * operations * u64::from(100 - self.reads_percent) / 200;
-        self.keys = appends / APPENDS_PER_KEY + 2 * self.window;
+        self.keys = appends / LIST_CAPACITY as u64 + 2 * self.window;
         self
     }
 
@@ -162,6 +159,8 @@ pub(crate) struct ListEntry {
     /// Its position in its transaction, which also numbers the value appended.
     pub position: u16,
     pub kind: EntryKind,
+    /// Whether the list has no room any more.
+    pub is_full: bool,
     /// The last value that was there, as the version that it is.
     pub seen: Version,
 }
