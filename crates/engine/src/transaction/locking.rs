@@ -5,7 +5,7 @@ use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::protocol::{Mode, Protocol, Requester, Verdict, Wake};
 use crate::storage::RecordRef;
-use contract::{Abort, TimeClass};
+use contract::{Abort, AbortReason, TimeClass};
 
 /// Requests for buckets are numbered from here on, those for records below.
 pub(super) const FIRST_GAP: u32 = MOST_RECORDS as u32;
@@ -74,8 +74,11 @@ impl<A: Architecture> Txn<'_, A> {
             ProtocolOf::<A>::raise(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
         });
         let answer = self.heed(verdict, 0)?;
-        assert!(answer == Answer::Granted, "a record that the transaction holds cannot die");
-        Ok(())
+        match answer {
+            Answer::Granted => Ok(()),
+            // A record that the transaction holds cannot die, unless it runs a canary that let it go.
+            Answer::Again => Err(self.poison(AbortReason::Conflict)),
+        }
     }
 
     /// The gap for the bucket of a key, if the transaction has one.

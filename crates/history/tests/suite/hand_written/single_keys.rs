@@ -274,3 +274,19 @@ fn what_loading_brought_decides_where_it_is_known() {
     assert!(judged(LOADED, false).count(AnomalyKind::CorruptValue) > 0);
     assert!(judged(MISSING, true).count(AnomalyKind::AbortedRead) > 0);
 }
+
+#[test]
+fn a_read_after_an_insert_that_found_its_key_tells_the_version() {
+    let (mut a, mut b) = two();
+    let one = b.update(5, LOADED);
+    let other = b.update(6, LOADED);
+    a.exists(5);
+    a.read(5, one);
+    a.read(6, other);
+    accepted(&[a, b.clone()], &[(5, one), (6, other)]);
+    let mut a = Draft::new(0, 1);
+    a.exists(5);
+    a.read(5, LOADED);
+    a.read(6, other);
+    rejected(&[a, b], &[(5, one), (6, other)], AnomalyKind::ReadSkew);
+}
