@@ -26,18 +26,16 @@ mod exploration;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "latch.rs"]
 pub mod latch;
+mod lines;
 mod machine;
 pub mod payload;
+pub mod region;
 pub mod schedule;
 pub mod worker;
 
 pub use exploration::{Accesses, Exploration, accesses, explore, trace_hash};
+pub use lines::{SharedLines, shared_lines, watch_lines};
 pub use schedule::Schedule;
-
-/// Memory of the engine's arenas: the host's. Offsets into regions, never host addresses, decide anything.
-pub mod region {
-    pub use crate::hardware::region::{HUGE_PAGE_BYTES, Region, RegionError};
-}
 
 /// How much memory there is to take: the host's.
 pub mod memory {

@@ -5,7 +5,8 @@ use machine::simulated::cell::Cell;
 use machine::simulated::latch::{Latch, NoLatch, TestAndSet, TestAndTestAndSet, Ticket};
 use machine::simulated::region::Region;
 use machine::simulated::{
-    Accesses, Exploration, Schedule, accesses, clock, cpu, explore, payload, trace_hash, worker,
+    Accesses, Exploration, Schedule, SharedLines, accesses, clock, cpu, explore, payload, shared_lines,
+    trace_hash, watch_lines, worker,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -455,4 +456,32 @@ fn zero_bytes_are_an_unlocked_latch() {
     check::<TestAndTestAndSet>();
     check::<Ticket>();
     check::<NoLatch>();
+}
+
+#[test]
+fn lines_that_workers_share_are_told_apart_from_those_they_do_not() {
+    #[repr(align(64))]
+    struct Line([AtomicU64; 8]);
+    let shared = |place: fn(usize) -> (usize, usize), in_region: bool| {
+        explore(random(1), || {
+            let region = Region::reserve(4096).expect("a page");
+            let lines: [Line; 2] = std::array::from_fn(|_| Line(Default::default()));
+            watch_lines();
+            worker::run(2, |w| {
+                let (line, word) = place(w);
+                if in_region {
+                    // SAFETY: a word of the region that only this worker touches.
+                    unsafe { payload::copy_in(region.base().add(64 * line + 8 * word), &[1; 8]) };
+                } else {
+                    lines[line].0[word].store(1, Ordering::Relaxed);
+                }
+            });
+            shared_lines()
+        })
+    };
+    let none = SharedLines::default();
+    assert_eq!(shared(|w| (w, 0), false), none);
+    assert_eq!(shared(|w| (w, 0), true), none);
+    assert_eq!(shared(|w| (0, w), false), SharedLines { elsewhere: 1, ..none }, "false sharing");
+    assert_eq!(shared(|w| (1, w), true), SharedLines { in_regions: 1, ..none });
 }

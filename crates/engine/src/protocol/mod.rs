@@ -24,6 +24,7 @@
 //! the compiler asks for the rest.
 
 mod canary;
+mod counter_word;
 mod dl_detect;
 mod no_wait;
 #[cfg(test)]

@@ -4,15 +4,7 @@
 //! version, and at commit each write lock becomes a certify lock, which excludes readers, too. If one cannot, the
 //! transaction aborts.
 //!
-//! State, one word in the record:
-//!
-//! | bits | what |
-//! |---|---|
-//! | 0..32 | readers |
-//! | 32..61 | of a bucket, inserters |
-//! | 61 | WRITER: the write flag |
-//! | 62 | DEAD: unlinked, ask again |
-//! | 63 | CERTIFIED: the paper's read counter of -1 |
+//! State: one counter word in the record ([`super::counter_word`]); CERTIFIED stands for the paper's read counter of -1.
 //!
 //! Invariants: at most one writer; CERTIFIED implies WRITER and no readers.
 //!
@@ -24,69 +16,20 @@
 //!
 //! We differ: counter and flag are one word, so that certifying is one compare-and-swap and cannot be seen half done.
 
-use super::no_wait::{INSERTER, READER};
+use super::counter_word::{self, CERTIFIED, DEAD, INSERTERS, READER, READERS, WRITER};
 use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
 use crate::physical::{Physical, Word};
 use contract::AbortReason;
 
-const READERS: u64 = (1 << 32) - 1;
-const INSERTERS: u64 = (1 << 61) - (1 << 32);
-const WRITER: u64 = 1 << 61;
-pub(super) const DEAD: u64 = 1 << 62;
-const CERTIFIED: u64 = 1 << 63;
-
 /// 2V_NO_WAIT.
 pub(crate) struct TwoVersionNoWait;
 
-impl TwoVersionNoWait {
-    const fn unit(mode: Mode) -> u64 {
-        match mode {
-            Mode::Shared => READER,
-            Mode::Insert => INSERTER,
-            Mode::Exclusive => WRITER,
-        }
-    }
-
-    /// A reader and a writer do not conflict before commit; on buckets, misses and inserters do.
-    const fn conflicts(mode: Mode) -> u64 {
-        match mode {
-            Mode::Shared => INSERTERS | DEAD | CERTIFIED,
-            Mode::Insert => READERS | WRITER | DEAD | CERTIFIED,
-            Mode::Exclusive => INSERTERS | WRITER | DEAD | CERTIFIED,
-        }
-    }
-
-    /// Adds `unit` once nothing of `conflicts` is there.
-    #[inline(always)]
-    fn add(meta: &impl Word<u64>, conflicts: u64, unit: u64) -> Verdict {
-        let mut found = meta.read();
-        loop {
-            if found & conflicts != 0 {
-                return if found & DEAD != 0 {
-                    Verdict::Again
-                } else {
-                    Verdict::Abort(AbortReason::Conflict)
-                };
-            }
-            match meta.replace(found, found.wrapping_add(unit)) {
-                Ok(()) => return Verdict::Granted,
-                Err(now) => found = now,
-            }
-        }
-    }
-
-    /// Takes `unit` away, others coming and going meanwhile.
-    #[inline(always)]
-    fn take(meta: &impl Word<u64>, unit: u64) {
-        let kind = if unit == READER {
-            READERS
-        } else if unit == INSERTER {
-            INSERTERS
-        } else {
-            unit
-        };
-        debug_assert!(meta.read() & kind != 0, "released without being held");
-        meta.subtract(unit);
+/// A reader and a writer do not conflict before commit; on buckets, misses and inserters do.
+const fn conflicts(mode: Mode) -> u64 {
+    match mode {
+        Mode::Shared => INSERTERS | CERTIFIED,
+        Mode::Insert => READERS | WRITER | CERTIFIED,
+        Mode::Exclusive => INSERTERS | WRITER | CERTIFIED,
     }
 }
 
@@ -105,12 +48,12 @@ impl Protocol for TwoVersionNoWait {
 
     #[inline(always)]
     fn acquire<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        Self::add(meta, Self::conflicts(mode), Self::unit(mode))
+        counter_word::add(meta, conflicts(mode), counter_word::unit(mode))
     }
 
     fn raise<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
         // Other readers may stay until this transaction certifies.
-        Self::add(meta, Self::conflicts(Mode::Exclusive), WRITER - READER)
+        counter_word::add(meta, conflicts(Mode::Exclusive), WRITER - READER)
     }
 
     fn raise_bucket<P: Physical>(
@@ -120,18 +63,14 @@ impl Protocol for TwoVersionNoWait {
         _: Requester,
         _: &impl Waker,
     ) -> Verdict {
-        match meta.replace(Self::unit(from), WRITER | CERTIFIED) {
-            Ok(()) => Verdict::Granted,
-            Err(_) => Verdict::Abort(AbortReason::Conflict),
-        }
+        counter_word::raise_if_alone(meta, from, WRITER | CERTIFIED)
     }
 
     #[inline(always)]
     fn release<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) {
         match mode {
             Mode::Exclusive if meta.read() & CERTIFIED != 0 => meta.store(0),
-            Mode::Exclusive => Self::take(meta, WRITER),
-            Mode::Shared | Mode::Insert => Self::take(meta, Self::unit(mode)),
+            _ => counter_word::take(meta, mode),
         }
     }
 

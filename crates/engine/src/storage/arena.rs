@@ -115,7 +115,9 @@ impl Chunk {
 }
 
 /// One worker's supply of records for one partition: its chunk, its free records, and its garbage.
+/// Aligned, because the supplies of all workers are made together and would share lines.
 #[derive(Default)]
+#[repr(align(128))]
 pub(crate) struct RecordCache {
     chunk: Chunk,
     free: Vec<RecordRef>,

@@ -3,7 +3,7 @@
 //! Being the host's atomics underneath, they are as large and as aligned, zero bytes are zero, and they stay
 //! sound where no exploration runs and several host threads share them.
 
-use super::machine::{Access, access};
+use super::machine::{Access, access, access_at};
 pub use std::sync::atomic::Ordering;
 
 /// A fence: counted, and a scheduling point. Among virtual cores there is nothing to order.
@@ -30,21 +30,21 @@ macro_rules! atomic {
             /// Reads the word.
             #[inline]
             pub fn load(&self, order: Ordering) -> $value {
-                access(Access::Load);
+                access_at(Access::Load, &self.0);
                 self.0.load(order)
             }
 
             /// Writes the word.
             #[inline]
             pub fn store(&self, value: $value, order: Ordering) {
-                access(Access::Store);
+                access_at(Access::Store, &self.0);
                 self.0.store(value, order);
             }
 
             /// Writes the word and returns what it held.
             #[inline]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.swap(value, order)
             }
 
@@ -57,7 +57,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.compare_exchange(current, new, success, failure)
             }
 
@@ -77,28 +77,28 @@ macro_rules! atomic {
             /// Adds, wrapping around; returns what the word held.
             #[inline]
             pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.fetch_add(value, order)
             }
 
             /// Subtracts, wrapping around; returns what the word held.
             #[inline]
             pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.fetch_sub(value, order)
             }
 
             /// Sets bits; returns what the word held.
             #[inline]
             pub fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.fetch_or(value, order)
             }
 
             /// Keeps bits; returns what the word held.
             #[inline]
             pub fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                access(Access::ReadModifyWrite);
+                access_at(Access::ReadModifyWrite, &self.0);
                 self.0.fetch_and(value, order)
             }
 

@@ -1,6 +1,6 @@
 //! Words that one thread owns. Counted as loads and stores, and scheduling points like them.
 
-use super::machine::{Access, access};
+use super::machine::{Access, access_at};
 
 /// A word of the thread that owns it.
 #[derive(Default)]
@@ -17,14 +17,14 @@ impl<T: Copy> Cell<T> {
     /// Reads the word.
     #[inline]
     pub fn get(&self) -> T {
-        access(Access::Load);
+        access_at(Access::Load, &self.0);
         self.0.get()
     }
 
     /// Writes the word.
     #[inline]
     pub fn set(&self, value: T) {
-        access(Access::Store);
+        access_at(Access::Store, &self.0);
         self.0.set(value);
     }
 }

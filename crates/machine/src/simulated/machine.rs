@@ -16,6 +16,7 @@
 //! middle, the others would run on a host thread that counts a panic which is not theirs.
 
 use super::exploration::Exploration;
+use super::lines::Lines;
 use super::schedule::{Point, Schedule, Scheduler};
 use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
@@ -83,6 +84,7 @@ pub(super) struct Machine {
     /// When the first sleeper wakes.
     next_wake_ns: Cell<u64>,
     scheduler: RefCell<Option<Box<dyn Scheduler>>>,
+    pub(super) lines: RefCell<Lines>,
     cores: RefCell<Cores>,
 }
 
@@ -112,6 +114,7 @@ thread_local! {
             unwinding_pauses: Cell::new(0),
             next_wake_ns: Cell::new(u64::MAX),
             scheduler: RefCell::new(None),
+            lines: RefCell::new(Lines::new()),
             cores: RefCell::new(Cores {
                 workers: 0,
                 doing: Vec::new(),
@@ -128,6 +131,17 @@ thread_local! {
 pub(super) fn access(kind: Access) {
     with(|machine| {
         if machine.place.get() != Place::Outside {
+            machine.access(kind);
+        }
+    });
+}
+
+/// As [`access`], of the cache line at `at`.
+#[inline]
+pub(super) fn access_at<T>(kind: Access, at: *const T) {
+    with(|machine| {
+        if machine.place.get() != Place::Outside {
+            machine.touch(kind, at.addr());
             machine.access(kind);
         }
     });
@@ -159,6 +173,7 @@ impl Drop for Explored {
             machine.place.set(Place::Outside);
             machine.settings.set(Exploration::of(Schedule::RoundRobin));
             machine.scheduler.replace(None);
+            machine.lines.borrow_mut().stop();
         });
     }
 }
@@ -263,6 +278,16 @@ impl Machine {
             self.switch_to(core, next);
         }
         self.cores.borrow().workers_have_ended()
+    }
+
+    /// Writes the access of a worker into the book of lines, if one is kept.
+    fn touch(&self, kind: Access, address: usize) {
+        let Place::Core(core) = self.place.get() else { return };
+        let mut lines = self.lines.borrow_mut();
+        if lines.are_watched() && core < self.cores.borrow().workers {
+            let writes = matches!(kind, Access::Store | Access::ReadModifyWrite | Access::PayloadWrite);
+            lines.touch(core, address, writes);
+        }
     }
 
     fn access(&self, kind: Access) {

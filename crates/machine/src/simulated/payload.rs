@@ -5,7 +5,7 @@
 //! middle of each line. Bytes seen in place cannot be torn by another core, for the closure that sees them is
 //! not interrupted.
 
-use super::machine::{Access, access};
+use super::machine::{Access, access_at};
 use crate::hardware::payload as hardware;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const WORD_BYTES: usize = 8;
 /// As for [`hardware::view`](crate::hardware::payload::view).
 #[inline]
 pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
-    lines(at, len).for_each(|_| access(Access::PayloadRead));
+    lines(at, len).for_each(|line| access_at(Access::PayloadRead, at.wrapping_add(line.start)));
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::view(at, len, f) }
 }
@@ -29,7 +29,7 @@ pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> 
 /// As for [`hardware::view_mut`](crate::hardware::payload::view_mut).
 #[inline]
 pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
-    lines(at, len).for_each(|_| access(Access::PayloadWrite));
+    lines(at, len).for_each(|line| access_at(Access::PayloadWrite, at.wrapping_add(line.start)));
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::view_mut(at, len, f) }
 }
@@ -41,7 +41,7 @@ pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> 
 #[inline]
 pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
     for line in lines(at, into.len()) {
-        access(Access::PayloadRead);
+        access_at(Access::PayloadRead, at.wrapping_add(line.start));
         // SAFETY: part of the bytes that the caller vouches for.
         unsafe { hardware::copy_out(at.wrapping_add(line.start), &mut into[line]) }
     }
@@ -54,7 +54,7 @@ pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
 #[inline]
 pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
     for line in lines(at, from.len()) {
-        access(Access::PayloadWrite);
+        access_at(Access::PayloadWrite, at.wrapping_add(line.start));
         // SAFETY: part of the bytes that the caller vouches for.
         unsafe { hardware::copy_in(at.wrapping_add(line.start), &from[line]) }
     }
@@ -67,7 +67,7 @@ pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
 #[inline]
 pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
     for (part, first) in torn_lines(at, into.len()) {
-        access(if first { Access::PayloadRead } else { Access::Tear });
+        access_at(if first { Access::PayloadRead } else { Access::Tear }, at.wrapping_add(part.start));
         // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
         unsafe { hardware::copy_out_racing(at.wrapping_add(part.start), &mut into[part]) }
     }
@@ -80,7 +80,7 @@ pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
 #[inline]
 pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {
     for (part, first) in torn_lines(at, from.len()) {
-        access(if first { Access::PayloadWrite } else { Access::Tear });
+        access_at(if first { Access::PayloadWrite } else { Access::Tear }, at.wrapping_add(part.start));
         // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
         unsafe { hardware::copy_in_racing(at.wrapping_add(part.start), &from[part]) }
     }

@@ -9,16 +9,18 @@ mod early_release;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
+mod unheld_reads;
 
 use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait};
 use super::{Verdict, Waker, Writes};
 use crate::physical::Physical;
 use std::marker::PhantomData;
+use unheld_reads::UnheldReads;
 
 /// NO_WAIT that reads without a lock.
-pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
+pub(crate) type DirtyReads = Broken<NoWait, UnheldReads<dirty_reads::DirtyReads>>;
 /// NO_WAIT that releases a read lock right after it was granted.
-pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+pub(crate) type EarlyRelease = Broken<NoWait, UnheldReads<early_release::EarlyRelease>>;
 /// SILO that does not validate the keys that it found missing.
 pub(crate) type NoMissValidation = Broken<Silo, no_miss_validation::NoMissValidation>;
 /// SILO that does not validate its read set.

@@ -2,7 +2,7 @@
 
 use super::Defect;
 use crate::physical::{Physical, Word};
-use crate::protocol::two_version_no_wait::DEAD;
+use crate::protocol::counter_word::DEAD;
 use crate::protocol::{Requester, TwoVersionNoWait, Verdict, Waker};
 
 pub(crate) struct SkippedCertify;

@@ -20,8 +20,12 @@ const BITS: usize = u64::BITS as usize;
 /// The most slots that a graph can have.
 pub const MOST_SLOTS: usize = 1024;
 const MOST_WORDS: usize = MOST_SLOTS / BITS;
-/// A row is padded to a multiple of a cache line.
 const LINE_WORDS: usize = 8;
+
+/// A cache line of a row, so that no two rows share one.
+#[repr(align(64))]
+#[derive(Default)]
+struct Line([AtomicU64; LINE_WORDS]);
 
 /// A set of slots.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +55,10 @@ impl SlotSet {
 
 /// The graph.
 pub struct WaitsFor {
-    rows: Box<[AtomicU64]>,
+    lines: Box<[Line]>,
     /// Words of a row that are in use.
     words: usize,
-    /// Words from row to row.
+    /// Lines of a row.
     stride: usize,
 }
 
@@ -63,18 +67,18 @@ impl WaitsFor {
     pub fn new(slots: usize) -> Self {
         assert!(slots <= MOST_SLOTS, "{slots} transaction slots; at most {MOST_SLOTS}");
         let words = slots.div_ceil(BITS);
-        let stride = words.next_multiple_of(LINE_WORDS);
-        WaitsFor { rows: (0..slots * stride).map(|_| AtomicU64::new(0)).collect(), words, stride }
+        let stride = words.div_ceil(LINE_WORDS);
+        WaitsFor { lines: (0..slots * stride).map(|_| Line::default()).collect(), words, stride }
     }
 
-    fn row(&self, slot: u32) -> &[AtomicU64] {
+    fn row(&self, slot: u32) -> impl Iterator<Item = &AtomicU64> {
         let start = slot as usize * self.stride;
-        &self.rows[start..start + self.words]
+        self.lines[start..start + self.stride].iter().flat_map(|line| &line.0).take(self.words)
     }
 
     /// Says that `slot` waits for `others`.
     pub fn publish(&self, slot: u32, others: &SlotSet) {
-        for (word, value) in self.row(slot).iter().zip(others.words) {
+        for (word, value) in self.row(slot).zip(others.words) {
             // Relaxed: ordered before the search by `order`, as are the other slots' rows before theirs.
             word.store(value, Ordering::Relaxed);
         }
@@ -99,7 +103,7 @@ impl WaitsFor {
         let (mut seen, mut ahead) = (SlotSet::EMPTY, SlotSet::EMPTY);
         ahead.insert(slot);
         while let Some(next) = ahead.remove_any() {
-            for (index, word) in self.row(next).iter().enumerate() {
+            for (index, word) in self.row(next).enumerate() {
                 // Relaxed: see `publish`.
                 let mut word = word.load(Ordering::Relaxed);
                 while word != 0 {

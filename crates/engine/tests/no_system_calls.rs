@@ -1,0 +1,174 @@
+//! The measured loop makes no system call.
+//!
+//! A run in a process of its own: once it is warm, every worker forbids itself all system calls, by a filter that
+//! ends the process at the first one, and goes on. A run allows `exit_group`, with which the client ends it, and,
+//! where two workers are in each other's way, `sched_yield`.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use contract::{
+    Abort, Client, Completion, Engine, EngineOptions, Key, Outcome, PairName, Procedure, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, Until, Workload,
+};
+use engine::ThisEngine;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const ROWS: u64 = 1_000;
+const T: TableId = TableId(0);
+/// Transactions of a worker before it forbids itself system calls.
+const WARM: u64 = 2_000;
+/// And after, by all workers together.
+const WATCHED: u64 = 20_000;
+
+/// What the run ends with if all went well; nothing else ends with it.
+const DONE: i32 = 77;
+
+/// One worker over all rows, or two over a few.
+#[derive(Clone, Copy)]
+struct Rows {
+    contended: bool,
+    /// Makes a system call where it must not: the test of the test.
+    disobedient: bool,
+}
+
+impl Rows {
+    const fn workers(self) -> usize {
+        if self.contended { 2 } else { 1 }
+    }
+}
+
+struct RowsClient {
+    rows: Rows,
+    random: fastrand::Rng,
+    drawn: u64,
+}
+
+struct Touch([u64; 8]);
+
+impl Procedure for Touch {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for (n, &key) in self.0.iter().enumerate() {
+            let _ = match n % 3 {
+                0 => txn.read(T, Key(key), Span::whole(40), &mut |_| ())?,
+                1 => txn.update(T, Key(key), Span::whole(40), &mut |bytes| bytes[0] ^= 1)?,
+                _ => txn.read(T, Key(key + ROWS), Span::whole(40), &mut |_| ())?,
+            };
+        }
+        Ok(Outcome::Commit)
+    }
+}
+
+static WATCHED_SO_FAR: AtomicU64 = AtomicU64::new(0);
+
+impl RowsClient {
+    /// From here on, this thread makes no system call but these.
+    fn forbid_system_calls(&self) {
+        let mut allowed = vec![(libc::SYS_exit_group, vec![])];
+        if self.rows.contended {
+            allowed.push((libc::SYS_sched_yield, vec![]));
+        }
+        let filter = SeccompFilter::new(
+            allowed.into_iter().collect(),
+            SeccompAction::KillProcess,
+            SeccompAction::Allow,
+            std::env::consts::ARCH.try_into().expect("a known processor"),
+        );
+        let filter: BpfProgram = filter.expect("a filter").try_into().expect("a program");
+        seccompiler::apply_filter(&filter).expect("the system lets a thread restrict itself");
+    }
+}
+
+impl Client for RowsClient {
+    type Procedure = Touch;
+
+    fn next(&mut self) -> Touch {
+        self.drawn += 1;
+        if self.drawn == WARM {
+            self.forbid_system_calls();
+        }
+        let rows = if self.rows.contended { 20 } else { ROWS };
+        Touch(std::array::from_fn(|_| self.random.u64(0..rows)))
+    }
+
+    fn finished(&mut self, _: Touch, _: &Completion<'_>) {
+        if self.drawn < WARM {
+            return;
+        }
+        if self.rows.disobedient {
+            let _ = std::process::id();
+        }
+        if WATCHED_SO_FAR.fetch_add(1, Ordering::Relaxed) == WATCHED {
+            // SAFETY: ends the process by one system call and runs nothing on the way.
+            unsafe { libc::_exit(DONE) }
+        }
+    }
+}
+
+impl Workload for Rows {
+    type Client = RowsClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "rows",
+            row_bytes: 40,
+            rows: ROWS,
+            capacity: ROWS,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> RowsClient {
+        RowsClient { rows: *self, random: fastrand::Rng::with_seed(seat.worker as u64), drawn: 0 }
+    }
+}
+
+/// Names the run that this process is to make, if it is a child.
+const RUN: &str = "TRIREME_TEST_RUN";
+
+/// Makes the run that a parent asked for, and does not return from it.
+fn run_as_child() {
+    let Ok(run) = std::env::var(RUN) else { return };
+    let mut words = run.split(' ');
+    let mut word = || words.next().expect("a run has four words");
+    let pair = PairName {
+        architecture: word().parse().expect("an architecture"),
+        protocol: word().parse().expect("a protocol"),
+    };
+    let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
+    let workers = rows.workers();
+    let layout = ThisEngine::layout(pair.architecture, workers);
+    let mut store = ThisEngine::load(&rows, layout, &|_| ()).expect("a small table");
+    let clients = (0..workers).map(|worker| rows.client(Seat { worker, workers, seed: 1 })).collect();
+    let until = Until::Transactions(u64::MAX);
+    ThisEngine::drive::<Rows>(&mut store, Selection::Pair(pair), clients, until, &EngineOptions::default());
+    unreachable!("the run has no end of its own");
+}
+
+/// How a run in a process of its own ended: by exit status, by signal.
+fn run(pair: PairName, contended: bool, disobedient: bool) -> (Option<i32>, Option<i32>) {
+    let words = format!(
+        "{pair} {} {}",
+        if contended { "contended" } else { "alone" },
+        if disobedient { "disobedient" } else { "obedient" }
+    );
+    let child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "the_measured_loop_makes_no_system_call"])
+        .env(RUN, words)
+        .output()
+        .expect("a process of our own program");
+    (child.status.code(), child.status.signal())
+}
+
+#[test]
+fn the_measured_loop_makes_no_system_call() {
+    run_as_child();
+    for pair in PairName::all().filter(|&pair| ThisEngine::support(pair) == contract::Support::Supported) {
+        assert_eq!(run(pair, false, true), (None, Some(libc::SIGSYS)), "{pair}: the filter works");
+        assert_eq!(run(pair, false, false), (Some(DONE), None), "{pair}, one worker");
+        assert_eq!(run(pair, true, false), (Some(DONE), None), "{pair}, two workers over few rows");
+    }
+}
