@@ -5,17 +5,18 @@ use crate::commands::{check, compare, doctor, list, run, sweep};
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{ArchitectureName, ProtocolName};
-use harness::RunOptions;
 use harness::options::OPTIONS;
+use harness::{Failure, RunOptions};
 use std::env;
 use std::ffi::OsString;
 
 /// The line that was typed.
 pub struct Typed {
-    /// What it says.
+    /// What it says. An option may stand before or after the workload.
     pub matches: ArgMatches,
     /// The line itself, for results.
     pub line: String,
+    options: Vec<String>,
 }
 
 /// Reads the line. Asking for help stops here too.
@@ -23,7 +24,26 @@ pub fn read() -> Result<Typed, clap::Error> {
     let words: Vec<OsString> = env::args_os().collect();
     let line = words.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let line = std::iter::once("trireme".to_owned()).chain(line).collect::<Vec<_>>().join(" ");
-    command().try_get_matches_from(words).map(|matches| Typed { matches, line })
+    let options = options(&words);
+    command().try_get_matches_from(words).map(|matches| Typed { matches, line, options })
+}
+
+/// The options among `words`, without their values.
+fn options(words: &[OsString]) -> Vec<String> {
+    let words = words.iter().map(|word| word.to_string_lossy());
+    let options = words.filter(|word| word.len() > 2 && word.starts_with("--"));
+    options.map(|word| word.split('=').next().unwrap_or_default().to_owned()).collect()
+}
+
+impl Typed {
+    /// Refuses an option before the workload that is there again behind it. Two on one side are refused by the parser.
+    pub fn refuse_repeated(&self) -> Result<(), Failure> {
+        let is_repeated = |(position, option): &(usize, &String)| self.options[..*position].contains(option);
+        match self.options.iter().enumerate().find(is_repeated) {
+            Some((_, option)) => Err(Failure::Usage(format!("{option} is given twice; allowed: once"))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The whole command line.
@@ -45,13 +65,20 @@ pub fn command() -> Command {
 /// The options that every measuring command shares, with the defaults that this one has.
 pub fn measuring(command: Command, defaults: &RunOptions) -> Command {
     let names: Vec<&str> = OPTIONS.iter().map(|option| option.name).collect();
-    let folder = Arg::new("out")
-        .long("out")
-        .value_name("FOLDER")
-        .help("Folder of the results [default: a new one below results/]")
-        .help_heading("Results")
-        .global(true);
-    running(command, &names, defaults).arg(folder)
+    running(command, &names, defaults).arg(out("Folder of the results [default: a new one below results/]"))
+}
+
+/// `--out`.
+pub fn out(help: &'static str) -> Arg {
+    Arg::new("out").long("out").value_name("FOLDER").help(help).help_heading("Results").global(true)
+}
+
+/// The default of a shared option, for help.
+pub fn default_of(name: &str, defaults: &RunOptions) -> String {
+    match name {
+        "workers" => "all cores".to_owned(),
+        name => defaults.get(name),
+    }
 }
 
 /// Some of the shared options, and those on the machine and the form of the answer.
@@ -59,14 +86,10 @@ pub fn running(command: Command, names: &[&str], defaults: &RunOptions) -> Comma
     let heading = Some("Measuring");
     let named = OPTIONS.iter().filter(|option| names.contains(&option.name));
     let options = named.map(|option| {
-        let default = match option.name {
-            "workers" => "all cores".to_owned(),
-            name => defaults.get(name),
-        };
         Arg::new(option.name)
             .long(option.name)
             .value_name(option.value)
-            .help(format!("{} [default: {default}]", option.help))
+            .help(format!("{} [default: {}]", option.help, default_of(option.name, defaults)))
             .help_heading(heading)
             .global(true)
             .allow_hyphen_values(true)
@@ -109,21 +132,24 @@ pub fn workloads(command: Command) -> Command {
         .disable_help_subcommand(true)
         .subcommands(workloads::descriptions().iter().map(|workload| {
             let parameters = workload.parameters.iter().map(|parameter| {
-                let (help, allowed) = (parameter.help.trim_end_matches('.'), parameter.allowed);
-                let default = match parameter.default {
-                    "" => String::new(),
-                    default => format!("; default: {default}"),
-                };
-                let help = format!("{help} [{allowed}{default}]");
                 Arg::new(parameter.name)
                     .long(parameter.name)
                     .value_name("VALUE")
-                    .help(help)
+                    .help(help_of(parameter.help, parameter.allowed, parameter.default))
                     .help_heading(Str::from("Workload"))
                     .allow_hyphen_values(true)
             });
             Command::new(workload.name).about(workload.summary).args(parameters)
         }))
+}
+
+/// What a workload's parameter is for, and what it takes.
+pub fn help_of(help: &str, allowed: &str, default: &str) -> String {
+    let help = help.trim_end_matches('.');
+    match default {
+        "" => format!("{help} [{allowed}]"),
+        default => format!("{help} [{allowed}; default: {default}]"),
+    }
 }
 
 /// The value of an option of the command line, if it was typed.
@@ -148,6 +174,12 @@ mod tests {
     #[test]
     fn the_command_line_has_no_contradictions() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn options_are_told_from_their_values() {
+        let words = ["trireme", "run", "--seed=1", "ycsb", "--seed", "2", "-1", "--"].map(OsString::from);
+        assert_eq!(options(&words), ["--seed", "--seed"]);
     }
 
     #[test]

@@ -5,19 +5,19 @@
 //! | what can be typed | [`arguments`], and refused in one line: [`usage`] |
 //! | what each command does | [`commands`], one file each |
 //! | what a person sees meanwhile | [`progress`] |
-//! | what a person reads at the end | [`table`], [`output`] |
+//! | what a person reads at the end | [`answer`], written by [`output`] |
 //! | which engine a run is on | [`engines`] |
 //!
 //! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod arguments;
 mod commands;
 mod engines;
 mod output;
 mod progress;
 mod selection;
-mod table;
 mod usage;
 
 use std::process::ExitCode;

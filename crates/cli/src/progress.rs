@@ -5,7 +5,7 @@
 
 use crate::output::say;
 use harness::text::durations::roughly;
-use harness::text::numbers::thousands;
+use harness::text::numbers::{counted, thousands};
 use harness::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
@@ -104,9 +104,8 @@ impl Progress {
                 });
             self.show(ProgressBar::new(drives as u64).with_style(style));
         } else {
-            let plural = if drives == 1 { "drive" } else { "drives" };
-            let all = roughly(each * drives as u32);
-            self.line(&format!("measuring: {drives} {plural} of {}, about {all}", roughly(each)));
+            let (drives, all) = (counted(drives, "drive"), roughly(each * drives as u32));
+            self.line(&format!("measuring: {drives} of {}, about {all}", roughly(each)));
         }
     }
 

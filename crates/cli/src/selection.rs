@@ -5,11 +5,12 @@ use crate::engines;
 use clap::ArgMatches;
 use contract::{ArchitectureName, PairName, ProtocolName};
 use harness::check::{CheckWorkload, Own};
+use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::text::dates::Utc;
 use harness::{BadValue, Failure, Place, RunOptions, Subject};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use workloads::{AnyWorkload, ParameterError, Parameters};
 
 /// The workload with everything that was typed about it.
@@ -17,12 +18,7 @@ pub fn subject(matches: &ArgMatches, defaults: RunOptions) -> Result<(Subject, A
     let options = options(matches, defaults)?;
     let (name, below) = matches.subcommand().expect("a measuring command has a workload");
     let workload = workload(name, below)?;
-    let subject = Subject {
-        workload: name.to_owned(),
-        parameters: workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options,
-        place: Place::hardware(engines::cores()),
-    };
+    let subject = Subject::of(&workload, options, Place::hardware(engines::cores()));
     Ok((subject, workload))
 }
 
@@ -92,6 +88,9 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
 pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
     let architecture = architecture(matches)?;
     match typed(matches, "protocol") {
+        None if architecture == ArchitectureName::PartitionedSerial => {
+            Ok(PairName { architecture, protocol: ProtocolName::Unprotected })
+        }
         Some(name) => Ok(PairName { architecture, protocol: name.parse().map_err(BadValue::from)? }),
         None => {
             let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
@@ -101,9 +100,12 @@ pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
 }
 
 /// `--out`, or a new folder below `results/`.
-pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> PathBuf {
+pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
     match typed(matches, "out") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(format!("results/{command}-{workload}-{}", Utc::now().compact())),
+        Some(folder) => Folder::create(Path::new(folder)),
+        None => {
+            let folder = format!("results/{command}-{workload}-{}", Utc::now().compact());
+            Folder::create_new(Path::new(&folder))
+        }
     }
 }

@@ -4,15 +4,22 @@
 use crate::{arguments, output};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use harness::Failure;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Says it on standard error, or prints the help that was asked for.
 pub fn explain(stopped: &clap::Error) -> ExitCode {
     match stopped.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = stopped.print();
-            ExitCode::SUCCESS
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match stopped.print() {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let failure = Failure::write(Path::new("standard output"))(error);
+                output::complain(&failure.to_string());
+                ExitCode::from(failure.exit_code())
+            }
+            _ => ExitCode::SUCCESS,
+        },
         _ => {
             output::complain(&in_one_line(stopped, &commands_typed()));
             ExitCode::from(2)
@@ -22,15 +29,32 @@ pub fn explain(stopped: &clap::Error) -> ExitCode {
 
 /// The commands in front: `["run", "ycsb"]`.
 fn commands_typed() -> Vec<String> {
+    in_front(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+}
+
+fn in_front(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut command = arguments::command();
     let mut commands = Vec::new();
-    for word in std::env::args().skip(1) {
-        if let Some(found) = command.find_subcommand(&word) {
+    let mut is_value = false;
+    for word in words {
+        if is_value {
+            is_value = false;
+        } else if let Some(found) = command.find_subcommand(&word) {
             command = found.clone();
             commands.push(word);
+        } else {
+            is_value = wants_value(&command, &word);
         }
     }
     commands
+}
+
+/// Whether the next word is the value of the option `word`.
+fn wants_value(command: &Command, word: &str) -> bool {
+    let mut options = command.get_arguments();
+    word.strip_prefix("--").is_some_and(|name| {
+        options.any(|option| option.get_long() == Some(name) && option.get_action().takes_values())
+    })
 }
 
 fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
@@ -51,14 +75,8 @@ fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
             }
         }
         ErrorKind::ArgumentConflict => {
-            let (given, prior) = (one(ContextKind::InvalidArg), context(error, ContextKind::PriorArg));
-            let (given, prior) = (name_of(&given), prior.iter().map(|prior| name_of(prior)));
-            let prior: Vec<&str> = prior.collect();
-            if prior == [given] {
-                format!("{given} is given twice; allowed: once")
-            } else {
-                format!("{given} does not go with {}; allowed: one of them", prior.join(", "))
-            }
+            // No option excludes another one here: only itself.
+            format!("{} is given twice; allowed: once", name_of(&one(ContextKind::InvalidArg)))
         }
         ErrorKind::MissingRequiredArgument => {
             format!("{} is missing; {help}", context(error, ContextKind::InvalidArg).join(", "))
@@ -117,4 +135,18 @@ fn below(commands: &[String]) -> (&'static str, String) {
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     (if commands.is_empty() { "command" } else { "workload" }, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_no_command() {
+        let commands = |line: &str| in_front(line.split(' ').map(str::to_owned)).join(" ");
+        assert_eq!(commands("run ycsb --theta 1"), "run ycsb");
+        assert_eq!(commands("run --protocol micro ycsb"), "run ycsb");
+        assert_eq!(commands("run --json micro"), "run micro");
+        assert_eq!(commands("run --protocol=micro"), "run");
+    }
 }

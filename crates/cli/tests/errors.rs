@@ -3,8 +3,9 @@
 
 mod common;
 
-use common::{fresh_folder, run};
+use common::{Ran, fresh_folder, run, trireme};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What is typed, and how the line after `error: ` begins.
 const LINES: &[(&str, &str)] = &[
@@ -37,6 +38,19 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --prefetch maybe", "--prefetch maybe: allowed: on, off"),
     ("run ycsb --back-off 9..3", "--back-off 9..3: allowed: FIRST..CAP in nanoseconds"),
     ("run ycsb --seed 1 --seed 2", "--seed is given twice; allowed: once"),
+    ("run --seed 1 ycsb --protocol silo --seed=2", "--seed is given twice; allowed: once"),
+    ("check --json ycsb --protocol silo --json", "--json is given twice; allowed: once"),
+    ("run --protocol micro --frob", "unknown option --frob; 'trireme run --help' shows the options"),
+    ("run ycsb --theta=", "--theta '': allowed: 0 <= theta < 1"),
+    ("run ycsb --protocol silo --out=", "--out '': allowed: a folder that can be written"),
+    (
+        "run ycsb --protocol silo --back-off 0..9",
+        "--back-off 0..9: allowed: FIRST..CAP in nanoseconds with 1 <=",
+    ),
+    (
+        "run ycsb --protocol silo --duration 9999h",
+        "--duration 9999h: allowed: a number with ns, us, ms, s, m or h",
+    ),
     ("run ycsb --json=yes", "--json takes no value; "),
     ("run ycsb --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
     ("sweep x.toml --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
@@ -44,6 +58,12 @@ const LINES: &[(&str, &str)] = &[
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),
     ("check ycsb --canary dirty-reads --protocol silo", "--canary does not go with --protocol; allowed: one"),
+    ("check --protocol silo ycsb --canary dirty-reads", "--canary does not go with --protocol; allowed: one"),
+    ("check ycsb --protocol silo --out file/results", "--out file/results: "),
+    (
+        "check write-skew --protocol silo --history events",
+        "--history events: allowed: with every other workload; ",
+    ),
     ("check ycsb --protocol silo --transactions 0", "--transactions 0: allowed: 1 <= transactions <= "),
     ("check ycsb --protocol silo --transactions many", "--transactions many: allowed: a whole number"),
     ("check ycsb --protocol silo --history file/x", "--history file/x: not a directory"),
@@ -60,6 +80,9 @@ const LINES: &[(&str, &str)] = &[
     ("sweep torn.toml", "torn.toml:2:6: unclosed table"),
     ("sweep theta.toml", "theta.toml:4:9: theta 1.5: allowed: 0 <= theta < 1"),
     ("sweep axis.toml --workers 2", "--workers 2: axis.toml sweeps workers; leave the option out"),
+    ("sweep theta.toml --theta 1", "unknown option --theta; "),
+    ("sweep good.toml --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
+    ("sweep twice.toml", "twice.toml:4:9: theta 0.5 and 0.50 are the same point; name it once"),
     ("sweep axis.toml --warmup 1", "--warmup 1: allowed: a number with ns, us, ms, s, m or h"),
     ("list frob", "list frob: allowed: workloads, check-workloads, architectures, protocols, "),
     ("run ycsb --protocol silo --out file/results", "--out file/results: "),
@@ -74,12 +97,39 @@ fn bad_input_is_one_clear_line() {
     fs::write(folder.join("theta.toml"), theta).expect("a file");
     let axis = "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 2]\n";
     fs::write(folder.join("axis.toml"), axis).expect("a file");
+    fs::write(folder.join("good.toml"), "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n").expect("a file");
+    let twice = "workload = 'ycsb'\n[axes]\nprotocol = ['silo']\ntheta = ['0.5', '0.50']\n";
+    fs::write(folder.join("twice.toml"), twice).expect("a file");
+    let before = files(&folder);
     for (line, begins) in LINES {
         let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
         let expected = format!("error: {begins}");
         assert!(ran.err.starts_with(&expected), "trireme {line}\n{}instead of {expected}", ran.err);
         assert_eq!(ran.err.lines().count(), 1, "trireme {line}\n{}", ran.err);
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "trireme {line}");
+        assert_eq!(files(&folder), before, "trireme {line} left something behind");
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// A path or a name in another encoding is refused like any other word.
+#[cfg(unix)]
+#[test]
+fn words_that_are_no_text_are_one_clear_line_too() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = fresh_folder("encoding");
+    let no_text = OsStr::from_bytes(b"\xff");
+    for line in [&["run"][..], &["run", "ycsb", "--theta"], &["sweep"], &[]] {
+        let ran: Ran = trireme(&folder).args(line).arg(no_text).output().expect("the binary runs").into();
+        assert!(ran.err.starts_with("error: "), "{line:?}\n{}", ran.err);
+        assert_eq!((ran.err.lines().count(), ran.code), (1, Some(2)), "{line:?}\n{}", ran.err);
     }
 }
 
@@ -91,4 +141,9 @@ fn tables_that_do_not_fit_say_what_they_need_and_what_there_is() {
     let error = ran.err.lines().last().expect("a line");
     assert!(error.starts_with("error: the tables need ") && error.contains(" GiB are available"), "{error}");
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert_eq!(
+        fs::read_dir(folder.join("results")).expect("a folder").count(),
+        0,
+        "no folder without results"
+    );
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{fresh_folder, run, run_short, trireme};
 use std::fs;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 #[test]
 fn trireme_alone_says_what_to_type_first() {
@@ -12,7 +12,7 @@ fn trireme_alone_says_what_to_type_first() {
     let ran = run(&folder, &[]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     assert!(ran.out.contains("What to type first:\n  trireme compare micro "), "{}", ran.out);
-    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "and it leaves nothing behind");
+    assert_eq!(fs::read_dir(&*folder).expect("a folder").count(), 0, "and it leaves nothing behind");
 }
 
 /// Every line that the welcome recommends is a line that the program takes.
@@ -62,6 +62,7 @@ fn a_comparison_is_a_ranked_table_and_a_report() {
     }
     assert_eq!(fs::read_dir(results.join("latency")).expect("a folder").count(), 4);
     assert!(ran.out.contains("warning: an interval of 20ms is decided by chance; use --duration 1s"));
+    assert!(ran.err.lines().count() >= 2, "{}", ran.err);
     assert!(ran.err.lines().all(|line| line.starts_with("loading ") || line.starts_with("measuring: ")));
 }
 
@@ -80,6 +81,22 @@ fn a_result_folder_can_be_run_again() {
         assert_eq!((&summary["seed"], &summary["workers"]), (&7.into(), &2.into()));
         assert_eq!(summary["parameters"]["records"], "2000");
     }
+}
+
+#[test]
+fn runs_of_the_same_second_have_folders_of_their_own() {
+    let folder = fresh_folder("same-second");
+    let spawn = |_| {
+        let mut command = trireme(&folder);
+        command.args(["run", "micro", "--protocol", "silo"]).args(common::SHORT);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs")
+    };
+    let children: Vec<Child> = (0..3).map(spawn).collect();
+    for mut child in children {
+        assert!(child.wait().expect("it ends").success());
+    }
+    let results: Vec<_> = fs::read_dir(folder.join("results")).expect("a folder").collect();
+    assert_eq!(results.len(), 3, "{results:?}");
 }
 
 #[test]
@@ -103,8 +120,11 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 fn a_full_standard_output_is_one_clear_line() {
     let folder = fresh_folder("full-output");
     let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
-    let ran = trireme(&folder).arg("list").stdout(full).output().expect("the binary runs");
-    assert_eq!(ran.status.code(), Some(1));
-    let error = String::from_utf8(ran.stderr).expect("text");
-    assert_eq!(error, "error: cannot write standard output: no space left on device\n");
+    for line in [&["list"][..], &["--help"], &["run", "ycsb", "--help"]] {
+        let full = full.try_clone().expect("a descriptor");
+        let ran = trireme(&folder).args(line).stdout(full).output().expect("the binary runs");
+        assert_eq!(ran.status.code(), Some(1), "{line:?}");
+        let error = String::from_utf8(ran.stderr).expect("text");
+        assert_eq!(error, "error: cannot write standard output: no space left on device\n", "{line:?}");
+    }
 }

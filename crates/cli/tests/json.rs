@@ -130,7 +130,7 @@ fn check_prints_its_verdict_and_exits_with_it() {
     let ran = run(&folder, &[&["check", "micro", "--protocol", "silo"][..], &contended].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let passed = ran.json();
-    assert_eq!((&passed["schema"], &passed["passed"]), (&"trireme.check/1".into(), &true.into()));
+    assert_eq!((&passed["schema"], &passed["passed"]), (&"trireme.check/2".into(), &true.into()));
     assert_eq!(passed["verdict"]["transactions"], passed["commits"]);
 
     let canary = ["check", "micro", "--canary", "no-read-validation"];
@@ -139,6 +139,55 @@ fn check_prints_its_verdict_and_exits_with_it() {
     let rejected = ran.json();
     assert_eq!((&rejected["passed"], &rejected["canary"]), (&false.into(), &true.into()));
     assert!(rejected["verdict"]["anomalies"][0]["words"].is_string());
+}
+
+#[test]
+fn a_check_lays_its_verdict_down_where_it_is_asked_to() {
+    let folder = fresh_folder("check-out");
+    let contended = ["--records", "100", "--writes", "50", "--workers", "2", "--transactions", "20000"];
+    let ran = run(
+        &folder,
+        &[&["check", "micro", "--protocol", "silo", "--json", "--out", "out"][..], &contended].concat(),
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let read = |name: &str| fs::read_to_string(folder.join("out").join(name)).expect(name);
+    assert_eq!(serde_json::from_str::<Value>(&read("summary.json")).expect("JSON"), ran.json());
+    let environment: Value = serde_json::from_str(&read("environment.json")).expect("JSON");
+    assert!(environment["cores"].is_u64(), "{environment}");
+    for set in [
+        "workload = \"micro\"",
+        "protocol = \"silo\"",
+        "transactions = \"20000\"",
+        "seed = \"1\"",
+        "hot = \"2\"",
+    ] {
+        assert!(
+            read("parameters.toml").lines().any(|line| line == set),
+            "{set}\n{}",
+            read("parameters.toml")
+        );
+    }
+    assert!(read("report.html").contains("<h1>shared-everything silo over micro: passed</h1>"));
+
+    let canary = ["check", "micro", "--canary", "no-read-validation", "--out", "canary"];
+    let ran = run(&folder, &[&canary[..], &contended].concat());
+    assert_eq!(ran.code, Some(1), "a canary must be rejected\n{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("report: canary/report.html\n"), "{}", ran.out);
+    let html = fs::read_to_string(folder.join("canary/report.html")).expect("a report");
+    assert!(html.contains("no-read-validation over micro: rejected, as a canary must be</h1>"));
+    assert!(html.contains("must come before") || html.contains("is lost"), "the anomalies in words");
+
+    let scenario =
+        ["check", "write-skew", "--protocol", "no-wait", "--transactions", "20000", "--out", "scenario"];
+    let ran = run(&folder, &scenario);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    let html = fs::read_to_string(folder.join("scenario/report.html")).expect("a report");
+    assert!(html.contains("Every round went as in some serial order."));
+
+    let ran = run(&folder, &["check", "list-append", "--protocol", "silo", "--transactions", "1000"]);
+    assert_eq!((ran.code, ran.out.contains("report:")), (Some(0), false), "{}", ran.out);
+    let there = fs::read_dir(&*folder).expect("a folder").count();
+    assert_eq!(there, 3, "without --out a check leaves nothing behind");
 }
 
 #[test]

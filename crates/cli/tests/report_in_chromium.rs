@@ -92,7 +92,6 @@ fn open(chromium: &Path, page: &Path, width: u32, what: &[&str]) -> Opened {
         .arg(format!("file://{}", page.display()))
         .output()
         .expect("the browser starts");
-    let _ = fs::remove_dir_all(&profile);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Opened {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -151,6 +150,30 @@ fn assert_screenshot(chromium: &Path, report: &Path, width: u32) {
     open(chromium, report, width, &[&format!("--screenshot={}", picture.display())]);
     let png = fs::read(&picture).expect("a screenshot");
     assert!(png.starts_with(b"\x89PNG") && png.len() > 20_000, "{} bytes", png.len());
+}
+
+#[test]
+fn a_checks_report_opens_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let folder = fresh_folder("check-report");
+    let canary = "check micro --canary no-read-validation --records 100 --writes 50 --workers 2 --out canary \
+                  --transactions 20000";
+    assert_eq!(run(&folder, &canary.split_whitespace().collect::<Vec<_>>()).code, Some(1));
+    let scenario = "check write-skew --protocol no-wait --transactions 2000 --out scenario";
+    assert_eq!(run(&folder, &scenario.split(' ').collect::<Vec<_>>()).code, Some(0));
+    for (report, headings) in [
+        ("canary/report.html", &["What is wrong", "In words", "Checks", "Aborts by reason"][..]),
+        ("scenario/report.html", &["Checks", "Parameters", "Machine"]),
+    ] {
+        let report = folder.join(report);
+        assert_self_contained(&report);
+        for width in WIDTHS {
+            let found = probe(&chromium, &report, width)["headings"].to_string();
+            for heading in headings {
+                assert!(found.contains(heading), "{heading}: {found}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn assert_complete(folder: &Path, ran: &Ran) {
     assert_eq!(finished(folder), POINTS);
     let samples = fs::read_to_string(folder.join("out/samples.csv")).expect("samples");
     assert_eq!(samples.lines().count(), 1 + POINTS);
-    assert!(folder.join("out/report.html").exists());
+    assert!(folder.join("out/").exists());
 }
 
 #[test]
@@ -111,17 +111,73 @@ fn a_full_disk_loses_no_finished_point() {
         env!("CARGO_BIN_EXE_trireme")
     );
     let limited: Ran =
-        Command::new("bash").args(["-c", &script]).current_dir(&folder).output().expect("bash runs").into();
+        Command::new("bash").args(["-c", &script]).current_dir(&*folder).output().expect("bash runs").into();
     assert_eq!((limited.code, limited.out.as_str()), (Some(1), ""), "{}", limited.err);
     let errors: Vec<&str> = limited.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{}", limited.err);
     assert!(errors[0].starts_with("error: cannot write out/"), "{}", errors[0]);
     let kept = finished(&folder);
-    assert!(kept < POINTS, "the limit was reached");
+    assert!((1..POINTS).contains(&kept), "{kept} points were finished before the limit was reached");
 
     let ran = sweep(&folder);
     assert_complete(&folder, &ran);
     assert_eq!(measured_now(&ran), POINTS - kept);
+}
+
+/// What `run` and `check` found is not to be had again: it is printed even where it cannot be laid down.
+#[test]
+fn a_full_disk_loses_no_answer() {
+    let folder = fresh_folder("full-disk-answer");
+    let lines = [
+        ("run micro --protocol silo --records 1000 --duration 20ms --repeat 2 --out out --json", "out/"),
+        ("compare micro --records 1000 --duration 20ms --repeat 2 --out out --json", "out/"),
+        ("check micro --protocol silo --transactions 1000 --records 1000 --out out --json", "out/"),
+        ("check micro --protocol silo --transactions 1000 --records 1000 --history events --json", "events"),
+    ];
+    for (line, file) in lines {
+        let script = format!("trap '' XFSZ; ulimit -f 8; exec '{}' {line}", env!("CARGO_BIN_EXE_trireme"));
+        let ran: Ran = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(&*folder)
+            .output()
+            .expect("bash runs")
+            .into();
+        assert_eq!(ran.code, Some(1), "{line}\n{}", ran.err);
+        assert!(ran.json().is_object(), "{line}");
+        let error = ran.err.lines().last().expect("a line");
+        let (begins, ends) = (format!("error: cannot write {file}"), ": file too large");
+        assert!(error.starts_with(&begins) && error.ends_with(ends), "{line}\n{error}");
+    }
+    let parts = fs::read_dir(folder.join("out")).expect("a folder");
+    let is_torn = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".part");
+    assert!(parts.flatten().all(|entry| !is_torn(&entry.file_name())), "no torn file is left");
+}
+
+/// Two of them would write over each other's points.
+#[test]
+fn one_sweep_at_a_time_writes_a_folder() {
+    let folder = fresh_folder("two-sweeps");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    let mut first = trireme(&folder)
+        .args(["sweep", "points.toml", "--out", "out"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let began = Instant::now();
+    while finished(&folder) < 1 {
+        assert!(began.elapsed() < Duration::from_secs(60), "a point takes no minute");
+        sleep(Duration::from_millis(5));
+    }
+    let second = sweep(&folder);
+    assert_eq!(second.code, Some(2), "{}", second.err);
+    assert!(
+        second.err.starts_with("error: out/points.jsonl: another sweep writes it now; "),
+        "{}",
+        second.err
+    );
+    assert!(first.wait().expect("it ends").success());
+    assert_complete(&folder, &sweep(&folder));
 }
 
 #[test]

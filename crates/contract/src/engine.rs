@@ -2,6 +2,7 @@
 
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, PairName};
+use crate::table::{Key, PartitionId};
 use crate::workload::Workload;
 use std::fmt;
 use std::time::Duration;
@@ -15,8 +16,12 @@ pub trait Engine {
     /// Whether the engine has this pair, and if not, why.
     fn support(pair: PairName) -> Support;
 
-    /// How an architecture with `workers` workers wants its store laid out.
-    fn layout(architecture: ArchitectureName, workers: usize) -> Layout;
+    /// How an architecture uses `workers` workers: how its store is laid out, and how many of them host transactions.
+    fn arrange(
+        architecture: ArchitectureName,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit>;
 
     /// The most workers that an architecture allows.
     fn most_workers(architecture: ArchitectureName) -> usize;
@@ -29,17 +34,18 @@ pub trait Engine {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self::Store, LoadError>;
 
-    /// Runs one client per worker until `until`, with the store's metadata reset to the protocol's own.
+    /// Runs one client per worker that hosts transactions until `until`, with the store's metadata reset to the
+    /// protocol's own.
     ///
-    /// `clients` holds one client per worker; they come back in [`Drive::clients`] with all that they hold.
-    /// Panics if the selection is unsupported: ask [`Engine::support`] first.
+    /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`Drive::clients`] with all that they
+    /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
     fn drive<W: Workload>(
         store: &mut Self::Store,
         selection: Selection,
         clients: Vec<W::Client>,
         until: Until,
         options: &EngineOptions,
-    ) -> Drive<W::Client>;
+    ) -> Result<Drive<W::Client>, DriveError>;
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn remains(store: &Self::Store) -> Remains;
@@ -75,6 +81,34 @@ impl Selection {
         }
     }
 }
+
+/// How an architecture uses its workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrangement {
+    /// How its store is laid out.
+    pub layout: Layout,
+    /// Workers that host transactions, each with a client: all, or all but dedicated servers.
+    pub clients: usize,
+}
+
+/// An option that does not fit the architecture or the number of workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The option's name on the command line.
+    pub option: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is allowed, in words.
+    pub allowed: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: allowed: {}", self.option, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for Misfit {}
 
 /// How a store is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +147,16 @@ pub struct EngineOptions {
     pub epoch_interval: Duration,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
+    /// Asymmetric delegation: workers that own partitions and host no transactions.
+    pub servers: usize,
+    /// Architectures with fibers: transactions that a worker has begun and not ended, at most.
+    pub in_flight: usize,
+    /// Shared-everything: split the tables' indexes into as many parts as there are workers, by the tables' partition
+    /// functions (the *Split* variants of *silo* 5.4).
+    pub split_indexes: bool,
+    /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
+    /// never.
+    pub hand_over_every: u64,
 }
 
 impl Default for EngineOptions {
@@ -124,6 +168,10 @@ impl Default for EngineOptions {
             back_off_cap_ns: 32_000,
             epoch_interval: Duration::from_millis(40),
             sample_one_in: 64,
+            servers: 1,
+            in_flight: 4,
+            split_indexes: false,
+            hand_over_every: 0,
         }
     }
 }
@@ -135,6 +183,34 @@ pub struct Drive<C> {
     /// What was measured.
     pub measurement: Measurement,
 }
+
+/// A drive that a procedure's mistake ended. Its transaction was undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriveError {
+    /// A procedure touched a key in a partition of which its plan, made anew several times, named no key.
+    Undeclared {
+        /// The table's name.
+        table: &'static str,
+        /// The key.
+        key: Key,
+        /// Its partition.
+        partition: PartitionId,
+    },
+}
+
+impl fmt::Display for DriveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DriveError::Undeclared { table, key, partition } => write!(
+                f,
+                "a procedure touched key {} of table '{table}', in partition {}, which its plan does not declare",
+                key.0, partition.0
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DriveError {}
 
 /// A store that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,8 +23,11 @@ pub mod table;
 pub mod transaction;
 pub mod workload;
 
-pub use engine::{Drive, Engine, EngineOptions, Layout, LoadError, Remains, Selection, Support, Until};
-pub use measurement::{LatencyHistogram, Measurement, TimeClass, TimeShare};
+pub use engine::{
+    Arrangement, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit, Remains, Selection,
+    Support, Until,
+};
+pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{ArchitectureName, CanaryName, PairName, ProtocolName, UnknownName};
 pub use plan::{Access, Plan, PlannedKey};
 pub use procedure::{Outcome, Procedure};

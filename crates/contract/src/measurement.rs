@@ -77,6 +77,76 @@ impl TimeShare {
     }
 }
 
+/// A mean of what was timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// How many were timed.
+    pub samples: u64,
+    /// Nanoseconds in all.
+    pub ns: u64,
+}
+
+impl Sampled {
+    /// Adds one that took `ns`.
+    #[inline]
+    pub fn add(&mut self, ns: u64) {
+        self.samples += 1;
+        self.ns += ns;
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Sampled) {
+        self.samples += other.samples;
+        self.ns += other.ns;
+    }
+
+    /// Nanoseconds, the mean; `None` if nothing was timed.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.samples > 0).then(|| self.ns as f64 / self.samples as f64)
+    }
+}
+
+/// What the architecture itself costs: what explains the results of *trireme* 4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Messages sent: requests and releases, an answer not counted.
+    pub messages: u64,
+    /// Messages of others that were served.
+    pub served: u64,
+    /// Servings of an inbox that was not empty.
+    pub servings: u64,
+    /// How long such a serving takes; one in 64 is timed.
+    pub serving: Sampled,
+    /// From sending a request to having its answer; one in 64 is timed.
+    pub round_trip: Sampled,
+    /// Fibers that left a worker for another one.
+    pub migrations: u64,
+    /// From a migration's start to the fiber's running at its end; one in 64 is timed.
+    pub migration: Sampled,
+    /// From a transaction's first lock to having given all back, aborted attempts included; sampled transactions.
+    pub lock_hold: Sampled,
+}
+
+impl Effort {
+    /// Adds another worker's.
+    pub fn merge(&mut self, other: &Effort) {
+        self.messages += other.messages;
+        self.served += other.served;
+        self.servings += other.servings;
+        self.serving.merge(&other.serving);
+        self.round_trip.merge(&other.round_trip);
+        self.migrations += other.migrations;
+        self.migration.merge(&other.migration);
+        self.lock_hold.merge(&other.lock_hold);
+    }
+
+    /// The part of the workers' time that went into serving others, 0 to 1; `worker_ns`: the time of all of them.
+    pub fn serving_share(&self, worker_ns: f64) -> f64 {
+        let ns = self.serving.mean_ns().unwrap_or(0.0) * self.servings as f64;
+        if worker_ns > 0.0 { (ns / worker_ns).min(1.0) } else { 0.0 }
+    }
+}
+
 /// What a drive measured, over all workers, in the counted interval only.
 #[derive(Clone, Debug)]
 pub struct Measurement {
@@ -96,6 +166,8 @@ pub struct Measurement {
     pub latency_ns: LatencyHistogram,
     /// Where sampled transactions spent their time.
     pub time_share: TimeShare,
+    /// What the architecture itself cost.
+    pub effort: Effort,
 }
 
 impl Measurement {

@@ -67,6 +67,10 @@ names! {
     /// How a step of a transaction reaches its record, and how it waits.
     ArchitectureName, "architecture":
     SharedEverything = "shared-everything", "any worker touches any record in place (trireme 2.1, 3.2)";
+    PartitionedSerial = "partitioned-serial", "a transaction latches the partitions that it declared and runs alone in them (trireme 2.2, 3.3)";
+    Delegation = "delegation", "each worker owns a partition; steps reach it as messages (trireme 2.3, 3.4)";
+    AsymmetricDelegation = "asymmetric-delegation", "delegation with owners that host no transactions (trireme 5.1)";
+    Dora = "dora", "each worker owns a partition; transactions migrate to it as fibers (trireme 2.4, 3.5)";
 }
 
 names! {
@@ -76,6 +80,7 @@ names! {
     TwoVersionNoWait = "2v-no-wait", "no-wait with certify locks: readers pass a writer until it commits (trireme 3.1)";
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+    Unprotected = "none", "no protocol, where an architecture needs none";
 }
 
 names! {

@@ -44,6 +44,12 @@ impl Plan {
         self.keys.push(PlannedKey { table, key, span, access });
     }
 
+    /// Declares the partition of a key of which no byte is known to be touched, or which may be missing.
+    #[inline]
+    pub fn declare(&mut self, table: TableId, key: Key) {
+        self.touch(table, key, Span::new(0, 0), Access::Read);
+    }
+
     /// The planned keys, in the order in which they were added.
     #[inline]
     pub fn keys(&self) -> &[PlannedKey] {

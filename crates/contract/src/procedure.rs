@@ -23,8 +23,9 @@ pub trait Procedure: Send {
 
     /// What the transaction will touch, as far as it is known ahead.
     ///
-    /// Used to prefetch, and by architectures that must declare partitions or lock sets. `look` is a transaction
-    /// of its own for reconnaissance reads; what it saw may be stale by the time `run` starts. The default knows
+    /// Used to prefetch, and by architectures that must declare partitions or lock sets: there, a key that `run` touches
+    /// in a partition of which the plan names no key aborts it, and it is planned again. `look` is a transaction of its
+    /// own for reconnaissance; it only reads, and what it saw may be stale by the time `run` starts. The default knows
     /// nothing.
     fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         let _ = (look, plan);

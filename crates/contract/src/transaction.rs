@@ -50,16 +50,22 @@ pub enum AbortReason {
     Phantom,
     /// A write lock could not be turned into a certify lock.
     Certify,
+    /// Something was touched that the plan did not declare, where it must; the transaction is planned again.
+    Undeclared,
+    /// A partition was about to change its owner, and closed to who was not there already.
+    HandOver,
 }
 
 impl AbortReason {
     /// Every reason, in the order of their [`AbortReason::index`].
-    pub const ALL: [AbortReason; 5] = [
+    pub const ALL: [AbortReason; 7] = [
         AbortReason::Conflict,
         AbortReason::Deadlock,
         AbortReason::ReadValidation,
         AbortReason::Phantom,
         AbortReason::Certify,
+        AbortReason::Undeclared,
+        AbortReason::HandOver,
     ];
 
     /// Position in [`AbortReason::ALL`].
@@ -75,6 +81,8 @@ impl AbortReason {
             AbortReason::ReadValidation => "read-validation",
             AbortReason::Phantom => "phantom",
             AbortReason::Certify => "certify",
+            AbortReason::Undeclared => "undeclared",
+            AbortReason::HandOver => "hand-over",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Workloads: tables, their first rows, and clients that say which transaction comes next.
 
 use crate::procedure::{Outcome, Procedure};
-use crate::table::{Key, TableDescription, TableId};
+use crate::table::{Key, PartitionId, TableDescription, TableId};
 
 /// A worker's place among the workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,25 @@ pub struct Seat {
     pub workers: usize,
     /// Seed of the run; with the seat it decides everything that a client draws.
     pub seed: u64,
+    /// Partitions of every table: 1 where the architecture does not partition.
+    pub partitions: u32,
+}
+
+impl Seat {
+    /// Over tables of one partition.
+    pub const fn new(worker: usize, workers: usize, seed: u64) -> Self {
+        Seat { worker, workers, seed, partitions: 1 }
+    }
+
+    /// The same over tables of `partitions` partitions.
+    pub const fn over(self, partitions: u32) -> Self {
+        Seat { partitions, ..self }
+    }
+
+    /// The partition that is nearest to the worker.
+    pub const fn home(self) -> PartitionId {
+        PartitionId((self.worker % self.partitions as usize) as u32)
+    }
 }
 
 /// A database and a stream of transactions over it.

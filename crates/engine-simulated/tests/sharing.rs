@@ -76,14 +76,16 @@ impl Workload for Rows {
 fn shared(pair: PairName, same: bool) -> SharedLines {
     explore(Schedule::Random { seed: 7, switch_one_in: 5 }, || {
         let workload = Rows { same };
-        let layout = ThisEngine::layout(pair.architecture, WORKERS);
+        let layout =
+            ThisEngine::arrange(pair.architecture, WORKERS, &EngineOptions::default()).expect("fits").layout;
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
-        let seat = |worker| Seat { worker, workers: WORKERS, seed: 1 };
+        let seat = |worker| Seat::new(worker, WORKERS, 1).over(layout.partitions);
         let clients = (0..WORKERS).map(|worker| workload.client(seat(worker))).collect();
         let options = EngineOptions { back_off_first_ns: 200, ..EngineOptions::default() };
         watch_lines();
         let until = Until::Transactions(200);
-        ThisEngine::drive::<Rows>(&mut store, Selection::Pair(pair), clients, until, &options);
+        ThisEngine::drive::<Rows>(&mut store, Selection::Pair(pair), clients, until, &options)
+            .expect("plans are right");
         shared_lines()
     })
 }

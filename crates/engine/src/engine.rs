@@ -6,8 +6,9 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountRemains, Run};
 use contract::{
-    AbortReason, ArchitectureName, Client, Drive, Engine, EngineOptions, Layout, LoadError, Measurement,
-    PairName, Remains, Selection, Support, TimeShare, Until, Workload,
+    AbortReason, ArchitectureName, Arrangement, Client, Drive, DriveError, Effort, Engine, EngineOptions,
+    Layout, LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, TimeShare, Until,
+    Workload,
 };
 use std::time::Duration;
 
@@ -21,8 +22,12 @@ impl Engine for ThisEngine {
         matrix::support(pair)
     }
 
-    fn layout(architecture: ArchitectureName, workers: usize) -> Layout {
-        matrix::layout(architecture, workers)
+    fn arrange(
+        architecture: ArchitectureName,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit> {
+        matrix::arrange(architecture, workers, options)
     }
 
     fn most_workers(architecture: ArchitectureName) -> usize {
@@ -43,7 +48,7 @@ impl Engine for ThisEngine {
         clients: Vec<W::Client>,
         until: Until,
         options: &EngineOptions,
-    ) -> Drive<W::Client> {
+    ) -> Result<Drive<W::Client>, DriveError> {
         assert!(!clients.is_empty(), "a drive has at least one worker");
         assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
         if let Selection::Pair(pair) = selection {
@@ -64,7 +69,11 @@ impl Engine for ThisEngine {
 }
 
 /// Adds the workers' reports up.
-fn collect<C: Client>(reports: Vec<Report<C>>) -> Drive<C> {
+fn collect<C: Client>(mut reports: Vec<Report<C>>) -> Result<Drive<C>, DriveError> {
+    if let Some(error) = reports.iter_mut().find_map(|report| report.error.take()) {
+        return Err(error);
+    }
+    let mut effort = Effort::default();
     let mut latency_ns = Measurement::empty_histogram();
     let mut time_share = TimeShare::default();
     let mut aborts = [0; AbortReason::ALL.len()];
@@ -72,6 +81,7 @@ fn collect<C: Client>(reports: Vec<Report<C>>) -> Drive<C> {
     for report in &reports {
         latency_ns.add(&report.latency_ns).expect("all histograms have the same bounds");
         time_share.add(&report.time_share);
+        effort.merge(&report.effort);
         for (sum, aborts) in aborts.iter_mut().zip(report.aborts) {
             *sum += aborts;
         }
@@ -87,6 +97,7 @@ fn collect<C: Client>(reports: Vec<Report<C>>) -> Drive<C> {
         commits_by_worker: reports.iter().map(|report| report.commits).collect(),
         latency_ns,
         time_share,
+        effort,
     };
-    Drive { clients: reports.into_iter().map(|report| report.client).collect(), measurement }
+    Ok(Drive { clients: reports.into_iter().map(|report| report.client).collect(), measurement })
 }

@@ -10,7 +10,7 @@ use crate::protocol::{
 };
 use crate::storage::Store;
 use crate::transaction::Txn;
-use contract::{EngineOptions, Key, Procedure, ProtocolName, TableId};
+use contract::{EngineOptions, Key, Plan, Procedure, ProtocolName, TableId};
 
 /// Wakes nobody: there is one transaction.
 struct Alone;
@@ -46,6 +46,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop(repeat),
+        ProtocolName::Unprotected => {}
     }
 }
 
@@ -58,8 +59,8 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
 }
 
 fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
-    let common = P::common::<Shared>(1);
-    let who = Requester { slot: SlotId(0), access: 0 };
+    let common = P::common::<Shared>(1, 1);
+    let who = Requester { slot: SlotId(0), lane: 0, access: 0 };
     let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
     with_meta::<P>(|meta| {
         for _ in 0..repeat {
@@ -85,17 +86,19 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
+        ProtocolName::Unprotected => {}
     }
 }
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
     let supply = store.hand_out(1).pop().expect("one was asked for");
-    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1));
+    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1));
     let back_off = BackOff::new(&EngineOptions::default(), 0);
     let architecture = architecture::SharedEverything::new(&store.tables, &state, back_off);
     let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), supply);
+    let plan = Plan::default();
     for _ in 0..repeat {
-        txn.begin();
+        txn.begin(&plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }

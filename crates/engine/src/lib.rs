@@ -10,6 +10,8 @@
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
 //! | from a key to its record | [`index`] |
+//! | messages between workers | [`message`] |
+//! | transactions in flight | [`fiber`] |
 //! | the machine | [`facade`] |
 //!
 //! This source is compiled twice: as `engine` for the hardware, and as `engine-simulated` for the simulated machine.
@@ -24,10 +26,12 @@ mod architecture;
 mod engine;
 mod epoch;
 mod facade;
+mod fiber;
 mod index;
 #[doc(hidden)]
 pub mod inner_steps;
 mod matrix;
+mod message;
 pub mod physical;
 mod protocol;
 mod session;

@@ -2,56 +2,132 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::physical::Shared;
-use crate::protocol;
-use crate::protocol::Protocol;
+use crate::physical::{Owned, Shared};
+use crate::protocol::waits_for::MOST_SLOTS;
+use crate::protocol::{self, Protocol};
 use crate::system::{self, Drives};
-use contract::{ArchitectureName, CanaryName, Layout, PairName, ProtocolName, Selection, Support};
+use contract::{
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
+    Selection, Support,
+};
 
 /// Whether a pair is supported, and if not, why.
 pub(crate) fn support(pair: PairName) -> Support {
+    use ArchitectureName as A;
+    use ProtocolName as P;
     match (pair.architecture, pair.protocol) {
         (
-            ArchitectureName::SharedEverything,
-            ProtocolName::NoWait
-            | ProtocolName::TwoVersionNoWait
-            | ProtocolName::DlDetect
-            | ProtocolName::Silo,
-        ) => Support::Supported,
+            A::SharedEverything | A::Delegation | A::AsymmetricDelegation,
+            P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo,
+        )
+        | (A::Dora, P::NoWait | P::TwoVersionNoWait | P::DlDetect)
+        | (A::PartitionedSerial, P::Unprotected) => Support::Supported,
+        (A::Dora, P::Silo) => Support::Unsupported {
+            why: "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
+                  does not scale under updates (trireme 3.5)",
+        },
+        (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo) => {
+            Support::Unsupported {
+                why: "whoever runs has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
+            }
+        }
+        (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
+            Support::Unsupported { why: "transactions run side by side and would not be serializable" }
+        }
     }
 }
 
-/// How an architecture wants its store laid out.
-pub(crate) fn layout(architecture: ArchitectureName, _workers: usize) -> Layout {
-    match architecture {
-        ArchitectureName::SharedEverything => Layout { partitions: 1 },
-    }
+/// How an architecture uses its workers.
+pub(crate) fn arrange(
+    architecture: ArchitectureName,
+    workers: usize,
+    options: &EngineOptions,
+) -> Result<Arrangement, Misfit> {
+    let misfit = |option, value: usize, allowed: String| Misfit { option, value: value.to_string(), allowed };
+    let (partitions, clients) = match architecture {
+        ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
+        ArchitectureName::SharedEverything => (1, workers),
+        ArchitectureName::PartitionedSerial | ArchitectureName::Delegation => (workers, workers),
+        ArchitectureName::AsymmetricDelegation => {
+            if workers < 2 {
+                let allowed = "at least 2 under asymmetric-delegation, a server and a client".to_owned();
+                return Err(misfit("workers", workers, allowed));
+            }
+            if !(1..workers).contains(&options.servers) {
+                let allowed =
+                    format!("1 to {}, for at least one of {workers} workers hosts transactions", workers - 1);
+                return Err(misfit("servers", options.servers, allowed));
+            }
+            (options.servers, workers - options.servers)
+        }
+        ArchitectureName::Dora => {
+            let most = (MOST_SLOTS / workers.max(1)).max(1);
+            if !(1..=most).contains(&options.in_flight) {
+                let allowed = format!(
+                    "1 to {most}, for {workers} workers have at most {MOST_SLOTS} transactions in flight"
+                );
+                return Err(misfit("in-flight", options.in_flight, allowed));
+            }
+            (workers, workers)
+        }
+    };
+    Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
 }
 
 /// The most workers that an architecture allows.
 pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
     match architecture {
         // A slot each, and the waits-for graph has a bit for every slot.
-        ArchitectureName::SharedEverything => 1024,
+        ArchitectureName::SharedEverything
+        | ArchitectureName::PartitionedSerial
+        | ArchitectureName::Delegation
+        | ArchitectureName::AsymmetricDelegation
+        | ArchitectureName::Dora => MOST_SLOTS,
     }
 }
 
 /// Drives the system that is selected.
+///
+/// Panics if it is not supported.
 pub(crate) fn drive<D: Drives>(selection: Selection, drives: D) -> D::Output {
-    match (selection.architecture(), selection) {
-        (ArchitectureName::SharedEverything, Selection::Pair(pair)) => match pair.protocol {
-            ProtocolName::NoWait => shared_everything::<protocol::NoWait, D>(drives),
-            ProtocolName::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(drives),
-            ProtocolName::DlDetect => shared_everything::<protocol::DlDetect, D>(drives),
-            ProtocolName::Silo => shared_everything::<protocol::Silo, D>(drives),
+    use ArchitectureName as A;
+    use ProtocolName as P;
+    match selection {
+        Selection::Pair(PairName { architecture, protocol }) => match (architecture, protocol) {
+            (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(drives),
+            (A::SharedEverything, P::TwoVersionNoWait) => {
+                shared_everything::<protocol::TwoVersionNoWait, D>(drives)
+            }
+            (A::SharedEverything, P::DlDetect) => shared_everything::<protocol::DlDetect, D>(drives),
+            (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(drives),
+            (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(drives),
+            (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
+                delegation::<protocol::TwoVersionNoWait, D>(drives)
+            }
+            (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
+                delegation::<protocol::DlDetect, D>(drives)
+            }
+            (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(drives),
+            (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(drives),
+            (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(drives),
+            (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(drives),
+            (A::PartitionedSerial, P::Unprotected) => drives.drive::<system::Serial>(),
+            (A::Dora, P::Silo)
+            | (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo)
+            | (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
+                panic!("{selection:?} is not supported")
+            }
         },
-        (ArchitectureName::SharedEverything, Selection::Canary(_, canary)) => match canary {
+        Selection::Canary(A::SharedEverything, canary) => match canary {
             CanaryName::NoReadValidation => shared_everything::<protocol::NoReadValidation, D>(drives),
             CanaryName::NoMissValidation => shared_everything::<protocol::NoMissValidation, D>(drives),
             CanaryName::EarlyRelease => shared_everything::<protocol::EarlyRelease, D>(drives),
             CanaryName::SkippedCertify => shared_everything::<protocol::SkippedCertify, D>(drives),
             CanaryName::DirtyReads => shared_everything::<protocol::DirtyReads, D>(drives),
         },
+        Selection::Canary(A::PartitionedSerial | A::Delegation | A::AsymmetricDelegation | A::Dora, _) => {
+            panic!("{selection:?}: canaries run under shared-everything")
+        }
     }
 }
 
@@ -60,4 +136,18 @@ where
     P::Common<Shared>: Sync,
 {
     drives.drive::<system::SharedEverything<P, Shared>>()
+}
+
+fn delegation<P: Protocol, D: Drives>(drives: D) -> D::Output
+where
+    P::Common<Owned>: Sync,
+{
+    drives.drive::<system::Delegation<P>>()
+}
+
+fn dora<P: Protocol, D: Drives>(drives: D) -> D::Output
+where
+    P::Common<Owned>: Sync,
+{
+    drives.drive::<system::Dora<P>>()
 }

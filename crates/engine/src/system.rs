@@ -1,15 +1,17 @@
 //! A system, an architecture with a protocol, set up over a store for one drive.
 
-use crate::architecture::{self, BackOff, SharedState};
+use crate::architecture::{
+    self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
+};
 use crate::epoch::Epochs;
 use crate::facade::worker;
-use crate::physical::Concurrent;
-use crate::protocol::{Protocol, SlotId};
-use crate::session::{Report, Session};
+use crate::physical::{Concurrent, Owned, Physical};
+use crate::protocol::{Protocol, SlotId, Unprotected};
+use crate::session::{self, Report, fibers};
 use crate::storage::store::Supply;
 use crate::storage::{Store, Table};
 use crate::transaction::Txn;
-use contract::{Client, EngineOptions, Remains, Selection, Until};
+use contract::{ArchitectureName, Client, EngineOptions, Remains, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -21,19 +23,44 @@ pub(crate) trait Drives {
     fn drive<S: System>(self) -> Self::Output;
 }
 
+/// What the workers bring back, and their slots' supplies.
+type Outcome<C> = (Vec<Report<C>>, Vec<Supply>);
+
+/// What a run is given beside its clients.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'e> {
+    pub tables: &'e [Table],
+    pub architecture: ArchitectureName,
+    pub until: Until,
+    pub options: &'e EngineOptions,
+}
+
 /// An architecture with a protocol.
 pub(crate) trait System {
-    /// Its records' metadata is held by nobody; answers how many records and buckets are held.
+    /// How many records and buckets are held, of a store that nobody runs over.
     fn held(tables: &[Table]) -> u64;
 
-    /// Runs one client per worker.
-    fn run<C: Client>(
-        tables: &[Table],
-        supplies: Vec<Supply>,
-        clients: Vec<C>,
-        until: Until,
-        options: &EngineOptions,
-    ) -> Vec<(Report<C>, Supply)>;
+    /// Transaction slots of a run with `clients` clients.
+    fn slots(clients: usize, options: &EngineOptions) -> usize {
+        let _ = options;
+        clients
+    }
+
+    /// Runs one client per worker that hosts transactions; `supplies` has one for every slot.
+    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C>;
+}
+
+fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
+    let mut held = 0;
+    for partition in tables.iter().flat_map(Table::partitions) {
+        let index = &partition.index;
+        index.for_each_record(|record| held += u64::from(!P::is_quiet::<F>(record.meta())));
+        index.for_each_bucket(0..index.buckets(), |bucket| {
+            // A bucket's version (optimistic protocols) is not a hold.
+            held += u64::from(!P::is_quiet::<F>(bucket.meta()));
+        });
+    }
+    held
 }
 
 /// Shared-everything with protocol `P`, metadata of flavour `F`.
@@ -44,28 +71,13 @@ where
     P::Common<F>: Sync,
 {
     fn held(tables: &[Table]) -> u64 {
-        let mut held = 0;
-        for partition in tables.iter().flat_map(Table::partitions) {
-            let index = &partition.index;
-            index.for_each_record(|record| held += u64::from(!P::is_quiet::<F>(record.meta())));
-            index.for_each_bucket(0..index.buckets(), |bucket| {
-                // A bucket's version (optimistic protocols) is not a hold.
-                held += u64::from(!P::is_quiet::<F>(bucket.meta()));
-            });
-        }
-        held
+        held::<P, F>(tables)
     }
 
-    fn run<C: Client>(
-        tables: &[Table],
-        supplies: Vec<Supply>,
-        clients: Vec<C>,
-        until: Until,
-        options: &EngineOptions,
-    ) -> Vec<(Report<C>, Supply)> {
-        let workers = clients.len();
-        let epochs = Epochs::new(workers);
-        let state = SharedState::<P, F>::new(workers);
+    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+        let Setting { tables, until, options, .. } = setting;
+        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
+        let epochs = Epochs::new(clients.len());
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply)| {
@@ -73,9 +85,121 @@ where
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::SharedEverything::new(tables, &state, back_off);
             let txn = Txn::new(architecture, tables, &epochs, slot, supply);
-            Session::new(txn, client, &epochs, options).run(until)
+            session::run(txn, client, &epochs, options, until)
         })
+        .into_iter()
+        .unzip()
     }
+}
+
+/// Partitioned serial execution.
+pub(crate) struct Serial;
+
+impl System for Serial {
+    fn held(tables: &[Table]) -> u64 {
+        held::<Unprotected, Owned>(tables)
+    }
+
+    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+        let Setting { tables, until, options, .. } = setting;
+        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
+        let latches = PartitionLatches::new(partitions(tables) as usize);
+        let epochs = Epochs::new(clients.len());
+        let seats = clients.into_iter().zip(supplies).collect();
+        let advance = || epochs.advance();
+        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply)| {
+            let architecture = PartitionedSerial::new(tables, &state, &latches);
+            let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
+            session::run(txn, client, &epochs, options, until)
+        })
+        .into_iter()
+        .unzip()
+    }
+}
+
+/// Delegation with protocol `P`; with fewer partitions than workers, asymmetric.
+pub(crate) struct Delegation<P>(PhantomData<P>);
+
+impl<P: Protocol> System for Delegation<P>
+where
+    P::Common<Owned>: Sync,
+{
+    fn held(tables: &[Table]) -> u64 {
+        held::<P, Owned>(tables)
+    }
+
+    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+        let Setting { tables, until, options, .. } = setting;
+        // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
+        let (owners, hosts) = (partitions(tables) as usize, clients.len());
+        let (first_host, workers) = match setting.architecture {
+            ArchitectureName::AsymmetricDelegation => (owners, owners + hosts),
+            _ => (0, owners.max(hosts)),
+        };
+        let state = DelegationState::<P>::new(workers, owners);
+        let epochs = Epochs::new(workers);
+        let mut seats: Vec<Option<(C, Supply)>> = std::iter::repeat_with(|| None).take(workers).collect();
+        for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(supplies)) {
+            *seat = Some(host);
+        }
+        let advance = || epochs.advance();
+        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat| {
+            let slot = SlotId(number as u32);
+            let back_off = BackOff::new(options, slot.0);
+            let architecture = architecture::Delegation::new(number, tables, &state, back_off);
+            // A server serves while its architecture is dropped, until all have ended.
+            let (client, supply) = seat?;
+            let txn = Txn::new(architecture, tables, &epochs, slot, supply);
+            Some(session::run(txn, client, &epochs, options, until))
+        })
+        .into_iter()
+        .flatten()
+        .unzip()
+    }
+}
+
+/// DORA with protocol `P`.
+pub(crate) struct Dora<P>(PhantomData<P>);
+
+impl<P: Protocol> System for Dora<P>
+where
+    P::Common<Owned>: Sync,
+{
+    fn held(tables: &[Table]) -> u64 {
+        held::<P, Owned>(tables)
+    }
+
+    fn slots(clients: usize, options: &EngineOptions) -> usize {
+        clients * options.in_flight
+    }
+
+    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+        let Setting { tables, until, options, .. } = setting;
+        let (workers, slots) = (clients.len(), supplies.len());
+        let state = DoraState::<P>::new(partitions(tables), workers, slots);
+        let epochs = Epochs::new(slots);
+        let world = fibers::World { tables, state: &state, epochs: &epochs, options, workers };
+        let mut supplies = supplies.into_iter();
+        let seats = clients
+            .into_iter()
+            .map(|client| (client, supplies.by_ref().take(slots / workers).collect::<Vec<Supply>>()));
+        let seats = seats.collect();
+        let advance = || epochs.advance();
+        let ended: (Vec<_>, Vec<_>) = worker::run_each_with_service(
+            seats,
+            options.epoch_interval,
+            advance,
+            |me, (client, supplies)| fibers::run(me, client, supplies, &world, until),
+        )
+        .into_iter()
+        .unzip();
+        (ended.0, ended.1.into_iter().flatten().collect())
+    }
+}
+
+/// Partitions of every table.
+fn partitions(tables: &[Table]) -> u32 {
+    tables.first().map_or(1, |table| table.partitions().len() as u32)
 }
 
 /// Counts what a quiet store holds, as the system that ran last sees it.
@@ -114,9 +238,10 @@ impl<C: Client> Drives for Run<'_, C> {
     fn drive<S: System>(self) -> Vec<Report<C>> {
         let Run { store, clients, until, options, selection } = self;
         store.prepare(selection);
-        let supplies = store.hand_out(clients.len());
-        let (reports, supplies): (Vec<_>, Vec<_>) =
-            S::run(&store.tables, supplies, clients, until, options).into_iter().unzip();
+        let supplies = store.hand_out(S::slots(clients.len(), options));
+        let setting =
+            Setting { tables: &store.tables, architecture: selection.architecture(), until, options };
+        let (reports, supplies) = S::run(setting, supplies, clients);
         store.take_back(supplies);
         reports
     }

@@ -140,11 +140,15 @@ fn run_as_child() {
     };
     let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
     let workers = rows.workers();
-    let layout = ThisEngine::layout(pair.architecture, workers);
+    let arrangement = ThisEngine::arrange(pair.architecture, workers, &EngineOptions::default());
+    let layout = arrangement.expect("fits").layout;
     let mut store = ThisEngine::load(&rows, layout, &|_| ()).expect("a small table");
-    let clients = (0..workers).map(|worker| rows.client(Seat { worker, workers, seed: 1 })).collect();
+    let clients = (0..workers)
+        .map(|worker| rows.client(Seat::new(worker, workers, 1).over(layout.partitions)))
+        .collect();
     let until = Until::Transactions(u64::MAX);
-    ThisEngine::drive::<Rows>(&mut store, Selection::Pair(pair), clients, until, &EngineOptions::default());
+    let selection = Selection::Pair(pair);
+    let _ = ThisEngine::drive::<Rows>(&mut store, selection, clients, until, &EngineOptions::default());
     unreachable!("the run has no end of its own");
 }
 

@@ -1,7 +1,7 @@
 //! Why a command did not do what it was asked: one clear line, and the exit code that goes with it.
 
 use crate::options::BadValue;
-use contract::{LoadError, PairName, UnknownName};
+use contract::{DriveError, LoadError, Misfit, PairName, UnknownName};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ pub enum Failure {
     },
     /// The tables cannot be loaded.
     Load(LoadError),
+    /// A procedure made a mistake.
+    Drive(DriveError),
     /// A file that was named says something that is not allowed, or cannot be read.
     Input {
         /// The file, with line and column where they are known.
@@ -62,6 +64,7 @@ impl fmt::Display for Failure {
                 write!(f, "--architecture {} --protocol {}: {why}", pair.architecture, pair.protocol)
             }
             Failure::Load(error) => error.fmt(f),
+            Failure::Drive(error) => error.fmt(f),
             Failure::Input { place, what } => write!(f, "{place}: {what}"),
             Failure::Usage(what) => f.write_str(what),
             Failure::Write { path, source } => {
@@ -91,6 +94,18 @@ impl From<BadValue> for Failure {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
         Failure::Load(error)
+    }
+}
+
+impl From<DriveError> for Failure {
+    fn from(error: DriveError) -> Failure {
+        Failure::Drive(error)
+    }
+}
+
+impl From<Misfit> for Failure {
+    fn from(misfit: Misfit) -> Failure {
+        Failure::Value(BadValue::new(misfit.option, misfit.value, misfit.allowed))
     }
 }
 

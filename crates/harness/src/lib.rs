@@ -11,7 +11,7 @@
 //! | what is one system's result? | [`summary`], and what is odd about it: [`measure::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
-//! | what lies in a result folder? | [`results`], [`folder`], one file per form |
+//! | what lies in a result folder? | [`results`], [`folder`]: one file per form |
 //! | what does a reader see? | [`report`], [`svg`], [`text`] |
 //! | what went wrong? | [`failure`] |
 #![forbid(unsafe_code)]

@@ -35,8 +35,8 @@ impl Engine for MockEngine {
         }
     }
 
-    fn layout(_: ArchitectureName, _: usize) -> Layout {
-        Layout { partitions: 1 }
+    fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
+        Ok(Arrangement { layout: Layout { partitions: 1 }, clients: workers })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {
@@ -71,7 +71,7 @@ impl Engine for MockEngine {
         mut clients: Vec<W::Client>,
         until: Until,
         _: &EngineOptions,
-    ) -> Drive<W::Client> {
+    ) -> Result<Drive<W::Client>, DriveError> {
         let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
         let mut tally = Tally::new(clients.len(), store.drives);
         store.drives += 1;
@@ -80,7 +80,7 @@ impl Engine for MockEngine {
                 tally.run(store, worker, client, fickle);
             }
         }
-        Drive { clients, measurement: tally.measurement }
+        Ok(Drive { clients, measurement: tally.measurement })
     }
 
     fn remains(store: &Store) -> Remains {
@@ -109,6 +109,7 @@ impl Tally {
                 commits_by_worker: vec![0; workers],
                 latency_ns: Measurement::empty_histogram(),
                 time_share: TimeShare { ns: [60, 10, 0, 15, 0, 15], samples: 0 },
+                effort: Effort::default(),
             },
         }
     }

@@ -28,6 +28,14 @@ pub struct RunOptions {
     pub back_off_first_ns: u64,
     /// The most that the doubling reaches.
     pub back_off_cap_ns: u64,
+    /// Workers that own partitions and host no transactions, under asymmetric delegation.
+    pub servers: usize,
+    /// Transactions that a worker has begun and not ended, at most, under architectures with fibers.
+    pub in_flight: usize,
+    /// Whether shared-everything splits its indexes.
+    pub split_indexes: bool,
+    /// Transactions of a worker between two offers of a partition to its neighbour, under DORA; 0 for never.
+    pub hand_over_every: u64,
 }
 
 /// One option, as the command line and an experiment file name it.
@@ -57,6 +65,22 @@ pub const OPTIONS: &[OptionDescription] = &[
         value: "FIRST..CAP",
         help: "Random wait before a retry, in ns: below FIRST, doubled up to CAP; 'off' retries at once",
     },
+    OptionDescription {
+        name: "servers",
+        value: "N",
+        help: "Workers that own the partitions and host no transactions (asymmetric-delegation)",
+    },
+    OptionDescription { name: "in-flight", value: "N", help: "Transactions in flight per worker (dora)" },
+    OptionDescription {
+        name: "split-indexes",
+        value: "on|off",
+        help: "Split the indexes into as many parts as there are workers (shared-everything)",
+    },
+    OptionDescription {
+        name: "hand-over-every",
+        value: "N|never",
+        help: "Hand a partition to the next worker every N transactions of its owner (dora)",
+    },
 ];
 
 /// A value that an option does not take. Prints what was given and what is allowed.
@@ -79,7 +103,9 @@ impl BadValue {
 
 impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: allowed: {}", self.option, self.value, self.allowed)
+        // An empty value, as of a shell's unset variable, would not show.
+        let value = if self.value.is_empty() { "''" } else { &self.value };
+        write!(f, "{} {value}: allowed: {}", self.option, self.allowed)
     }
 }
 
@@ -98,6 +124,10 @@ impl RunOptions {
             prefetch: engine.prefetch,
             back_off_first_ns: engine.back_off_first_ns,
             back_off_cap_ns: engine.back_off_cap_ns,
+            servers: engine.servers,
+            in_flight: engine.in_flight,
+            split_indexes: engine.split_indexes,
+            hand_over_every: engine.hand_over_every,
         }
     }
 
@@ -122,12 +152,18 @@ impl RunOptions {
             let number = value.parse().ok().filter(|n| (1..=most).contains(n));
             number.ok_or_else(|| bad(&format!("1 <= {name} <= {most}")))
         };
+        let at_least_one = || {
+            let number = value.parse().ok().filter(|&n: &usize| n >= 1);
+            number.ok_or_else(|| bad("a whole number, at least 1"))
+        };
+        let on_or_off = || match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(bad("on, off")),
+        };
         let time = || durations::parse(value).ok_or_else(|| bad(durations::ALLOWED));
         match name {
-            "workers" => {
-                self.workers =
-                    value.parse().ok().filter(|&n| n >= 1).ok_or_else(|| bad("a whole number, at least 1"))?
-            }
+            "workers" => self.workers = at_least_one()?,
             "warmup" => self.warmup = time()?,
             "duration" => {
                 self.duration = time()?;
@@ -137,11 +173,15 @@ impl RunOptions {
             }
             "repeat" => self.repeat = count(1000)?,
             "seed" => self.seed = value.parse().map_err(|_| bad("a whole number, 0 <= seed < 2^64"))?,
-            "prefetch" => {
-                self.prefetch = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err(bad("on, off")),
+            "prefetch" => self.prefetch = on_or_off()?,
+            "servers" => self.servers = at_least_one()?,
+            "in-flight" => self.in_flight = at_least_one()?,
+            "split-indexes" => self.split_indexes = on_or_off()?,
+            "hand-over-every" => {
+                let number = value.parse().ok().filter(|&n| n >= 1);
+                self.hand_over_every = match value {
+                    "never" => 0,
+                    _ => number.ok_or_else(|| bad("a whole number, at least 1, or never"))?,
                 }
             }
             "back-off" => (self.back_off_first_ns, self.back_off_cap_ns) = back_off(value)?,
@@ -154,13 +194,19 @@ impl RunOptions {
     ///
     /// Panics if there is no such option.
     pub fn get(&self, name: &str) -> String {
+        let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
         match name {
             "workers" => self.workers.to_string(),
             "warmup" => durations::show(self.warmup),
             "duration" => durations::show(self.duration),
             "repeat" => self.repeat.to_string(),
             "seed" => self.seed.to_string(),
-            "prefetch" => if self.prefetch { "on" } else { "off" }.to_owned(),
+            "prefetch" => on_or_off(self.prefetch),
+            "servers" => self.servers.to_string(),
+            "in-flight" => self.in_flight.to_string(),
+            "split-indexes" => on_or_off(self.split_indexes),
+            "hand-over-every" if self.hand_over_every == 0 => "never".to_owned(),
+            "hand-over-every" => self.hand_over_every.to_string(),
             "back-off" if self.back_off_cap_ns == 0 => "off".to_owned(),
             "back-off" => format!("{}..{}", self.back_off_first_ns, self.back_off_cap_ns),
             _ => panic!("{name} is not an option of a run"),
@@ -179,6 +225,10 @@ impl RunOptions {
             seed: self.repetition_seed(repetition),
             back_off_first_ns: self.back_off_first_ns,
             back_off_cap_ns: self.back_off_cap_ns,
+            servers: self.servers,
+            in_flight: self.in_flight,
+            split_indexes: self.split_indexes,
+            hand_over_every: self.hand_over_every,
             ..EngineOptions::default()
         }
     }
@@ -200,11 +250,12 @@ fn back_off(value: &str) -> Result<(u64, u64), BadValue> {
     }
     let bounds =
         value.split_once("..").and_then(|(first, cap)| Some((first.parse().ok()?, cap.parse().ok()?)));
-    bounds.filter(|(first, cap)| first <= cap).ok_or_else(|| {
+    // A first bound of zero would stay zero however often it is doubled.
+    bounds.filter(|&(first, cap)| 1 <= first && first <= cap).ok_or_else(|| {
         BadValue::new(
             "back-off",
             value,
-            "FIRST..CAP in nanoseconds with FIRST <= CAP, such as 500..32000, or off",
+            "FIRST..CAP in nanoseconds with 1 <= FIRST <= CAP, such as 500..32000, or off",
         )
     })
 }
@@ -228,6 +279,7 @@ mod tests {
         let cases = [
             ("workers", "0", "workers 0: allowed: a whole number, at least 1"),
             ("repeat", "0", "repeat 0: allowed: 1 <= repeat <= 1000"),
+            ("repeat", "", "repeat '': allowed: 1 <= repeat <= 1000"),
             ("duration", "0s", "duration 0s: allowed: longer than zero"),
             ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
         ];
@@ -235,10 +287,10 @@ mod tests {
             let refused = RunOptions::for_run(1).set(name, value).expect("a known option");
             assert_eq!(refused.expect_err("bad").to_string(), message);
         }
-        for bad in ["", "1", "9..3", "a..b", "-1..3"] {
+        for bad in ["", "1", "9..3", "a..b", "-1..3", "0..3", "0..0"] {
             assert!(back_off(bad).is_err(), "{bad}");
         }
-        assert_eq!(back_off("off"), back_off("0..0"));
+        assert_eq!(back_off("off"), Ok((0, 0)));
         assert!(RunOptions::for_run(1).set("theta", "0.5").is_none());
     }
 

@@ -1,5 +1,7 @@
-//! What `run` and `compare` bring home, and how it is laid down in a result folder.
+//! What `run`, `compare` and `check` bring home, and how it is laid down in a result folder. A sweep lays its points
+//! down one by one: [`crate::sweep`].
 
+use crate::check::{self, CheckSummary};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
@@ -11,6 +13,7 @@ use crate::text::dates::Utc;
 use contract::LatencyHistogram;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One measured system.
 pub struct System {
@@ -141,6 +144,41 @@ impl<'a> CompareResult<'a> {
     }
 }
 
+/// What `check` brings home.
+pub struct CheckResult<'a> {
+    /// What was checked.
+    pub subject: &'a Subject,
+    /// What stands around it.
+    pub surroundings: &'a Surroundings,
+    /// What was found.
+    pub summary: CheckSummary,
+}
+
+impl CheckResult<'_> {
+    /// Lays everything down.
+    pub fn write(&self, folder: &Folder) -> Result<(), Failure> {
+        let CheckResult { subject, surroundings, summary } = self;
+        let text = parameters::of_check(&surroundings.command, &self.settings(), &subject.parameters);
+        folder.write("parameters.toml", &text)?;
+        folder.write_json("environment.json", &surroundings.environment)?;
+        folder.write_json("summary.json", summary)?;
+        folder.write("report.html", &report::of_check(self))
+    }
+
+    /// Everything that was set, but for the workload's parameters.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let CheckSummary { workload, architecture, protocol, transactions, canary, .. } = &self.summary;
+        let what = [
+            ("workload", workload.clone()),
+            ("architecture", architecture.clone()),
+            (if *canary { "canary" } else { "protocol" }, protocol.clone()),
+            ("transactions", transactions.to_string()),
+        ];
+        let options = check::OPTIONS.map(|name| (name, self.subject.options.get(name)));
+        what.into_iter().chain(options).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
 fn write_systems(
     folder: &Folder,
     subject: &Subject,
@@ -156,8 +194,17 @@ fn write_systems(
     let axes = vec![("architecture", values(|s| &s.architecture)), ("protocol", values(|s| &s.protocol))];
     let title = format!("Again: {}", surroundings.command);
     let base = parameters::of_subject(subject);
-    let text = parameters::toml(&surroundings.command, &title, &subject.workload, &base, &axes);
-    folder.write("parameters.toml", &text)?;
+    let again = parameters::Again {
+        command: &surroundings.command,
+        title: &title,
+        paper: None,
+        claim: None,
+        workload: &subject.workload,
+        x: None,
+        base: &base,
+        axes,
+    };
+    folder.write("parameters.toml", &again.toml())?;
     folder.write_json("environment.json", &surroundings.environment)?;
     let groups = systems.iter().map(|system| {
         let System { summary, samples, .. } = system;
@@ -174,14 +221,14 @@ fn write_systems(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::tests::fresh_folder;
+    use crate::check::Trial;
     use crate::measure::{measure, supported};
     use crate::mock::{Counting, MOST_WORKERS, MockEngine, WHY_NOT};
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::PairName;
-    use std::collections::BTreeMap;
+    use contract::{ArchitectureName, CanaryName, PairName, ProtocolName, Selection};
+    use history::{Anomaly, AnomalyKind};
     use std::fs;
     use std::sync::Mutex;
 
@@ -245,7 +292,8 @@ mod tests {
         let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
         let ranked: Vec<f64> = result.systems.iter().map(|s| s.summary.throughput_per_s).collect();
         assert!(ranked.is_sorted_by(|a, b| a >= b), "{ranked:?}");
-        let folder = Folder::create(&fresh_folder("comparison")).expect("a folder");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = Folder::create(scratch.path()).expect("a folder");
         result.write(&folder).expect("laid down");
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect(name);
         let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
@@ -273,12 +321,67 @@ mod tests {
         assert_eq!(system.summary.commits, 3 * 200);
         assert!((system.summary.abort_rate - 0.25).abs() < 1e-9, "every fourth aborts once");
         assert!(system.summary.checks.iter().all(|check| check.passed));
-        let folder = Folder::create(&fresh_folder("run")).expect("a folder");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = Folder::create(scratch.path()).expect("a folder");
         RunResult { subject: &subject, surroundings: &surroundings, system }
             .write(&folder)
             .expect("laid down");
         let html = fs::read_to_string(folder.report()).expect("a report");
         assert!(html.contains("shared-everything silo over counting"));
+    }
+
+    fn check_is_laid_down(canary: bool, edit: impl Fn(&mut CheckSummary)) -> (Value, String, String) {
+        let (subject, surroundings) = (subject(), surroundings());
+        let architecture = ArchitectureName::SharedEverything;
+        let selection = match canary {
+            true => Selection::Canary(architecture, CanaryName::DirtyReads),
+            false => Selection::Pair(PairName { architecture, protocol: ProtocolName::Silo }),
+        };
+        let trial = Trial { selection, subject: &subject, transactions: 100, observer: &Silent };
+        let (mut summary, _) = trial.of_workload::<MockEngine, _>(&Counting { rows: ROWS }).expect("checked");
+        edit(&mut summary);
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = Folder::create(scratch.path()).expect("a folder");
+        CheckResult { subject: &subject, surroundings: &surroundings, summary }
+            .write(&folder)
+            .expect("laid down");
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect(name);
+        assert!(read("environment.json").contains("\"cores\": 2"));
+        let summary = serde_json::from_str(&read("summary.json")).expect("JSON");
+        (summary, read("parameters.toml"), read("report.html"))
+    }
+
+    #[test]
+    fn a_check_is_laid_down_whole() {
+        let (summary, parameters, html) = check_is_laid_down(false, |_| {});
+        assert_eq!((&summary["passed"], &summary["transactions"]), (&true.into(), &100.into()));
+        for line in ["protocol = \"silo\"", "transactions = \"100\"", "seed = \"1\"", "rows = \"100\""] {
+            assert!(parameters.lines().any(|set| set == line), "{line}\n{parameters}");
+        }
+        assert!(!parameters.contains("duration"), "a check has none: {parameters}");
+        assert!(html.contains("<h1>shared-everything silo over counting: passed</h1>"));
+        assert!(html.contains("The history is strictly serializable.") && !html.contains("What is wrong"));
+    }
+
+    #[test]
+    fn a_rejection_is_laid_down_with_its_anomalies() {
+        let (summary, parameters, html) = check_is_laid_down(true, |summary| {
+            let words = "T1 <missed> what T2 wrote".to_owned();
+            let verdict = summary.verdict.as_mut().expect("judged");
+            verdict.counts.insert(AnomalyKind::WriteSkew, 3);
+            verdict.anomalies.push(Anomaly { kind: AnomalyKind::WriteSkew, transactions: Vec::new(), words });
+            (summary.passed, summary.checks[0].passed) = (false, false);
+        });
+        assert_eq!(summary["verdict"]["counts"]["write skew"], 3);
+        assert!(parameters.contains("canary = \"dirty-reads\"") && !parameters.contains("protocol"));
+        for part in [
+            "rejected, as a canary must be</h1>",
+            "NOT strictly serializable",
+            "T1 &lt;missed&gt; what T2 wrote",
+            "FAILED",
+        ] {
+            assert!(html.contains(part), "{part}");
+        }
     }
 
     #[test]
@@ -287,7 +390,7 @@ mod tests {
         let refuse = |pairs: &[PairName], workers, rows| {
             let options = RunOptions { workers, ..subject().options };
             let refused = measure::<MockEngine, _>(&Counting { rows }, pairs, &options, &Silent);
-            refused.err().expect("refused")
+            refused.expect_err("refused")
         };
         let unsupported = refuse(&all, 2, ROWS).to_string();
         assert!(

@@ -3,6 +3,7 @@
 use crate::options::RunOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use workloads::AnyWorkload;
 
 /// What is measured, apart from the system.
 #[derive(Clone, Debug)]
@@ -15,6 +16,14 @@ pub struct Subject {
     pub options: RunOptions,
     /// Where.
     pub place: Place,
+}
+
+impl Subject {
+    /// `workload` with its effective parameters.
+    pub fn of(workload: &AnyWorkload, options: RunOptions, place: Place) -> Subject {
+        let parameters = workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value));
+        Subject { workload: workload.name().to_owned(), parameters: parameters.collect(), options, place }
+    }
 }
 
 /// Where a measurement runs, as far as the numbers and the warnings depend on it.

@@ -1,8 +1,8 @@
 //! Times the checker on a synthetic history: `cargo run --release -p history --example check_million`.
 //!
-//! The history is made by a serial store of versions. Each transaction takes effect at one instant, and its
-//! begin and end lie around that instant, so it is strictly serializable; `--broken N` installs what every N-th
-//! transaction writes two transactions later, which makes lost updates and skews.
+//! The history is made by a serial store of versions. Each transaction takes effect at one instant, ends soon
+//! after it, and begins when its worker's last one ended, so it is strictly serializable; `--broken N` installs
+//! what every N-th transaction writes two transactions later, which makes lost updates and skews.
 //!
 //! Options: `--transactions N --operations N --keys N --workers N --reads PERCENT --hot PERCENT --broken N`.
 
@@ -60,6 +60,7 @@ fn synthetic(options: &Options) -> History {
     let mut store = vec![Version::LOADED; options.keys as usize];
     let mut workers = vec![WorkerHistory::default(); options.workers as usize];
     let mut operations: Vec<Operation> = Vec::new();
+    let mut ends_ns = vec![0; options.workers as usize];
     let mut late: Vec<(u64, usize, Version)> = Vec::new();
     for instant in 1..=options.transactions {
         late.retain(|(due, key, version)| {
@@ -94,8 +95,8 @@ fn synthetic(options: &Options) -> History {
                 }
             }
         }
-        let (began_ns, ended_ns) =
-            (instant * 1000 - random.u64(0..1000), instant * 1000 + random.u64(0..1000));
+        let (began_ns, ended_ns) = (ends_ns[worker], instant * 1000 + random.u64(0..1000));
+        ends_ns[worker] = ended_ns;
         let ending = Ending { number, attempts: 1, began_ns, ended_ns, outcome: Outcome::Commit };
         workers[worker].push(ending, &operations);
     }

@@ -12,13 +12,14 @@
 //! Attempts that aborted come as transactions that failed, at the instant at which their transaction began: when
 //! they really ran nobody recorded, and Elle asks of a failed transaction only what it tried to write.
 
-use crate::check::{left_by, real_deletes};
+use crate::check::{leaves_nothing, left_by, real_deletes};
 use crate::history::{History, TransactionRecord};
-use crate::operation::OperationKind;
+use crate::operation::{Operation, OperationKind};
 use crate::version::Version;
 use contract::{Outcome, TableId};
 use std::fmt;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 /// How the events are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,14 @@ pub enum ElleLayout {
     Lines,
     /// One JSON array, an object a line inside it: what `elle-cli` reads from a `.json` file.
     Array,
+}
+
+impl ElleLayout {
+    /// The layout that readers expect of a file of this name: an array if it ends in `.json`, else lines.
+    pub fn of_file(path: &Path) -> Self {
+        let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        if is_json { ElleLayout::Array } else { ElleLayout::Lines }
+    }
 }
 
 /// What an event says of a transaction.
@@ -124,8 +133,12 @@ pub(crate) fn write_events(
         ElleLayout::Lines => ("", "\n", "\n"),
         ElleLayout::Array => ("[", ",\n", "]\n"),
     };
+    let events = events(records, attempts);
+    if events.is_empty() && layout == ElleLayout::Lines {
+        return writer.flush();
+    }
     write!(writer, "{before}")?;
-    for (index, event) in events(records, attempts).into_iter().enumerate() {
+    for (index, event) in events.into_iter().enumerate() {
         let separator = if index == 0 { "" } else { between };
         let (kind, process, time_ns) = (event.phase.name(), event.process, event.time_ns);
         write!(writer, "{separator}{{\"index\":{index},\"type\":\"{kind}\",\"process\":{process},")?;
@@ -186,14 +199,26 @@ fn lanes(records: &[TransactionRecord]) -> Vec<Vec<&TransactionRecord>> {
 /// `["r", key, version]`, `null` for a state that nobody wrote. A delete writes a version like any other. Keys
 /// are numbers if there is one table, else strings, `"table:key"`. Aborted attempts are not told, because their
 /// operations are not kept; rolled back transactions are.
+///
+/// A register never becomes nobody's again. So of a row that one transaction inserted and really deleted there is
+/// only that it was missing before.
 pub fn write_elle_registers(history: &History, layout: ElleLayout, writer: impl Write) -> io::Result<()> {
     let records: Vec<&[TransactionRecord]> =
         history.workers.iter().map(|worker| worker.transactions.as_slice()).collect();
     let deletes = real_deletes(history);
     write_events(&records, Attempts::Last, layout, writer, |worker, record, phase, out| {
-        for operation in history.workers[worker].operations_of(record) {
+        let operations = history.workers[worker].operations_of(record);
+        let commits = record.outcome == Outcome::Commit;
+        let may_leave_nothing = commits && operations.iter().any(Operation::is_real_delete);
+        for (position, operation) in operations.iter().enumerate() {
             let place = (operation.table, operation.key);
             let key = RegisterKey { history, table: operation.table, key: operation.key.0 };
+            if may_leave_nothing && leaves_nothing(operations, place) {
+                if operations[..position].iter().all(|earlier| (earlier.table, earlier.key) != place) {
+                    out.write("r", &key, MicroOperation::Null)?;
+                }
+                continue;
+            }
             let seen = match operation.seen {
                 Version::MISSING => deletes.get(&place).copied(),
                 seen => Some(seen),

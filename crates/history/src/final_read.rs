@@ -7,8 +7,8 @@ use crate::checked::Checked;
 use crate::history::{FinalVersion, History};
 use crate::version::{Stamp, Version};
 use contract::{
-    Abort, Client, Completion, Key, Outcome, Presence, Procedure, Seat, Span, TableDescription, TableId,
-    Transaction, Workload,
+    Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, TableDescription,
+    TableId, Transaction, Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -142,6 +142,13 @@ pub struct ReadBatch {
 }
 
 impl Procedure for ReadBatch {
+    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        for &(table, key, span) in &self.keys {
+            plan.touch(table, key, span, Access::Read);
+        }
+        Ok(())
+    }
+
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         let mut rows = FinalRows::default();
         for (table, key, span) in &self.keys {

@@ -50,6 +50,17 @@ pub struct TransactionRecord {
     pub operations: u32,
 }
 
+impl TransactionRecord {
+    /// A transaction that ended, whose last attempt's operations are so many from position `first` on.
+    pub(crate) fn new(ending: Ending, first: usize, operations: usize) -> Self {
+        let Ending { number, attempts, began_ns, ended_ns, outcome } = ending;
+        assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
+        assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
+        let operations = u32::try_from(operations).expect("fewer than 2^32 operations an attempt");
+        TransactionRecord { number, attempts, began_ns, ended_ns, outcome, first: first as u64, operations }
+    }
+}
+
 /// What a key holds after the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinalVersion {
@@ -81,19 +92,8 @@ pub struct Ending {
 impl WorkerHistory {
     /// Adds a transaction that ended, with the operations of its last attempt.
     pub fn push(&mut self, ending: Ending, operations: &[Operation]) {
-        let Ending { number, attempts, began_ns, ended_ns, outcome } = ending;
-        assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
-        assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
-        self.issued = self.issued.max(number);
-        self.transactions.push(TransactionRecord {
-            number,
-            attempts,
-            began_ns,
-            ended_ns,
-            outcome,
-            first: self.operations.len() as u64,
-            operations: u32::try_from(operations.len()).expect("fewer than 2^32 operations an attempt"),
-        });
+        self.issued = self.issued.max(ending.number);
+        self.transactions.push(TransactionRecord::new(ending, self.operations.len(), operations.len()));
         self.operations.extend_from_slice(operations);
     }
 
@@ -135,9 +135,9 @@ impl History {
             let ended = worker.transactions.iter().filter(|record| record.outcome == Outcome::Commit);
             ended.flat_map(|record| worker.operations_of(record))
         });
-        let added = |operation: &Operation| match (operation.kind, operation.seen) {
-            (OperationKind::Insert, Version::MISSING) => 1,
-            (OperationKind::Delete, Version::PRESENT) => -1,
+        let added = |operation: &Operation| match operation.kind {
+            OperationKind::Insert if operation.seen == Version::MISSING => 1,
+            _ if operation.is_real_delete() => -1,
             _ => 0,
         };
         committed.map(added).sum()

@@ -10,10 +10,10 @@
 //! [`Checked`] wraps any workload and is a workload itself. In one call:
 //!
 //! ```
-//! use contract::{Engine, LoadError, Workload};
-//! use history::{Checked, Deletes, Setting, run_checked};
+//! use contract::{Engine, Workload};
+//! use history::{Checked, Deletes, RunError, Setting, run_checked};
 //!
-//! fn judge<E: Engine, W: Workload>(workload: W, setting: &Setting) -> Result<bool, LoadError> {
+//! fn judge<E: Engine, W: Workload>(workload: W, setting: &Setting) -> Result<bool, RunError> {
 //!     let checked = Checked::new(workload, Deletes::Tombstones);
 //!     let run = run_checked::<E, W>(&checked, setting, &|_| {})?;
 //!     println!("{}", run.verdict);
@@ -55,6 +55,7 @@
 pub mod anomalies;
 mod check;
 mod checked;
+mod checked_run;
 mod elle;
 mod erased;
 mod final_read;
@@ -64,18 +65,18 @@ pub mod list_append;
 mod log;
 pub mod membership;
 mod operation;
+mod random;
 mod recording;
-mod session;
 mod verdict;
 mod version;
 
 pub use check::check;
 pub use checked::{Checked, CheckedClient, CheckedProcedure, Deletes};
+pub use checked_run::{CheckedRun, RunError, Setting, run_checked};
 pub use elle::{ElleLayout, write_elle_registers};
 pub use erased::Erased;
 pub use final_read::{FinalRead, FinalReader, FinalRows, ReadBatch};
 pub use history::{Ending, FinalVersion, History, KeyInWords, TransactionRecord, WorkerHistory};
 pub use operation::{Operation, OperationKind};
-pub use session::{CheckedRun, Setting, run_checked};
 pub use verdict::{Anomaly, AnomalyKind, MOST_DESCRIBED, TransactionName, Verdict};
 pub use version::{MOST_ATTEMPTS, MOST_TRANSACTIONS, MOST_WORKERS, MOST_WRITES, Stamp, Version, Writer};

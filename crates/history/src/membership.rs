@@ -16,6 +16,7 @@
 //!
 //! Some transactions roll back by their own will, after inserting and deleting: they must leave nothing behind.
 
+use crate::random::generator;
 use contract::{
     Abort, Access, Client, Completion, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat, Span,
     TableDescription, TableId, Transaction, TransactionExt, Workload,
@@ -107,10 +108,9 @@ impl Workload for Membership {
 
     fn client(&self, seat: Seat) -> MembershipClient {
         assert!(self.window > 0, "the window has keys");
-        let seed = seat.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seat.worker as u64);
         MembershipClient {
             workload: *self,
-            random: fastrand::Rng::with_seed(seed),
+            random: generator(seat),
             issued: 0,
             first: 0,
             over: VecDeque::from(vec![[false; 2]; self.window as usize]),

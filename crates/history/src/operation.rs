@@ -27,6 +27,11 @@ impl OperationKind {
         !matches!(self, OperationKind::Read | OperationKind::Exists)
     }
 
+    /// Whether an operation of this kind that saw `seen` removed the row itself.
+    pub(crate) fn really_deletes(self, seen: Version) -> bool {
+        self == OperationKind::Delete && seen == Version::PRESENT
+    }
+
     /// Whether what it saw decides what the transaction did.
     pub const fn looks(self) -> bool {
         !matches!(self, OperationKind::Write)
@@ -54,6 +59,11 @@ const _: () =
     assert!(size_of::<Operation>() == 24, "a million transactions of sixteen operations fit in 400 MB");
 
 impl Operation {
+    /// Whether the row itself went, and not only its content: see [`crate::Deletes`].
+    pub(crate) fn is_real_delete(&self) -> bool {
+        self.kind.really_deletes(self.seen)
+    }
+
     /// An operation that saw no stamp.
     pub fn new(kind: OperationKind, table: TableId, key: Key, seen: Version, write: u32) -> Self {
         let write = u16::try_from(write).expect("an attempt has fewer writes than a version can tell apart");

@@ -35,7 +35,7 @@ kinds! {
     DirtyWrite = "dirty write", "another write came between two writes of one transaction, or a cycle of overwriting (G0)";
     LostUpdate = "lost update", "two transactions replaced the same version, or a committed write vanished (P4)";
     CircularInformationFlow = "circular information flow", "transactions that each saw what the next one wrote (G1c)";
-    InternalInconsistency = "internal inconsistency", "a transaction did not see its own write";
+    InternalInconsistency = "internal inconsistency", "a transaction did not see its own write, or saw it before it wrote";
     NonRepeatableRead = "non-repeatable read", "one transaction saw two versions of a key, neither its own (P2)";
     Phantom = "phantom", "a cycle through a key that was found missing, inserted or deleted (P3)";
     ReadSkew = "read skew", "a transaction saw one effect of another and missed an earlier one (A5A, G-single)";

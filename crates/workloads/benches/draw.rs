@@ -9,7 +9,7 @@ use std::hint::black_box;
 use workloads::zipf::Zipf;
 use workloads::{Micro, Parameters, Ycsb};
 
-const SEAT: Seat = Seat { worker: 0, workers: 1, seed: 1 };
+const SEAT: Seat = Seat::new(0, 1, 1);
 
 /// One rank, beside the rejection sampler of `rand_distr`.
 fn zipf(criterion: &mut Criterion) {

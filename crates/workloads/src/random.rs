@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn seats_and_seeds_draw_unlike_numbers() {
-        let first = |seed, worker| generator(Seat { worker, workers: 64, seed }).u64(..);
+        let first = |seed, worker| generator(Seat::new(worker, 64, seed)).u64(..);
         let firsts: HashSet<u64> =
             (0..64).flat_map(|seed| (0..64).map(move |worker| first(seed, worker))).collect();
         assert_eq!(firsts.len(), 64 * 64, "no seat shares its stream's start with another");
@@ -74,7 +74,7 @@ mod tests {
     fn neighbouring_seats_agree_in_half_of_their_bits() {
         let mut same = 0;
         for worker in 0..1000 {
-            let at = |worker| generator(Seat { worker, workers: 1001, seed: 7 }).u64(..);
+            let at = |worker| generator(Seat::new(worker, 1001, 7)).u64(..);
             same += (!(at(worker) ^ at(worker + 1))).count_ones();
         }
         assert!((31_000..33_000).contains(&same), "{same} of 64000 bits agree");

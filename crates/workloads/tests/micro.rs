@@ -136,7 +136,7 @@ fn ran(workload: &Micro) -> (Store<'_, Micro>, Vec<workloads::micro::MicroClient
 fn audited(workload: &Micro, store: &mut Store<'_, Micro>) -> Vec<Auditor> {
     let audit = workload.audit();
     let mut auditors: Vec<Auditor> =
-        (0..3).map(|worker| audit.client(contract::Seat { worker, workers: 3, seed: 1 })).collect();
+        (0..3).map(|worker| audit.client(contract::Seat::new(worker, 3, 1))).collect();
     for _ in 0..audit.transactions(3) {
         for auditor in &mut auditors {
             let transaction = auditor.next();
@@ -199,7 +199,7 @@ fn the_audit_rejects_what_was_not_committed() {
 fn the_audit_plans_what_it_reads() {
     let workload = micro(&SMALL);
     let audit = workload.audit();
-    let mut auditor = audit.client(contract::Seat { worker: 0, workers: 1, seed: 1 });
+    let mut auditor = audit.client(contract::Seat::new(0, 1, 1));
     let mut read = vec![];
     for _ in 0..audit.transactions(1) + 2 {
         read.extend(keys(&touched_as_planned(&audit, &mut auditor)));

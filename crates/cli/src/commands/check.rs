@@ -1,21 +1,22 @@
 //! `check`: run one system with everything written down, and judge whether what it did is serializable.
 
-use crate::arguments::{running, system, typed, workloads};
+use super::verdict;
+use crate::arguments::{out, running, system, typed, workloads};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{output, selection};
+use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::{CanaryName, Selection};
-use harness::check::{self, CheckSummary, Own, Trial};
-use harness::text::numbers::thousands;
+use contract::{ArchitectureName, CanaryName, Selection};
+use harness::check::{self, CheckWorkload, Own, Trial};
+use harness::failure::words;
+use harness::folder::Folder;
+use harness::results::{CheckResult, Surroundings};
 use harness::{BadValue, Failure, RunOptions, Subject, measure};
-use std::fmt::Write;
+use history::ElleLayout;
+use machine::hardware::environment::Environment;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The shared options that mean something here: a check ends after so many transactions, not after a time.
-const OPTIONS: [&str; 4] = ["workers", "seed", "prefetch", "back-off"];
 
 /// Enough for the canaries to be found on two cores, and judged in seconds.
 const TRANSACTIONS: u64 = 100_000;
@@ -28,50 +29,69 @@ pub fn arguments() -> Command {
     };
     let command = Command::new("check")
         .about("Run one system with everything written down, and judge whether it is serializable")
-        .after_help("Exits with 0 if the history is strictly serializable, and with 1 if it is not.")
+        .after_help(
+            "Exits with 0 if all that was checked held, above all that the history is strictly serializable, and with \
+             1 if not: for a canary 1 is right.",
+        )
         .arg(option(
             "transactions",
             "N",
-            format!("Transactions, of all workers together [default: {TRANSACTIONS}]"),
+            format!(
+                "Transactions, of all workers together; scenarios run more, until their players meet [default: \
+                 {TRANSACTIONS}]"
+            ),
         ))
-        .arg(
-            option("canary", "NAME", format!("A broken protocol, to be rejected: {}", canaries.join(", ")))
-                .conflicts_with("protocol"),
-        )
+        .arg(option(
+            "canary",
+            "NAME",
+            format!("In place of --protocol: a broken one, to be rejected: {}", canaries.join(", ")),
+        ))
         .arg(option(
             "history",
             "FILE",
-            "Write the history there too, one JSON object an event, as Elle and Jepsen read them".to_owned(),
+            "Write the history there too, one JSON object an event, as Elle and Jepsen read them; scenarios have none"
+                .to_owned(),
         ));
-    workloads(running(system(command), &OPTIONS, &RunOptions::for_run(engines::cores())))
+    let command = running(system(command), &check::OPTIONS, &RunOptions::for_run(engines::cores()));
+    workloads(command.arg(out("Folder of the results, with a report [default: none is made]")))
         .subcommands(Own::all().map(|own| Command::new(own.name()).about(own.summary())))
 }
 
 /// Checks.
-pub fn check(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (subject, workload) = selection::check_subject(matches, RunOptions::for_run(engines::cores()))?;
     let selection = selected(matches)?;
     let transactions = transactions(matches)?;
     admit(selection, &subject, transactions)?;
-    let history = typed(matches, "history").map(create_history).transpose()?;
+    let folder = typed(matches, "out").map(|out| Folder::create(Path::new(out))).transpose()?;
+    let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
+    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::new();
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
     let (summary, recorded) = trial.check::<Hardware>(&workload)?;
 
-    if let Some((path, file)) = history {
-        recorded.write(file).map_err(Failure::write(&path))?;
-    }
+    let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
+    let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));
+    // A full disk must not take the verdict: it is printed first.
     if matches.get_flag("json") {
-        output::print_json(&summary)?;
+        output::print_json(&result.summary)?;
     } else {
-        output::print(&text(&summary))?;
+        let laid_down = folder.as_ref().filter(|_| kept.is_ok());
+        output::print(&answer::of_check(&result.summary, laid_down))?;
     }
-    Ok(if summary.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    kept?;
+    if let Some((path, file)) = history {
+        recorded.write(ElleLayout::of_file(&path), file).map_err(Failure::write(&path))?;
+    }
+    Ok(verdict(result.summary.passed))
 }
 
 fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
     match typed(matches, "canary") {
+        Some(_) if typed(matches, "protocol").is_some() => {
+            Err(Failure::Usage("--canary does not go with --protocol; allowed: one of them".to_owned()))
+        }
         Some(name) => {
             let canary = name.parse().map_err(BadValue::from)?;
             Ok(Selection::Canary(selection::architecture(matches)?, canary))
@@ -90,55 +110,29 @@ fn transactions(matches: &ArgMatches) -> Result<u64, Failure> {
 }
 
 fn admit(selection: Selection, subject: &Subject, transactions: u64) -> Result<(), Failure> {
-    let workers = subject.options.workers;
     match selection {
-        Selection::Pair(pair) => measure::admit::<Hardware>(pair, workers)?,
-        Selection::Canary(architecture, _) => measure::admit_workers::<Hardware>(architecture, workers)?,
+        Selection::Pair(pair) => measure::admit::<Hardware>(pair, &subject.options)?,
+        Selection::Canary(ArchitectureName::SharedEverything, _) => {
+            measure::admit_workers::<Hardware>(ArchitectureName::SharedEverything, &subject.options)?;
+        }
+        Selection::Canary(architecture, canary) => {
+            let what = format!(
+                "--canary {canary} --architecture {architecture}: canaries run under shared-everything"
+            );
+            return Err(Failure::Usage(what));
+        }
     }
-    check::admit(workers, transactions)
+    check::admit(subject.options.workers, transactions)
 }
 
 /// Makes the file before anything runs: a check may take long, and its history is wanted.
-fn create_history(name: &str) -> Result<(PathBuf, File), Failure> {
+fn create_history(name: &str, workload: &CheckWorkload) -> Result<(PathBuf, File), Failure> {
+    if !workload.has_history() {
+        let allowed = "with every other workload; a scenario is judged by what its players saw";
+        return Err(BadValue::new("history", name, allowed).into());
+    }
     let path = PathBuf::from(name);
-    let file = File::create(&path)
-        .map_err(|error| Failure::Usage(format!("--history {name}: {}", harness::failure::words(&error))))?;
+    let refuse = |error| format!("--history {name}: {}; allowed: a file that can be written", words(&error));
+    let file = File::create(&path).map_err(|error| Failure::Usage(refuse(error)))?;
     Ok((path, file))
-}
-
-fn text(summary: &CheckSummary) -> String {
-    let CheckSummary { architecture, protocol, workload, workers, .. } = summary;
-    let mut text = format!(
-        "{architecture} {protocol} over {workload}, {workers} {} on {}, seed {}\n",
-        if *workers == 1 { "worker" } else { "workers" },
-        summary.machine,
-        summary.seed
-    );
-    let _ = writeln!(
-        text,
-        "{} commits, {} aborts, {} user rollbacks\n",
-        thousands(summary.commits as f64),
-        thousands(summary.aborts as f64),
-        thousands(summary.user_rollbacks as f64),
-    );
-    if let Some(verdict) = &summary.verdict {
-        let _ = writeln!(text, "{verdict}");
-    }
-    if let Some(judgement) = &summary.judgement {
-        let _ = writeln!(text, "{judgement}");
-    }
-    for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
-        let _ = writeln!(text, "{}: {}", check.name, check.detail);
-    }
-    for warning in &summary.warnings {
-        let _ = writeln!(text, "warning: {warning}");
-    }
-    let serializable = summary.checks.first().is_some_and(|check| check.passed);
-    text += match (summary.passed, serializable, summary.canary) {
-        (true, _, _) => "\npassed\n",
-        (false, true, _) => "\nFAILED\n",
-        (false, false, false) => "\nREJECTED\n",
-        (false, false, true) => "\nrejected, as a canary must be\n",
-    };
-    text
 }

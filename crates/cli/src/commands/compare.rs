@@ -1,12 +1,12 @@
 //! `compare`: every system of the matrix over one workload, ranked.
 
 use super::run::Measure;
+use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{output, selection, table};
+use crate::{answer, output, selection};
 use clap::{ArgMatches, Command};
-use harness::folder::Folder;
 use harness::measure;
 use harness::results::{CompareResult, Surroundings};
 use harness::{Failure, RunOptions};
@@ -22,11 +22,11 @@ pub fn arguments() -> Command {
 /// Compares.
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (subject, workload) = selection::subject(matches, RunOptions::for_compare(engines::cores()))?;
-    let (pairs, unmeasured) = measure::supported::<Hardware>();
+    let (pairs, unmeasured) = measure::supported::<Hardware>(&subject.options);
     for &pair in &pairs {
-        measure::admit::<Hardware>(pair, subject.options.workers)?;
+        measure::admit::<Hardware>(pair, &subject.options)?;
     }
-    let folder = Folder::create(&selection::out(matches, "compare", &subject.workload))?;
+    let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::new();
@@ -34,12 +34,13 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         workload.visit(Measure { pairs: &pairs, options: &subject.options, observer: &progress })?;
 
     let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
-    result.write(&folder)?;
+    // A full disk must not take what was measured: it is printed first.
+    let kept = result.write(&folder);
     if matches.get_flag("json") {
         output::print_json(&result.comparison())?;
     } else {
-        output::print(&table::of_comparison(&result, &folder))?;
+        output::print(&answer::of_comparison(&result, kept.is_ok().then_some(&folder)))?;
     }
-    let held = result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed);
-    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    kept?;
+    Ok(verdict(result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed)))
 }

@@ -4,7 +4,7 @@ use crate::arguments::json;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::Failure;
-use harness::text::numbers::bytes;
+use harness::text::numbers::{bytes, counted};
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::{self, MachineFacts};
 use serde::Serialize;
@@ -58,8 +58,7 @@ pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
-    let threads = environment.hardware_threads;
-    let huge_pages = environment.transparent_huge_pages.as_deref();
+    let cores = environment.hardware_threads;
     let mut all = vec![
         judge(
             !debug_build,
@@ -67,45 +66,14 @@ fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
             "build with --release",
         ),
         judge(
-            threads > 1,
-            format!("{threads} usable {}", if threads == 1 { "core" } else { "cores" }),
+            cores > 1,
+            format!("{} that this process may use", counted(cores, "core")),
             "nothing runs side by side on one core: conflicts are rare and waits are long; use a larger machine, \
              and look for a restriction such as taskset or a container's limit",
         ),
     ];
-    if let Some(memory) = environment.memory_available_bytes {
-        all.push(judge(
-            memory >= LITTLE_MEMORY_BYTES,
-            format!("{} of memory available", bytes(memory)),
-            "ask for smaller tables with --records",
-        ));
-    }
-    if let Some(mode) = huge_pages {
-        all.push(judge(
-            mode != "never",
-            format!("transparent huge pages: {mode}"),
-            "large tables miss the TLB; as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
-        ));
-    }
-    match environment.governor.as_deref() {
-        Some(governor) => all.push(judge(
-            governor == "performance",
-            format!("frequency governor: {governor}"),
-            "the clock rate follows the load; as root: cpupower frequency-set -g performance",
-        )),
-        None => all.push(judge(true, "frequency governor: not told", "")),
-    }
-    if let Some(turbo) = environment.turbo {
-        all.push(judge(
-            !turbo,
-            format!("turbo: {}", if turbo { "on" } else { "off" }),
-            "few workers clock higher than many, which bends scaling curves; switch it off for those",
-        ));
-    }
-    if let Some(invariant) = environment.tsc_invariant {
-        let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
-        all.push(judge(invariant, found, "latencies are only roughly right"));
-    }
+    all.extend(advise_on_memory(environment));
+    all.extend(advise_on_clock(environment));
     if environment.hypervisor == Some(true) {
         all.push(judge(
             false,
@@ -114,6 +82,47 @@ fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
         ));
     }
     all
+}
+
+fn advise_on_memory(environment: &Environment) -> impl Iterator<Item = Advice> {
+    let available = environment.memory_available_bytes.map(|available| {
+        judge(
+            available >= LITTLE_MEMORY_BYTES,
+            format!("{} of memory available", bytes(available)),
+            "ask for smaller tables with --records",
+        )
+    });
+    let huge_pages = environment.transparent_huge_pages.as_deref().map(|mode| {
+        judge(
+            mode != "never",
+            format!("transparent huge pages: {mode}"),
+            "large tables miss the TLB; as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+    });
+    available.into_iter().chain(huge_pages)
+}
+
+fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
+    let governor = match environment.governor.as_deref() {
+        Some(governor) => judge(
+            governor == "performance",
+            format!("frequency governor: {governor}"),
+            "the clock rate follows the load; as root: cpupower frequency-set -g performance",
+        ),
+        None => judge(true, "frequency governor: not told", ""),
+    };
+    let turbo = environment.turbo.map(|turbo| {
+        judge(
+            !turbo,
+            format!("turbo: {}", if turbo { "on" } else { "off" }),
+            "few workers clock higher than many, which bends scaling curves; switch it off for those",
+        )
+    });
+    let counter = environment.tsc_invariant.map(|invariant| {
+        let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
+        judge(invariant, found, "latencies are only roughly right")
+    });
+    [governor].into_iter().chain(turbo).chain(counter)
 }
 
 fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {

@@ -1,6 +1,6 @@
 //! `list`: what there is to choose from.
 
-use crate::arguments::{json, typed};
+use crate::arguments::{help_of, json, typed};
 use crate::engines::Hardware;
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
@@ -102,8 +102,7 @@ fn parameters(entry: &Entry) -> String {
         .map(|parameter| {
             let [name, help, allowed, default] =
                 ["name", "help", "allowed", "default"].map(|name| part(parameter, name));
-            let help = help.trim_end_matches('.');
-            format!("      --{name:widest$}  {help} [{allowed}; default: {default}]\n")
+            format!("      --{name:widest$}  {}\n", help_of(&help, &allowed, &default))
         })
         .collect()
 }

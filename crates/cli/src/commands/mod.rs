@@ -12,13 +12,19 @@ use crate::arguments::Typed;
 use harness::Failure;
 use std::process::ExitCode;
 
+/// 0 if all that was checked held, else 1.
+fn verdict(held: bool) -> ExitCode {
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Does what the line says.
 pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
+    typed.refuse_repeated()?;
     match typed.matches.subcommand() {
         Some(("run", matches)) => run::run(matches, &typed.line),
         Some(("compare", matches)) => compare::compare(matches, &typed.line),
         Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
-        Some(("check", matches)) => check::check(matches),
+        Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("list", matches)) => list::list(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some((other, _)) => unreachable!("no command is called {other}"),

@@ -1,13 +1,13 @@
 //! `run`: one system over one workload.
 
+use super::verdict;
 use crate::arguments::{measuring, system, workloads};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{output, selection, table};
+use crate::{answer, output, selection};
 use ::workloads::WorkloadVisitor;
 use clap::{ArgMatches, Command};
 use contract::{PairName, Workload};
-use harness::folder::Folder;
 use harness::measure::{self, Measured};
 use harness::results::{RunResult, Surroundings, System};
 use harness::{Failure, Observer, RunOptions};
@@ -24,8 +24,8 @@ pub fn arguments() -> Command {
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (subject, workload) = selection::subject(matches, RunOptions::for_run(engines::cores()))?;
     let pair = selection::pair(matches)?;
-    measure::admit::<Hardware>(pair, subject.options.workers)?;
-    let folder = Folder::create(&selection::out(matches, "run", &subject.workload))?;
+    measure::admit::<Hardware>(pair, &subject.options)?;
+    let folder = selection::out(matches, "run", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::new();
@@ -34,15 +34,16 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
 
     let system = System::of(&subject, &measured[0]);
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
-    result.write(&folder)?;
+    // A full disk must not take what was measured: it is printed first.
+    let kept = result.write(&folder);
     let summary = &result.system.summary;
     if matches.get_flag("json") {
         output::print_json(summary)?;
     } else {
-        output::print(&table::of_run(summary, &folder))?;
+        output::print(&answer::of_run(summary, kept.is_ok().then_some(&folder)))?;
     }
-    let held = summary.checks.iter().all(|check| check.passed);
-    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    kept?;
+    Ok(verdict(summary.checks.iter().all(|check| check.passed)))
 }
 
 /// Measures some pairs over a workload of whatever type.

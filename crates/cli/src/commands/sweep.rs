@@ -1,11 +1,13 @@
 //! `sweep`: an experiment file, point by point. What is finished is kept; the same line goes on with the rest.
 
-use crate::arguments::{measuring, typed};
+use super::verdict;
+use crate::arguments::{default_of, measuring, typed};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{output, selection, table};
+use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use harness::folder::Folder;
+use harness::options::OPTIONS;
 use harness::results::Surroundings;
 use harness::sweep::{Cases, Experiment, conduct};
 use harness::{Failure, Place, RunOptions};
@@ -15,15 +17,22 @@ use std::process::ExitCode;
 
 /// What can be typed.
 pub fn arguments() -> Command {
+    let defaults = RunOptions::for_compare(engines::cores());
     let command = Command::new("sweep")
         .about("Measure all points of an experiment file, going on where it was interrupted")
-        .long_about(
-            "Measure all points of an experiment file. Every finished point is kept; the same line typed again \
-             goes on with the others. An option typed here takes the place of the file's.",
+        .after_help(
+            "Every finished point is kept; the same line typed again goes on with the others. An option typed here \
+             takes the place of the file's, unless the file sweeps it.",
         )
         .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
-    measuring(command, &RunOptions::for_compare(engines::cores()))
-        .mut_arg("out", |out| out.help("Folder of the results [default: results/sweep-NAME]"))
+    let command = measuring(command, &defaults).mut_arg("out", |out| {
+        out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
+    });
+    OPTIONS.iter().fold(command, |command, option| {
+        let default = default_of(option.name, &defaults);
+        let help = format!("{} [default: the file's, or else {default}]", option.help);
+        command.mut_arg(option.name, |arg| arg.help(help))
+    })
 }
 
 /// Sweeps.
@@ -51,8 +60,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if matches.get_flag("json") {
         output::print_json(&conducted)?;
     } else {
-        output::print(&table::of_sweep(&experiment, &conducted, &folder))?;
+        output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
-    let held = conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed);
-    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(verdict(conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed)))
 }

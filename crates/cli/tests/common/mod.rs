@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "every test file uses some of it")]
 
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::process::{Command, Output};
+use tempfile::TempDir;
 
 /// A small measurement: its numbers say nothing, but it is over at once.
 pub const SHORT: [&str; 10] =
@@ -56,10 +57,19 @@ pub fn run_short(folder: &Path, arguments: &[&str]) -> Ran {
     run(folder, &[arguments, &SHORT].concat())
 }
 
+/// An empty folder for one test, which goes with it.
+pub struct Scratch(TempDir);
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
 /// A new, empty folder for one test.
-pub fn fresh_folder(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("trireme-cli-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("a folder for the test");
-    path
+pub fn fresh_folder(name: &str) -> Scratch {
+    let prefix = format!("trireme-{name}-");
+    Scratch(tempfile::Builder::new().prefix(&prefix).tempdir().expect("a folder for the test"))
 }

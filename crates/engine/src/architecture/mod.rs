@@ -8,28 +8,54 @@
 //! | verb | what | waits | step |
 //! |---|---|---|---|
 //! | [`Architecture::at`] | runs a step at a partition, answers its result | for the result | may borrow |
-//! | [`Architecture::post`] | runs a step at a partition | no | `Copy + 'static`, first in, first out with `at` |
+//! | [`Architecture::post`] | runs a step at a partition | no | `'static`; first in, first out with `at` |
 //! | [`Architecture::wait`] | waits for a queued request | yes | |
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
-//! and [`Architecture::pause`], a short `back_off` for a record that says "ask again".
+//! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Around them, an attempt of a
+//! transaction begins ([`Architecture::begin`]), enters every partition before it touches a record there
+//! ([`Architecture::enter`]), and settles ([`Architecture::settle`]), after which it holds nothing anywhere.
 //!
-//! A step never sends and never suspends, and nothing is suspended while a latch is held. Steps that are posted must
-//! fit in a message with their captures, which is asserted at compile time, under every architecture.
+//! A step never sends and never suspends, and nothing is suspended while a latch is held. Steps fit in a message with
+//! their captures and own nothing, which is asserted at compile time, under every architecture.
 
 mod back_off;
+mod delegation;
+mod dora;
+mod grants;
+mod owners;
+mod partitioned_serial;
 mod shared_everything;
 
 pub(crate) use back_off::BackOff;
-pub(crate) use shared_everything::{SharedEverything, SharedState};
+pub(crate) use delegation::{Delegation, DelegationState};
+pub(crate) use dora::{Dora, DoraState};
+pub(crate) use grants::Grants;
+pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
+pub(crate) use shared_everything::SharedEverything;
 
 use crate::physical::Physical;
 use crate::protocol::{Protocol, SlotId, Wake, Waker};
 use crate::storage::{Partition, Table};
-use contract::{PartitionId, TableId};
+use contract::{AbortReason, Effort, PartitionId, Plan, TableId};
 
-/// Bytes that a step may capture to fit in one message of a cache line: 64 less the function and the message's state.
-pub(crate) const CAPTURE_BYTES: usize = 48;
+/// What the workers share beside the tables, under every architecture.
+pub(crate) struct SharedState<P: Protocol, F: Physical> {
+    pub common: P::Common<F>,
+    pub grants: Grants,
+}
+
+impl<P: Protocol, F: Physical> SharedState<P, F> {
+    /// For `slots` transaction slots over `partitions` partitions.
+    pub fn new(slots: usize, partitions: usize) -> Self {
+        SharedState { common: P::common(slots, partitions), grants: Grants::new(slots) }
+    }
+
+    /// Where steps run.
+    pub fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
+        Site { tables, common: &self.common, waker: &self.grants }
+    }
+}
 
 /// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait.
 pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
@@ -54,6 +80,10 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     }
 }
 
+/// The site of an architecture.
+pub(crate) type SiteOf<'s, A> =
+    Site<'s, <A as Architecture>::Protocol, <A as Architecture>::Physical, <A as Architecture>::Waker>;
+
 /// How a step of a transaction reaches its record, and how it waits.
 pub(crate) trait Architecture {
     /// What its records answer.
@@ -63,17 +93,53 @@ pub(crate) trait Architecture {
     /// Wakes those who wait.
     type Waker: Waker;
 
+    /// Whether a transaction must declare its partitions, by its plan, before it runs.
+    const DECLARES: bool = false;
+
+    /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one.
+    #[inline(always)]
+    fn begin(&mut self, plan: &Plan) {
+        let _ = plan;
+    }
+
+    /// Begins a look: a transaction that only reads, to make a plan.
+    #[inline(always)]
+    fn begin_look(&mut self) {}
+
+    /// The transaction is about to touch something in `partition`, perhaps for the first time. Denied, it aborts.
+    #[inline(always)]
+    fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
+        let _ = partition;
+        Ok(())
+    }
+
+    /// The attempt has ended, all that it held was given back by steps: waits until nothing of it is left anywhere
+    /// but in messages on their way.
+    #[inline(always)]
+    fn settle(&mut self) {}
+
+    /// Whether the steps of `partition` run in place.
+    #[inline(always)]
+    fn is_here(&self, partition: PartitionId) -> bool {
+        let _ = partition;
+        true
+    }
+
+    /// Runs a step that touches no record, only what belongs to the transaction's slot.
+    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R;
+
     /// Runs `step` at `partition` and answers its result.
-    fn at<R>(
+    fn at<R: Copy + Send>(
         &mut self,
         partition: PartitionId,
-        step: impl FnOnce(&Site<'_, Self::Protocol, Self::Physical, Self::Waker>) -> R,
+        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
     ) -> R;
 
-    /// Runs `step` at `partition`, some time, after every step sent there before.
+    /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::settle`] it is on
+    /// its way.
     fn post<S>(&mut self, partition: PartitionId, step: S)
     where
-        S: FnOnce(&Site<'_, Self::Protocol, Self::Physical, Self::Waker>) + Copy + 'static;
+        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static;
 
     /// Waits until the queued request of `slot` is decided.
     fn wait(&mut self, slot: SlotId) -> Wake;
@@ -83,4 +149,10 @@ pub(crate) trait Architecture {
 
     /// Lets a little time pass before a record is asked again; `asked`: how often it was, from 0.
     fn pause(&mut self, asked: u32);
+
+    /// What was spent on the architecture itself since this was last asked.
+    #[inline]
+    fn take_effort(&mut self) -> Effort {
+        Effort::default()
+    }
 }

@@ -125,6 +125,7 @@ pub(crate) struct HashIndex<L: Latch> {
 }
 
 /// What an attempt to link a record met.
+#[derive(Clone, Copy)]
 pub(crate) enum Linked {
     /// The record is linked.
     Done,

@@ -6,6 +6,7 @@
 //!
 //! | [`Protocol::READS`] | a read |
 //! |---|---|
+//! | [`Reads::Alone`] | looks in place |
 //! | [`Reads::Locked`] | acquires `Shared`, then looks in place |
 //! | [`Reads::Validated`] | observes a token, copies, observes again; validates the token at commit |
 //!
@@ -31,12 +32,14 @@ mod no_wait;
 mod sequential;
 mod silo;
 mod two_version_no_wait;
+mod unprotected;
 
 pub(crate) use canary::{DirtyReads, EarlyRelease, NoMissValidation, NoReadValidation, SkippedCertify};
-pub(crate) use dl_detect::DlDetect;
+pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
 pub(crate) use silo::Silo;
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
+pub(crate) use unprotected::Unprotected;
 
 use crate::physical::Physical;
 use contract::AbortReason;
@@ -50,7 +53,10 @@ pub(crate) struct SlotId(pub u32);
 pub(crate) struct Requester {
     /// The transaction's slot.
     pub slot: SlotId,
-    /// The position of the access in the transaction's access set; a request is released under the same.
+    /// The partition asked. Where a release travels, one in a partition may still be on its way when the slot's next
+    /// transaction asks in another; in the same one, it comes first.
+    pub lane: u32,
+    /// The number of the access in the transaction; a request is released under the same.
     pub access: u32,
 }
 
@@ -105,6 +111,8 @@ pub(crate) enum Observation {
 /// How a transaction reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
+    /// In place, holding nothing: nobody else is there.
+    Alone,
     /// Under a lock, in place.
     Locked,
     /// Without a lock; a copy that is validated at commit.
@@ -141,8 +149,8 @@ pub(crate) trait Protocol: Sized + 'static {
     /// How transactions write.
     const WRITES: Writes;
 
-    /// The shared state of a run with `slots` transaction slots.
-    fn common<P: Physical>(slots: usize) -> Self::Common<P>;
+    /// The shared state of a run with `slots` transaction slots over `lanes` partitions.
+    fn common<P: Physical>(slots: usize, lanes: usize) -> Self::Common<P>;
 
     /// Nobody holds or waits for it, and it is present.
     fn is_quiet<P: Physical>(meta: &Self::Meta<P>) -> bool;

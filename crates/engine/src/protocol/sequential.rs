@@ -103,7 +103,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         let held = txn.held[record].mode;
         let covered = held == Some(mode) || held == Some(Mode::Exclusive);
         if locks && !covered {
-            let who = Requester { slot: SlotId(number as u32), access: record as u32 };
+            let who = Requester { slot: SlotId(number as u32), lane: 0, access: record as u32 };
             let (meta, waker) = (self.meta(record), Wakes(&self.woken));
             let verdict = match held {
                 Some(_) => P::raise::<F>(&self.common, meta, who, &waker),
@@ -220,7 +220,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     fn release(&self, number: usize, txn: &mut Transaction) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
-                let who = Requester { slot: SlotId(number as u32), access: record as u32 };
+                let who = Requester { slot: SlotId(number as u32), lane: 0, access: record as u32 };
                 P::release::<F>(&self.common, self.meta(record), mode, who, &Wakes(&self.woken));
             }
         }
@@ -243,7 +243,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
 /// each step, and what went wrong.
 fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec<usize>, Result<(), String>) {
     let world = World::<P, F> {
-        common: P::common(scripts.len()),
+        common: P::common(scripts.len(), 1),
         metas: [Box::new(0), Box::new(0)],
         values: [Cell::new(0), Cell::new(0)],
         woken: RefCell::new(Vec::new()),

@@ -56,7 +56,7 @@ impl Protocol for Silo {
     const READS: Reads = Reads::Validated;
     const WRITES: Writes = Writes::AtCommit;
 
-    fn common<P: Physical>(_slots: usize) {}
+    fn common<P: Physical>(_: usize, _: usize) {}
 
     fn is_quiet<P: Physical>(meta: &P::SingleWriter) -> bool {
         meta.read() & STATUS == 0

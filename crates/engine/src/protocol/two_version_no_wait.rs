@@ -40,7 +40,7 @@ impl Protocol for TwoVersionNoWait {
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::Certified;
 
-    fn common<P: Physical>(_slots: usize) {}
+    fn common<P: Physical>(_: usize, _: usize) {}
 
     fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
         meta.read() == 0

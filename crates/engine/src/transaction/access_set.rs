@@ -61,7 +61,7 @@ pub(crate) struct Gap {
 /// Entries up to which a scan is faster than a hash table.
 const SCANNED: usize = 32;
 
-/// Records that one transaction may touch; requests for buckets are numbered from here on.
+/// Records that one transaction may touch, and missing keys on which it may rely.
 pub(super) const MOST_RECORDS: usize = 1 << 15;
 
 /// The records that a transaction has touched, in order, each once.

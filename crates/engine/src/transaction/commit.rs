@@ -9,11 +9,10 @@
 //! phase 3 can fail.
 
 use super::access_set::{Access, Gap, Kind};
-use super::locking::FIRST_GAP;
 use super::{MetaOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict, Writes};
+use crate::protocol::{Mode, Protocol, Reads, Verdict, Writes};
 use contract::{Abort, AbortReason, TimeClass};
 use zerocopy::IntoBytes;
 
@@ -27,6 +26,7 @@ impl<A: Architecture> Txn<'_, A> {
                 self.install(id);
                 self.give_back();
                 self.forget();
+                self.settle();
                 Ok(())
             }
             Err(abort) => {
@@ -48,6 +48,8 @@ impl<A: Architecture> Txn<'_, A> {
     pub fn end_look(&mut self) {
         if !self.accesses.is_empty() || !self.gaps.is_empty() || self.poisoned.is_some() {
             self.abort();
+        } else {
+            self.settle();
         }
     }
 
@@ -71,6 +73,7 @@ impl<A: Architecture> Txn<'_, A> {
         }
         self.release_gaps();
         self.forget();
+        self.settle();
         self.poisoned = None;
     }
 
@@ -134,8 +137,9 @@ impl<A: Architecture> Txn<'_, A> {
     fn prepare_next(&mut self) -> Verdict {
         let access = self.accesses[self.write_set[self.prepared] as usize];
         let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
-        self.architecture
-            .at(access.partition, |_| ProtocolOf::<A>::prepare(access.record.meta::<MetaOf<A>>(), inserted))
+        self.architecture.at(access.partition, move |_| {
+            ProtocolOf::<A>::prepare(access.record.meta::<MetaOf<A>>(), inserted)
+        })
     }
 
     #[cold]
@@ -143,7 +147,7 @@ impl<A: Architecture> Txn<'_, A> {
         for &position in &self.write_set[..self.prepared] {
             let access = self.accesses[position as usize];
             let inserted = matches!(access.kind, Kind::Insert | Kind::Vanished);
-            self.architecture.at(access.partition, |_| {
+            self.architecture.at(access.partition, move |_| {
                 ProtocolOf::<A>::unprepare(access.record.meta::<MetaOf<A>>(), inserted);
             });
         }
@@ -232,7 +236,7 @@ impl<A: Architecture> Txn<'_, A> {
             // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
             Reads::Validated => unsafe { access.record.copy_in_racing(offset, bytes) },
             // SAFETY: as above, and nobody reads it either.
-            Reads::Locked => unsafe { access.record.copy_in(offset, bytes) },
+            Reads::Locked | Reads::Alone => unsafe { access.record.copy_in(offset, bytes) },
         }
     }
 
@@ -270,7 +274,7 @@ impl<A: Architecture> Txn<'_, A> {
             Kind::Absent => unreachable!("a locking protocol finds records with rows"),
             Kind::Delete | Kind::Vanished => unreachable!("removed"),
         };
-        let (who, record) = (Requester { slot: self.slot, access: position as u32 }, access.record);
+        let (who, record) = (self.requester(access.partition, position), access.record);
         self.architecture.post(access.partition, move |site| {
             ProtocolOf::<A>::release(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker);
         });
@@ -284,7 +288,7 @@ impl<A: Architecture> Txn<'_, A> {
         if ProtocolOf::<A>::READS == Reads::Locked {
             for number in (0..self.gaps.len()).rev() {
                 let Gap { table, partition, hash, mode, .. } = self.gaps[number];
-                let who = Requester { slot: self.slot, access: FIRST_GAP + number as u32 };
+                let who = self.gap_requester(partition, number);
                 self.architecture.post(partition, move |site| {
                     let meta = site.partition(table, partition).index.bucket(hash).meta::<MetaOf<A>>();
                     ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
@@ -301,6 +305,13 @@ impl<A: Architecture> Txn<'_, A> {
             // SAFETY: the span was checked against the row; the record is still held exclusively.
             unsafe { access.record.copy_in(write.span.offset, self.log.get(write.bytes)) };
         }
+    }
+
+    /// Nothing is held any more, once what was sent off has arrived.
+    #[inline(always)]
+    pub(super) fn settle(&mut self) {
+        self.architecture.settle();
+        self.stopwatch.holds_nothing();
     }
 
     #[inline(always)]

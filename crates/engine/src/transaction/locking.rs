@@ -3,12 +3,9 @@
 use super::access_set::{Gap, MOST_RECORDS, Token};
 use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::protocol::{Mode, Protocol, Requester, Verdict, Wake};
+use crate::protocol::{Mode, Protocol, Reads, Verdict, Wake};
 use crate::storage::RecordRef;
 use contract::{Abort, AbortReason, TimeClass};
-
-/// Requests for buckets are numbered from here on, those for records below.
-pub(super) const FIRST_GAP: u32 = MOST_RECORDS as u32;
 
 /// What came of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,18 +29,28 @@ impl<A: Architecture> Txn<'_, A> {
     /// transaction holds its bucket.
     #[inline(always)]
     pub(super) fn lock_record(&mut self, place: Place, mode: Mode) -> Result<Option<RecordRef>, Abort> {
-        let who = self.next_requester();
+        let who = self.next_requester(place.partition);
         let mut asked = 0;
         loop {
             self.look_up_if_sampled(place);
-            let (found, verdict) = self.architecture.at(place.partition, |site| {
+            let is_here = self.architecture.is_here(place.partition);
+            if !is_here {
+                self.stopwatch.enter(TimeClass::Wait);
+            }
+            let (found, verdict) = self.architecture.at(place.partition, move |site| {
                 let found = site.partition(place.table, place.partition).index.find(place.hash, place.key);
                 let verdict = found.map(|record| {
                     ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
                 });
                 (found, verdict)
             });
+            if !is_here {
+                self.stopwatch.enter(TimeClass::Manager);
+            }
             let Some(verdict) = verdict else {
+                if ProtocolOf::<A>::READS == Reads::Alone {
+                    return Ok(None);
+                }
                 match self.hold_gap(place, Mode::Shared)? {
                     GapHeld::Already => return Ok(None),
                     GapHeld::FromNowOn => continue,
@@ -59,8 +66,8 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Locks a record that was met under a key to be inserted. `false`: ask again from the look-up on.
     pub(super) fn lock_found(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
-        let who = self.next_requester();
-        let verdict = self.architecture.at(place.partition, |site| {
+        let who = self.next_requester(place.partition);
+        let verdict = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), Mode::Shared, who, site.waker)
         });
         Ok(self.heed(verdict, asked)? == Answer::Granted)
@@ -69,8 +76,8 @@ impl<A: Architecture> Txn<'_, A> {
     /// Raises the read lock of an entry to a write lock.
     pub(super) fn raise(&mut self, position: usize) -> Result<(), Abort> {
         let access = self.accesses[position];
-        let who = Requester { slot: self.slot, access: position as u32 };
-        let verdict = self.architecture.at(access.partition, |site| {
+        let who = self.requester(access.partition, position);
+        let verdict = self.architecture.at(access.partition, move |site| {
             ProtocolOf::<A>::raise(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
         });
         let answer = self.heed(verdict, 0)?;
@@ -100,7 +107,7 @@ impl<A: Architecture> Txn<'_, A> {
         let bucket = self.bucket_address(place);
         let Place { table, partition, hash, .. } = place;
         self.gaps.push(Gap { table, partition, hash, bucket, mode, token });
-        assert!(self.gaps.len() < FIRST_GAP as usize, "a transaction with 32,768 missing keys and inserts");
+        assert!(self.gaps.len() <= MOST_RECORDS, "a transaction with 32,768 missing keys and inserts");
     }
 
     /// Holds the bucket of a key at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`:
@@ -110,12 +117,12 @@ impl<A: Architecture> Txn<'_, A> {
         let held = self.find_gap(place);
         loop {
             let number = held.unwrap_or(self.gaps.len());
-            let who = Requester { slot: self.slot, access: FIRST_GAP + number as u32 };
+            let who = self.gap_requester(place.partition, number);
             let from = held.map(|held| self.gaps[held].mode);
             if from.is_some_and(|from| from == mode || from == Mode::Exclusive) {
                 return Ok(GapHeld::Already);
             }
-            let verdict = self.architecture.at(place.partition, |site| {
+            let verdict = self.architecture.at(place.partition, move |site| {
                 let index = &site.partition(place.table, place.partition).index;
                 let meta = index.bucket(place.hash).meta::<MetaOf<A>>();
                 match from {
@@ -153,8 +160,8 @@ impl<A: Architecture> Txn<'_, A> {
         let before = self.stopwatch.enter(TimeClass::Wait);
         let wake = self.architecture.wait(self.slot);
         let slot = self.slot;
-        // The row of the waits-for graph is this slot's own: no site is needed to write it.
-        self.architecture.at(contract::PartitionId(0), |site| ProtocolOf::<A>::resume(site.common, slot));
+        // The row of the waits-for graph is this slot's own.
+        self.architecture.here(|site| ProtocolOf::<A>::resume(site.common, slot));
         self.stopwatch.enter(before);
         match wake {
             Wake::Granted => Answer::Granted,
@@ -170,10 +177,10 @@ impl<A: Architecture> Txn<'_, A> {
         self.stopwatch.enter(before);
     }
 
-    /// In a sampled transaction, the look-up is made once for the clock and then once more with the lock.
+    /// In a sampled transaction, a look-up in place is made once for the clock and then once more with the lock.
     #[inline(always)]
     pub(super) fn look_up_if_sampled(&mut self, place: Place) {
-        if self.stopwatch.is_on() {
+        if self.stopwatch.is_on() && self.architecture.is_here(place.partition) {
             self.stopwatch.enter(TimeClass::Index);
             let index = &self.table(place.table).partition(place.partition).index;
             std::hint::black_box(index.find(place.hash, place.key));

@@ -38,7 +38,8 @@ use crate::storage::store::Supply;
 use crate::storage::{RecordRef, Table};
 use access_set::{Access, AccessSet, Gap, Kind, Token};
 use contract::{
-    Abort, AbortReason, Insertion, Key, Merge, PartitionId, Presence, Receipts, Span, TableId, Transaction,
+    Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Span,
+    TableId, TimeClass, Transaction,
 };
 use stopwatch::Stopwatch;
 use write_log::{Bytes, Write, WriteLog};
@@ -87,6 +88,10 @@ pub(crate) struct Txn<'e, A: Architecture> {
     /// A row, or part of one, on its way to a closure.
     scratch: Vec<u64>,
     poisoned: Option<AbortReason>,
+    /// The transaction only reads, to make a plan.
+    looking: bool,
+    /// The key whose partition was refused last.
+    refused: Option<(TableId, Key, PartitionId)>,
 }
 
 impl<'e, A: Architecture> Txn<'e, A> {
@@ -115,15 +120,62 @@ impl<'e, A: Architecture> Txn<'e, A> {
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],
             poisoned: None,
+            looking: false,
+            refused: None,
         }
     }
 
     /// Starts a transaction; the one before has committed or aborted.
     #[inline(always)]
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, plan: &Plan) {
+        self.clear();
+        self.looking = false;
+        self.architecture.begin(plan);
+    }
+
+    /// Starts a transaction that only reads, to make a plan; [`Txn::end_look`] ends it.
+    #[inline(always)]
+    pub fn begin_look(&mut self) {
+        self.clear();
+        self.looking = true;
+        self.architecture.begin_look();
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
+    }
+
+    /// Before anything is touched in the place's partition.
+    #[inline(always)]
+    fn enter(&mut self, place: Place) -> Result<(), Abort> {
+        match self.architecture.enter(place.partition) {
+            Ok(()) => Ok(()),
+            Err(reason) => Err(self.refuse(place, reason)),
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, place: Place, reason: AbortReason) -> Abort {
+        self.refused = Some((place.table, place.key, place.partition));
+        self.poison(reason)
+    }
+
+    /// Where the last attempt that was refused a partition wanted to go.
+    pub fn refused(&self) -> DriveError {
+        let (table, key, partition) = self.refused.expect("an attempt was refused a partition");
+        DriveError::Undeclared { table: self.table(table).description.name, key, partition }
+    }
+
+    /// After a panic in a procedure: what its transaction holds is given back.
+    pub fn abandon(&mut self) {
+        if self.accesses.is_empty() && self.gaps.is_empty() {
+            self.settle();
+        } else {
+            self.abort();
+        }
     }
 
     /// Ends the slot; answers its supply of records.
@@ -170,15 +222,29 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// The requester of the next entry of the access set.
     #[inline(always)]
-    fn next_requester(&self) -> Requester {
-        Requester { slot: self.slot, access: self.accesses.len() as u32 }
+    fn next_requester(&self, partition: PartitionId) -> Requester {
+        self.requester(partition, self.accesses.len())
+    }
+
+    /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
+    #[inline(always)]
+    fn requester(&self, partition: PartitionId, position: usize) -> Requester {
+        Requester { slot: self.slot, lane: partition.0, access: 2 * position as u32 }
+    }
+
+    /// The requester of a gap: odd numbers.
+    #[inline(always)]
+    fn gap_requester(&self, partition: PartitionId, number: usize) -> Requester {
+        Requester { slot: self.slot, lane: partition.0, access: 2 * number as u32 + 1 }
     }
 
     #[inline(always)]
     fn add(&mut self, place: Place, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
         let Place { table, key, partition, hash } = place;
         let position = self.accesses.push(Access { record, key, token, partition, table, kind }, hash);
+        self.stopwatch.holds_something();
         if kind != Kind::Read && kind != Kind::Absent {
+            assert!(!self.looking, "a procedure writes while it plans");
             self.write_set.push(position as u32);
         }
         position
@@ -249,6 +315,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if let Some(position) = self.find_own(place) {
             return self.blind_own(position, span, blind);
         }
+        self.enter(place)?;
         let position = match ProtocolOf::<A>::WRITES {
             Writes::InPlace | Writes::Certified => {
                 let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
@@ -277,9 +344,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 /// Ends the slot. If a procedure panicked, what its transaction holds is given back, so that the others can end, too.
 impl<A: Architecture> Drop for Txn<'_, A> {
     fn drop(&mut self) {
-        if !self.accesses.is_empty() || !self.gaps.is_empty() {
-            self.abort();
-        }
+        self.abandon();
         self.epochs.leave(self.slot.0 as usize);
     }
 }
@@ -299,7 +364,16 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, see);
         }
+        self.enter(place)?;
         match ProtocolOf::<A>::READS {
+            Reads::Alone => {
+                self.look_up_if_sampled(place);
+                let index = &self.table(table).partition(place.partition).index;
+                let Some(record) = index.find(place.hash, key) else { return Ok(Presence::Missing) };
+                self.stopwatch.enter(TimeClass::Useful);
+                // SAFETY: the span was checked against the row; nobody else is in the partition.
+                unsafe { record.view(span, see) };
+            }
             Reads::Locked => {
                 let Some(record) = self.lock_record(place, Mode::Shared)? else {
                     return Ok(Presence::Missing);
@@ -333,6 +407,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         if let Some(position) = self.find_own(place) {
             return self.update_own(position, span, change);
         }
+        self.enter(place)?;
         match ProtocolOf::<A>::WRITES {
             Writes::InPlace => {
                 let Some(record) = self.lock_record(place, Mode::Exclusive)? else {

@@ -1,4 +1,5 @@
-//! Asking for the lines of planned keys before they are needed: first the index's, later the records'.
+//! Asking for the lines of planned keys before they are needed: first the index's, later the records'. Lines of
+//! partitions whose steps run elsewhere are left to who will run them.
 
 use super::{ProtocolOf, Txn};
 use crate::architecture::Architecture;
@@ -12,6 +13,9 @@ impl<A: Architecture> Txn<'_, A> {
         for planned in plan.keys() {
             let table = self.table(planned.table);
             let (partition, hash) = table.locate(planned.key);
+            if !self.architecture.is_here(partition) {
+                continue;
+            }
             table.partition(partition).index.prefetch(hash);
         }
     }
@@ -22,6 +26,9 @@ impl<A: Architecture> Txn<'_, A> {
         for planned in plan.keys() {
             let table = self.table(planned.table);
             let (partition, hash) = table.locate(planned.key);
+            if !self.architecture.is_here(partition) {
+                continue;
+            }
             if let Some(record) = table.partition(partition).index.candidate(hash) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;

@@ -5,7 +5,7 @@
 //! all.
 
 use crate::facade::clock::{self, Ticks};
-use contract::{TimeClass, TimeShare};
+use contract::{Sampled, TimeClass, TimeShare};
 
 /// Measures the transaction that runs, if it is sampled.
 pub(crate) struct Stopwatch {
@@ -17,6 +17,9 @@ pub(crate) struct Stopwatch {
     /// Of all sampled transactions.
     total: [u64; 6],
     samples: u64,
+    /// When the attempt that runs got its first lock.
+    held_since: Option<Ticks>,
+    lock_hold: Sampled,
 }
 
 impl Stopwatch {
@@ -29,6 +32,8 @@ impl Stopwatch {
             attempt: [0; 6],
             total: [0; 6],
             samples: 0,
+            held_since: None,
+            lock_hold: Sampled::default(),
         }
     }
 
@@ -58,6 +63,29 @@ impl Stopwatch {
         before
     }
 
+    /// The attempt got a lock, or its optimistic equivalent.
+    #[inline(always)]
+    pub fn holds_something(&mut self) {
+        if self.on && self.held_since.is_none() {
+            self.held_since = Some(clock::now());
+        }
+    }
+
+    /// The attempt has given everything back.
+    #[inline(always)]
+    pub fn holds_nothing(&mut self) {
+        if self.on
+            && let Some(since) = self.held_since.take()
+        {
+            self.lock_hold.add(clock::nanoseconds(clock::now().since(since)));
+        }
+    }
+
+    /// How long locks were held, by attempt, and forgets it.
+    pub fn take_lock_hold(&mut self) -> Sampled {
+        std::mem::take(&mut self.lock_hold)
+    }
+
     /// The attempt was aborted: all its time was in vain.
     pub fn aborted(&mut self) {
         if self.on {
@@ -74,6 +102,12 @@ impl Stopwatch {
             *total += attempt;
         }
         self.on = false;
+    }
+
+    /// Whether a sampled transaction has ended that was not taken yet.
+    #[inline(always)]
+    pub fn has_samples(&self) -> bool {
+        self.samples > 0
     }
 
     /// What was measured so far, and forgets it.

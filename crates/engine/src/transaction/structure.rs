@@ -9,7 +9,7 @@ use super::locking::GapHeld;
 use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::hash::{Hash, Linked};
-use crate::protocol::{Mode, Observation, Protocol, Reads, Requester, Writes};
+use crate::protocol::{Mode, Observation, Protocol, Reads, Writes};
 use crate::storage::RecordRef;
 use contract::{Abort, AbortReason, Insertion, Key, Presence, Span, TableId};
 
@@ -35,6 +35,7 @@ impl<A: Architecture> Txn<'_, A> {
             if let Some(position) = self.find_own(place) {
                 return self.insert_own(position, row);
             }
+            self.enter(place)?;
             if ProtocolOf::<A>::READS == Reads::Locked {
                 let _: GapHeld = self.hold_gap(place, Mode::Insert)?;
             }
@@ -62,8 +63,8 @@ impl<A: Architecture> Txn<'_, A> {
         record.initialise(place.key);
         // SAFETY: the record is private until it is linked.
         unsafe { record.copy_in(0, row) };
-        let who = Requester { slot: self.slot, access: self.accesses.len() as u32 };
-        let (linked, versions) = self.architecture.at(place.partition, |site| {
+        let who = self.next_requester(place.partition);
+        let (linked, versions) = self.architecture.at(place.partition, move |site| {
             let index = &site.partition(place.table, place.partition).index;
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let mut versions = None;
@@ -99,6 +100,9 @@ impl<A: Architecture> Txn<'_, A> {
     /// The key to insert is linked: `true` if it has a row, which the transaction relies on from now on; `false`: try
     /// again.
     fn met(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+        if ProtocolOf::<A>::READS == Reads::Alone {
+            return Ok(true);
+        }
         if ProtocolOf::<A>::READS == Reads::Locked {
             let granted = self.lock_found(place, record, asked)?;
             if granted {
@@ -152,6 +156,7 @@ impl<A: Architecture> Txn<'_, A> {
                 Presence::Present => position,
             },
             None => {
+                self.enter(place)?;
                 let record = match ProtocolOf::<A>::WRITES {
                     Writes::InPlace | Writes::Certified => self.lock_record(place, Mode::Exclusive)?,
                     Writes::AtCommit => self.observe_record(place, None)?.map(|(record, _)| record),
@@ -167,9 +172,9 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Unlinks and buries a record that the transaction holds, and retires its memory.
     pub(super) fn remove(&mut self, position: usize, access: Access) {
-        let who = Requester { slot: self.slot, access: position as u32 };
         let Access { record, partition, table, key, .. } = access;
-        self.architecture.at(partition, |site| {
+        let who = self.requester(partition, position);
+        self.architecture.at(partition, move |site| {
             site.partition(table, partition).index.unlink(Hash::of(key), record);
             ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
         });

@@ -5,11 +5,10 @@
 //! its end. A reader that sums what it can see of a few accounts checks that a key which it found missing stays so, and
 //! that what it read twice is the same. At the end the money is all there, and nothing else is.
 
-use super::layout;
 use contract::Transaction;
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, Presence, Procedure, Seat,
-    Selection, TableDescription, TableId, TransactionExt, Until, Workload,
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, Plan, Presence,
+    Procedure, Seat, Selection, TableDescription, TableId, TransactionExt, Until, Workload,
 };
 
 const ACCOUNTS: u64 = 8;
@@ -77,9 +76,7 @@ impl Procedure for Transfer {
             return self.run_audit(txn);
         }
         let mut random = fastrand::Rng::with_seed(self.seed);
-        let account = random.u64(0..ACCOUNTS);
-        let other = (account + random.u64(1..ACCOUNTS)) % ACCOUNTS;
-        let ring = ACCOUNTS + random.u64(0..RING);
+        let (account, other, ring) = Self::accounts(&mut random);
         match random.u8(0..6) {
             0 | 1 => {
                 let _ = Self::add(txn, account, -1)?;
@@ -109,7 +106,7 @@ impl Procedure for Transfer {
             }
             _ => {
                 // Look twice, at keys present and missing.
-                let keys = [account, ring, other, ACCOUNTS + (ring + 1) % RING];
+                let keys = [account, ring, other, Self::next_in_ring(ring)];
                 let mut first = [None; 4];
                 for (seen, &key) in first.iter_mut().zip(&keys) {
                     *seen = Self::balance(txn, key)?;
@@ -123,9 +120,32 @@ impl Procedure for Transfer {
         }
         Ok(if random.u8(0..8) == 0 { Outcome::Rollback } else { Outcome::Commit })
     }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        let (account, other, ring) = Self::accounts(&mut fastrand::Rng::with_seed(self.seed));
+        if self.audit {
+            (0..ACCOUNTS + RING).for_each(|key| plan.declare(T, Key(key)));
+        } else {
+            for key in [account, other, ring, Self::next_in_ring(ring)] {
+                plan.declare(T, Key(key));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Transfer {
+    /// What the seed makes of it: an account, another, and one of the ring.
+    fn accounts(random: &mut fastrand::Rng) -> (u64, u64, u64) {
+        let account = random.u64(0..ACCOUNTS);
+        let other = (account + random.u64(1..ACCOUNTS)) % ACCOUNTS;
+        (account, other, ACCOUNTS + random.u64(0..RING))
+    }
+
+    fn next_in_ring(ring: u64) -> u64 {
+        ACCOUNTS + (ring + 1) % RING
+    }
+
     fn complain(&self, what: &str) {
         *self.complaint.borrow_mut() = Some(what.to_owned());
     }
@@ -185,17 +205,23 @@ pub fn bank_run<E: Engine>(
     transactions: u64,
     options: &EngineOptions,
 ) -> Result<(), String> {
-    let mut store = E::load(&Bank, layout::<E>(), &|_| ()).map_err(|error| error.to_string())?;
-    let clients = (0..workers).map(|worker| Bank.client(Seat { worker, workers, seed })).collect();
-    let drive = E::drive::<Bank>(&mut store, selection, clients, Until::Transactions(transactions), options);
+    let Arrangement { layout, clients } =
+        E::arrange(selection.architecture(), workers, options).expect("fits");
+    let mut store = E::load(&Bank, layout, &|_| ()).map_err(|error| error.to_string())?;
+    let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
+    let clients = (0..clients).map(|worker| Bank.client(seat(worker))).collect();
+    let until = Until::Transactions(transactions);
+    let drive = E::drive::<Bank>(&mut store, selection, clients, until, options).expect("plans are right");
     for (worker, client) in drive.clients.iter().enumerate() {
         if let Some(broken) = client.broken.first() {
             return Err(format!("worker {worker}: {broken} ({} times)", client.broken.len()));
         }
     }
-    let mut auditor = Bank.client(Seat { worker: 0, workers: 1, seed });
+    let mut auditor = Bank.client(Seat::new(0, 1, seed));
     auditor.audit = true;
-    let audit = E::drive::<Bank>(&mut store, selection, vec![auditor], Until::Transactions(1), options);
+    let until = Until::Transactions(1);
+    let audit =
+        E::drive::<Bank>(&mut store, selection, vec![auditor], until, options).expect("plans are right");
     let total = audit.clients[0].total;
     if total != ACCOUNTS * FIRST_BALANCE {
         return Err(format!("{} in all, {total} at the end", ACCOUNTS * FIRST_BALANCE));

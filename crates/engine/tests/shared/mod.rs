@@ -3,14 +3,14 @@
 pub mod concurrent;
 pub mod model;
 
-use contract::{ArchitectureName, Engine, PairName, Support};
+use contract::{ArchitectureName, Arrangement, Engine, EngineOptions, PairName, Support};
 
 /// Every pair that the engine supports.
 pub fn supported<E: Engine>() -> Vec<PairName> {
     PairName::all().filter(|&pair| E::support(pair) == Support::Supported).collect()
 }
 
-/// The default architecture's layout.
-pub fn layout<E: Engine>() -> contract::Layout {
-    E::layout(ArchitectureName::SharedEverything, 1)
+/// What an architecture makes of `workers` workers.
+pub fn arrange<E: Engine>(architecture: ArchitectureName, workers: usize) -> Arrangement {
+    E::arrange(architecture, workers, &EngineOptions::default()).expect("the defaults fit")
 }

@@ -4,10 +4,10 @@
 //! read after they were written, deleted, inserted again, in every order; a third of the transactions roll back.
 //! Everything that an operation answers or shows is compared at once, and what the store holds at the end.
 
-use super::{layout, supported};
+use super::{arrange, supported};
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Presence, Procedure,
-    Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, PairName, Plan, Presence,
+    Procedure, Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -120,7 +120,8 @@ impl Procedure for Random {
         Ok(Outcome::Commit)
     }
 
-    fn plan<X: Transaction + ?Sized>(&self, look: &mut X, plan: &mut contract::Plan) -> Result<(), Abort> {
+    fn plan<X: Transaction + ?Sized>(&self, look: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        (0..KEYS).for_each(|key| plan.declare(T, Key(key)));
         // A look that reads, and one that finds nothing: neither may leave anything held.
         for key in [self.seed % KEYS, KEYS + 5] {
             let _ = look.read(T, Key(key), Span::whole(ROW), &mut |_| ())?;
@@ -205,14 +206,15 @@ pub fn agrees_with_the_model<E: Engine>(seeds: std::ops::Range<u64>, transaction
 fn one_run<E: Engine>(pair: PairName, seed: u64, transactions: u64, operations: usize) {
     let committed: Rows = (0..LOADED).map(|row| (row * 2, first_row(row * 2))).collect();
     let workload = ModelWorkload { committed: Arc::new(Mutex::new(committed)), operations };
-    let mut store = E::load(&workload, layout::<E>(), &|_| ()).expect("a tiny table");
+    let mut store =
+        E::load(&workload, arrange::<E>(pair.architecture, 3).layout, &|_| ()).expect("a tiny table");
     for round in 0..2 {
-        let client = workload.client(Seat { worker: 0, workers: 1, seed: seed * 2 + round });
+        let client = workload.client(Seat::new(0, 1, seed * 2 + round));
         let options = EngineOptions { sample_one_in: 3, ..EngineOptions::default() };
         let until = Until::Transactions(transactions);
         let drive =
             E::drive::<ModelWorkload>(&mut store, Selection::Pair(pair), vec![client], until, &options);
-        let measurement = drive.measurement;
+        let measurement = drive.expect("plans are right").measurement;
         assert_eq!(measurement.commits + measurement.user_rollbacks, transactions, "{pair} seed {seed}");
     }
     let remains = E::remains(&store);

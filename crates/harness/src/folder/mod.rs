@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `parameters.toml` | every option and parameter; `trireme sweep` runs it again |
+//! | `parameters.toml` | every option and parameter; `trireme sweep` runs it again, unless it is a check's |
 //! | `environment.json` | the machine, its system and its settings |
 //! | `summary.json` | what `--json` prints |
-//! | `samples.csv` | one row a repetition |
-//! | `latency/SYSTEM.csv` | latency by percentile, all repetitions together |
+//! | `samples.csv` | one row a repetition; a check has none |
+//! | `latency/SYSTEM.csv` | latency by percentile, all repetitions together; a check has none |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
 //! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole.
@@ -16,32 +16,59 @@ pub mod parameters;
 pub mod samples;
 
 use crate::failure::{Failure, words};
+use crate::options::BadValue;
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A result folder that can be written to.
-#[derive(Clone, Debug)]
+const ALLOWED: &str = "a folder that can be written";
+
+/// More folders than this of one name are a mistake.
+const MOST_OF_ONE_NAME: usize = 1000;
+
+/// A result folder that can be written to. One that was made for results that never came goes again when this is
+/// dropped.
+#[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Whether it was not there before.
+    is_new: bool,
 }
 
 impl Folder {
-    /// Makes the folder at `path` with its parents, and tries to write to it before anything is measured.
+    /// Makes the folder at `path` with its parents, or takes the one that is there, and tries to write to it before
+    /// anything is measured.
     pub fn create(path: &Path) -> Result<Folder, Failure> {
-        let probe = path.join(".trireme-probe");
-        let made = fs::create_dir_all(path)
-            .and_then(|()| File::create(&probe))
-            .and_then(|_| fs::remove_file(&probe));
-        match made {
-            Ok(()) => Ok(Folder { path: path.to_owned() }),
-            Err(error) => {
-                let out = path.display();
-                let why = words(&error);
-                Err(Failure::Usage(format!("--out {out}: {why}; allowed: a folder that can be written")))
+        if path.as_os_str().is_empty() {
+            return Err(BadValue::new("out", "", ALLOWED).into());
+        }
+        let is_new = !path.exists();
+        fs::create_dir_all(path).map_err(refuse(path))?;
+        Folder { path: path.to_owned(), is_new }.probed()
+    }
+
+    /// Makes a folder that nobody else has: at `path`, or if that is there already, at `path-2` or a later number.
+    pub fn create_new(path: &Path) -> Result<Folder, Failure> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(refuse(path))?;
+        }
+        let numbered =
+            (2..=MOST_OF_ONE_NAME).map(|number| PathBuf::from(format!("{}-{number}", path.display())));
+        for candidate in std::iter::once(path.to_owned()).chain(numbered) {
+            match fs::create_dir(&candidate) {
+                Ok(()) => return Folder { path: candidate, is_new: true }.probed(),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(refuse(&candidate)(error)),
             }
         }
+        Err(refuse(path)(ErrorKind::AlreadyExists.into()))
+    }
+
+    fn probed(self) -> Result<Folder, Failure> {
+        let probe = self.path.join(".trireme-probe");
+        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(refuse(&self.path))?;
+        Ok(self)
     }
 
     /// Where it is.
@@ -67,7 +94,11 @@ impl Folder {
             file.sync_data()?;
             fs::rename(&beside, &path)
         };
-        write().map_err(Failure::write(&path))
+        write().map_err(|error| {
+            // On a full disk a torn part is only in the way.
+            let _ = fs::remove_file(&beside);
+            Failure::write(&path)(error)
+        })
     }
 
     /// Writes `value` as indented JSON.
@@ -76,6 +107,21 @@ impl Folder {
         text.push('\n');
         self.write(name, &text)
     }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Removes it only if it is empty.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// The folder at `path` cannot be had.
+fn refuse(path: &Path) -> impl FnOnce(io::Error) -> Failure + use<> {
+    let out = path.display().to_string();
+    move |error| Failure::Usage(format!("--out {out}: {}; allowed: {ALLOWED}", words(&error)))
 }
 
 /// `text` as a file name: letters, digits, dots, dashes, equals signs and commas, anything else a dash.
@@ -94,20 +140,13 @@ fn csv_field(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// A new folder for one test, empty.
-    pub(crate) fn fresh_folder(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("trireme-harness-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder for the test");
-        path
-    }
 
     #[test]
     fn files_are_replaced_whole() {
-        let folder = Folder::create(&fresh_folder("whole").join("a/b")).expect("a folder");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = Folder::create(&scratch.path().join("a/b")).expect("a folder");
         folder.write("latency/x.csv", "one").expect("written");
         folder.write("latency/x.csv", "two").expect("replaced");
         let there = fs::read_to_string(folder.path().join("latency/x.csv")).expect("there");
@@ -116,12 +155,48 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_written_leaves_no_part() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = Folder::create(scratch.path()).expect("a folder");
+        fs::create_dir(scratch.path().join("report.html")).expect("in the way");
+        let failure = folder.write("report.html", "page").expect_err("a folder is there");
+        assert_eq!(failure.exit_code(), 1);
+        assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 1, "what was in the way");
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_is_refused() {
-        let file = fresh_folder("refused").join("file");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let file = scratch.path().join("file");
         fs::write(&file, "").expect("a file");
-        let failure = Folder::create(&file.join("results")).expect_err("below a file");
-        assert_eq!(failure.exit_code(), 2);
-        assert!(failure.to_string().starts_with("--out "), "{failure}");
+        for refused in [Folder::create(&file.join("results")), Folder::create_new(&file.join("results"))] {
+            let failure = refused.expect_err("below a file");
+            assert_eq!(failure.exit_code(), 2);
+            assert!(failure.to_string().starts_with("--out "), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_new_folder_is_nobody_elses() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let path = scratch.path().join("results/run");
+        let folders = [(); 3].map(|()| Folder::create_new(&path).expect("a folder"));
+        let names = folders.each_ref().map(|folder| folder.path().file_name().expect("a name").to_owned());
+        assert_eq!(names, ["run", "run-2", "run-3"]);
+    }
+
+    #[test]
+    fn a_folder_without_results_goes_again() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let path = scratch.path().join("results");
+        drop(Folder::create(&path).expect("a folder"));
+        assert!(!path.exists(), "nothing was laid down");
+        let folder = Folder::create(&path).expect("a folder");
+        folder.write("summary.json", "{}").expect("written");
+        drop(folder);
+        assert!(path.join("summary.json").exists());
+        drop(Folder::create(scratch.path()).expect("a folder"));
+        assert!(scratch.path().exists(), "it was there before");
     }
 
     #[test]

@@ -2,41 +2,82 @@
 
 use crate::subject::Subject;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use toml::Value;
 
 /// Names with the values that they took by turns.
 pub type Axes<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
-/// The file's text. `command` is the line that was typed. An axis is not written as a base setting.
-pub fn toml(
+/// What the file says.
+pub struct Again<'a> {
+    /// The line that was typed.
+    pub command: &'a str,
+    /// Heading of the report.
+    pub title: &'a str,
+    /// Where the experiment comes from.
+    pub paper: Option<&'a str>,
+    /// What the experiment checks.
+    pub claim: Option<&'a str>,
+    /// The workload's name.
+    pub workload: &'a str,
+    /// The axis of the plots, if it is named.
+    pub x: Option<&'a str>,
+    /// What is the same at all points. An axis that is among it is not written as a base setting.
+    pub base: &'a BTreeMap<String, String>,
+    /// What differs.
+    pub axes: Axes<'a>,
+}
+
+impl Again<'_> {
+    /// The file's text.
+    pub fn toml(&self) -> String {
+        let mut lines = vec![comment(self.command)];
+        let head = [
+            ("title", Some(self.title)),
+            ("paper", self.paper),
+            ("claim", self.claim),
+            ("workload", Some(self.workload)),
+            ("x", self.x),
+        ];
+        lines.extend(head.into_iter().filter_map(|(name, value)| Some(setting(name, value?))));
+        lines.push("\n[base]".to_owned());
+        let swept = |name: &str| self.axes.iter().any(|(axis, _)| *axis == name);
+        lines.extend(
+            self.base.iter().filter(|(name, _)| !swept(name)).map(|(name, value)| setting(name, value)),
+        );
+        lines.push("\n[axes]".to_owned());
+        lines.extend(self.axes.iter().map(|(name, values)| {
+            let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+            format!("{name} = [{}]", values.join(", "))
+        }));
+        lines.join("\n") + "\n"
+    }
+}
+
+/// The file of a check, which is no experiment: `sweep` refuses it for its table `[check]`.
+pub fn of_check(
     command: &str,
-    title: &str,
-    workload: &str,
-    base: &BTreeMap<String, String>,
-    axes: &Axes<'_>,
+    check: &BTreeMap<String, String>,
+    parameters: &BTreeMap<String, String>,
 ) -> String {
-    let mut text = String::new();
-    let mut line = |entry: std::fmt::Arguments<'_>| writeln!(text, "{entry}").expect("a String takes all");
-    line(format_args!("# {}", command.replace('\n', " ")));
-    line(format_args!("title = {}", quoted(title)));
-    line(format_args!("workload = {}", quoted(workload)));
-    line(format_args!("\n[base]"));
-    let swept = |name: &str| axes.iter().any(|(axis, _)| *axis == name);
-    for (name, value) in base.iter().filter(|(name, _)| !swept(name)) {
-        line(format_args!("{name} = {}", quoted(value)));
-    }
-    line(format_args!("\n[axes]"));
-    for (name, values) in axes {
-        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-        line(format_args!("{name} = [{}]", values.join(", ")));
-    }
-    text
+    let mut lines = vec![comment(command), "[check]".to_owned()];
+    lines.extend(check.iter().map(|(name, value)| setting(name, value)));
+    lines.push("\n[parameters]".to_owned());
+    lines.extend(parameters.iter().map(|(name, value)| setting(name, value)));
+    lines.join("\n") + "\n"
 }
 
 /// Everything that a subject sets, by name.
 pub fn of_subject(subject: &Subject) -> BTreeMap<String, String> {
     subject.options.resolved().into_iter().chain(subject.parameters.clone()).collect()
+}
+
+/// TOML allows no control character in a comment.
+fn comment(text: &str) -> String {
+    format!("# {}", text.replace(char::is_control, " "))
+}
+
+fn setting(name: &str, value: &str) -> String {
+    format!("{name} = {}", quoted(value))
 }
 
 fn quoted(text: &str) -> String {
@@ -59,12 +100,36 @@ mod tests {
             place: Place::hardware(2),
         };
         let axes = vec![("protocol", vec!["silo", "no-wait"]), ("workers", vec!["1", "2"])];
-        let text = toml("trireme compare micro", "say \"hi\"", "micro", &of_subject(&subject), &axes);
-        let experiment = Experiment::parse("parameters.toml", &text, 2).expect("an experiment");
+        let again = Again {
+            command: "trireme compare micro --out 'a\nb\rc'",
+            title: "say \"hi\"",
+            paper: Some("a paper"),
+            claim: Some("two\nlines"),
+            workload: "micro",
+            x: Some("workers"),
+            base: &of_subject(&subject),
+            axes,
+        };
+        let experiment = Experiment::parse("parameters.toml", &again.toml(), 2).expect("an experiment");
         assert_eq!(experiment.title, "say \"hi\"");
+        assert_eq!(experiment.paper.as_deref(), Some("a paper"));
+        assert_eq!(experiment.claim.as_deref(), Some("two\nlines"));
+        assert_eq!(experiment.x.expect("an axis").value, "workers");
         assert_eq!(experiment.workload.value, "micro");
         assert_eq!(experiment.axes[0].values, ["silo", "no-wait"]);
         let base: Vec<&str> = experiment.base.iter().map(|setting| setting.name.as_str()).collect();
         assert!(base.contains(&"writes") && base.contains(&"seed") && !base.contains(&"workers"));
+    }
+
+    #[test]
+    fn a_check_is_no_experiment() {
+        let one = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let text = of_check("trireme check micro", &one("workload", "micro"), &one("writes", "all"));
+        assert_eq!(
+            text,
+            "# trireme check micro\n[check]\nworkload = \"micro\"\n\n[parameters]\nwrites = \"all\"\n"
+        );
+        let refused = Experiment::parse("parameters.toml", &text, 2).expect_err("a check").to_string();
+        assert!(refused.starts_with("parameters.toml:2:2: unknown field `check`"), "{refused}");
     }
 }

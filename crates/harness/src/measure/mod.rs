@@ -19,6 +19,7 @@ use crate::summary::{Check, Unmeasured};
 use contract::{ArchitectureName, Engine, Layout, Measurement, PairName, Selection, Support, Workload};
 
 /// What one system's repetitions measured.
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// The system.
     pub pair: PairName,
@@ -26,6 +27,13 @@ pub struct Measured {
     pub repetitions: Vec<Measurement>,
     /// What was checked after them.
     pub checks: Vec<Check>,
+}
+
+impl Measured {
+    /// A system before its first repetition.
+    pub fn nothing_yet(pair: PairName) -> Measured {
+        Measured { pair, repetitions: Vec::new(), checks: Vec::new() }
+    }
 }
 
 /// Measures `pairs` over `workload`, in the given order of results.
@@ -36,69 +44,83 @@ pub fn measure<E: Engine, W: Workload>(
     observer: &dyn Observer,
 ) -> Result<Vec<Measured>, Failure> {
     for &pair in pairs {
-        admit::<E>(pair, options.workers)?;
+        admit::<E>(pair, options)?;
     }
-    let mut measured: Vec<Measured> =
-        pairs.iter().map(|&pair| Measured { pair, repetitions: Vec::new(), checks: Vec::new() }).collect();
-    for layout in layouts::<E>(pairs, options.workers) {
+    let mut measured: Vec<Measured> = pairs.iter().map(|&pair| Measured::nothing_yet(pair)).collect();
+    for layout in layouts::<E>(pairs, options)? {
         let mut session = Session::<E, W>::load(workload, layout, observer)?;
         let mut group: Vec<&mut Measured> = measured
             .iter_mut()
-            .filter(|system| E::layout(system.pair.architecture, options.workers) == layout)
+            .filter(|system| layout_of::<E>(system.pair.architecture, options).is_ok_and(|own| own == layout))
             .collect();
-        measure_interleaved(&mut session, &mut group, options, observer);
+        measure_interleaved(&mut session, &mut group, options, observer)?;
     }
     Ok(measured)
 }
 
-/// The pairs that the engine has, and the others with why not.
-pub fn supported<E: Engine>() -> (Vec<PairName>, Vec<Unmeasured>) {
+/// The pairs that the engine has and that these options fit, and the others with why not.
+pub fn supported<E: Engine>(options: &RunOptions) -> (Vec<PairName>, Vec<Unmeasured>) {
     let (mut pairs, mut others) = (Vec::new(), Vec::new());
     for pair in PairName::all() {
         match E::support(pair) {
-            Support::Supported => pairs.push(pair),
+            // One that takes fewer workers refuses them in words of its own.
+            Support::Supported => {
+                match E::arrange(pair.architecture, options.workers, &options.engine_options(0)) {
+                    Err(misfit) if pair.architecture == ArchitectureName::AsymmetricDelegation => {
+                        others.push(Unmeasured::new(pair, format!("--{misfit}")));
+                    }
+                    _ => pairs.push(pair),
+                }
+            }
             Support::Unsupported { why } => others.push(Unmeasured::new(pair, why)),
         }
     }
     (pairs, others)
 }
 
-/// Refuses what the engine does not have: the pair, or so many workers.
-pub fn admit<E: Engine>(pair: PairName, workers: usize) -> Result<(), Failure> {
+/// Refuses what the engine does not have: the pair, or so many workers, or an option that does not fit them.
+pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Failure> {
     if let Support::Unsupported { why } = E::support(pair) {
         return Err(Failure::Unsupported { pair, why });
     }
-    admit_workers::<E>(pair.architecture, workers)
+    admit_workers::<E>(pair.architecture, options)
 }
 
-/// Refuses more workers than the architecture takes.
-pub fn admit_workers<E: Engine>(architecture: ArchitectureName, workers: usize) -> Result<(), Failure> {
+/// Refuses more workers than the architecture takes, and options that do not fit them.
+pub fn admit_workers<E: Engine>(architecture: ArchitectureName, options: &RunOptions) -> Result<(), Failure> {
+    let workers = options.workers;
     let most = E::most_workers(architecture);
     if workers > most {
         let allowed = format!("1 <= workers <= {most} under {architecture}");
         return Err(BadValue::new("workers", workers, allowed).into());
     }
-    Ok(())
+    layout_of::<E>(architecture, options).map(drop)
+}
+
+/// How an architecture wants its store laid out.
+pub fn layout_of<E: Engine>(architecture: ArchitectureName, options: &RunOptions) -> Result<Layout, Failure> {
+    Ok(E::arrange(architecture, options.workers, &options.engine_options(0))?.layout)
 }
 
 /// The layouts that the pairs want, each once, in the order of their first pair.
-pub fn layouts<E: Engine>(pairs: &[PairName], workers: usize) -> Vec<Layout> {
+pub fn layouts<E: Engine>(pairs: &[PairName], options: &RunOptions) -> Result<Vec<Layout>, Failure> {
     let mut layouts = Vec::new();
     for pair in pairs {
-        let layout = E::layout(pair.architecture, workers);
+        let layout = layout_of::<E>(pair.architecture, options)?;
         if !layouts.contains(&layout) {
             layouts.push(layout);
         }
     }
-    layouts
+    Ok(layouts)
 }
 
-fn measure_interleaved<E: Engine, W: Workload>(
+/// Drives the repetitions of `systems` by turns over one store.
+pub fn measure_interleaved<E: Engine, W: Workload>(
     session: &mut Session<'_, E, W>,
     systems: &mut [&mut Measured],
     options: &RunOptions,
     observer: &dyn Observer,
-) {
+) -> Result<(), Failure> {
     let drives = systems.len() * options.repeat;
     observer.tell(Event::MeasureBegins { drives, each: options.repetition() });
     for repetition in 0..options.repeat {
@@ -111,10 +133,12 @@ fn measure_interleaved<E: Engine, W: Workload>(
                 repetition: repetition + 1,
                 of: options.repeat,
             });
-            let (measurement, checks) = session.repetition(Selection::Pair(system.pair), options, repetition);
+            let (measurement, checks) =
+                session.repetition(Selection::Pair(system.pair), options, repetition)?;
             system.repetitions.push(measurement);
             Check::join(&mut system.checks, checks);
         }
     }
     observer.tell(Event::MeasureEnds);
+    Ok(())
 }

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::Check;
-use contract::{Engine, Layout, Measurement, Seat, Selection, Until, Workload};
+use contract::{Arrangement, Engine, Layout, Measurement, Seat, Selection, Until, Workload};
 
 /// A workload with its tables loaded.
 pub struct Session<'a, E: Engine, W: Workload> {
@@ -28,26 +28,24 @@ impl<'a, E: Engine, W: Workload> Session<'a, E, W> {
         selection: Selection,
         options: &RunOptions,
         repetition: usize,
-    ) -> (Measurement, Vec<Check>) {
+    ) -> Result<(Measurement, Vec<Check>), Failure> {
         let until = Until::Interval { warmup: options.warmup, duration: options.duration };
         let seed = options.repetition_seed(repetition);
-        let clients = (0..options.workers)
-            .map(|worker| self.workload.client(Seat { worker, workers: options.workers, seed }))
-            .collect();
         let engine_options = options.engine_options(repetition);
-        let drive = E::drive::<W>(&mut self.store, selection, clients, until, &engine_options);
+        let Arrangement { layout, clients } =
+            E::arrange(selection.architecture(), options.workers, &engine_options)?;
+        let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
+        let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
+        let drive = E::drive::<W>(&mut self.store, selection, clients, until, &engine_options)?;
         let checks = self.checks(&drive.measurement);
-        (drive.measurement, checks)
+        Ok((drive.measurement, checks))
     }
 
     /// What must hold after any drive.
     fn checks(&self, measurement: &Measurement) -> Vec<Check> {
-        let remains = E::remains(&self.store);
         let by_worker: u64 = measurement.commits_by_worker.iter().sum();
         vec![
-            Check::new("nothing-held", remains.held == 0, || {
-                format!("{} records or buckets are still held after the run", remains.held)
-            }),
+            Check::nothing_held(&E::remains(&self.store)),
             Check::new("commits-add-up", by_worker == measurement.commits, || {
                 format!("the workers committed {by_worker}, the total says {}", measurement.commits)
             }),

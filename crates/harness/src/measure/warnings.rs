@@ -3,7 +3,7 @@
 use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::text::durations;
-use crate::text::numbers::{percent, thousands};
+use crate::text::numbers::{counted, percent, thousands};
 use std::time::Duration;
 
 /// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
@@ -24,10 +24,9 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
     }
     if !place.simulated && options.workers > place.cores {
         warnings.push(format!(
-            "{} workers share {} {}: they wait for each other's time slices; use --workers {}",
+            "{} workers share {}: they wait for each other's time slices; use --workers {}",
             options.workers,
-            place.cores,
-            if place.cores == 1 { "core" } else { "cores" },
+            counted(place.cores, "core"),
             place.cores
         ));
     }
@@ -86,7 +85,13 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
             "nothing committed in the interval; use a longer --duration, or look for a livelock in the aborts"
                 .to_owned(),
         );
-    } else if summary.time_samples < FEWEST_SAMPLES {
+    } else if summary.throughput_min == 0.0 {
+        warnings.push(
+            "a repetition committed nothing; use a longer --duration, or look for a livelock in the aborts"
+                .to_owned(),
+        );
+    }
+    if summary.commits > 0 && summary.time_samples < FEWEST_SAMPLES {
         warnings.push(format!(
             "the time shares rest on {} sampled transactions; use a longer --duration",
             thousands(summary.time_samples as f64)

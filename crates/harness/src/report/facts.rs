@@ -3,7 +3,7 @@
 use super::page::Block;
 use crate::folder::parameters::of_subject;
 use crate::subject::Subject;
-use crate::text::numbers::bytes;
+use crate::text::numbers::{bytes, thousands};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,12 @@ pub fn settings(title: &str, workload: &str, settings: &BTreeMap<String, String>
     let others = settings.iter().filter(|(name, _)| *name != "workload");
     facts.extend(others.map(|(name, value)| (name.clone(), value.clone())));
     Block::Facts { title: title.to_owned(), facts }
+}
+
+/// Aborts by reason.
+pub fn aborts(aborts: &BTreeMap<String, u64>) -> Block {
+    let fact = |(reason, count): (&String, &u64)| (reason.clone(), thousands(*count as f64));
+    Block::Facts { title: "Aborts by reason".to_owned(), facts: aborts.iter().map(fact).collect() }
 }
 
 /// What the machine says of itself; what it does not tell is left out.

@@ -3,13 +3,16 @@
 //! The way of a number: a [`crate::summary::Summary`] becomes figures (`figures`) and tables, these become blocks of
 //! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
 
+mod check;
 mod compare;
 mod facts;
 mod figures;
 mod page;
 mod run;
 mod sweep;
+mod tables;
 
+pub use check::of_check;
 pub use compare::of_comparison;
 pub use run::of_run;
 pub use sweep::{SweepReport, of_sweep};

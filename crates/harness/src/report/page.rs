@@ -30,7 +30,7 @@ pub struct Claim {
     /// Where it comes from.
     pub paper: Option<String>,
     /// In words.
-    pub text: String,
+    pub text: Option<String>,
 }
 
 /// A section.
@@ -89,6 +89,13 @@ pub struct Tile {
     pub value: String,
     /// Its unit, or what else is to be said.
     pub note: String,
+}
+
+impl Tile {
+    /// `value` under `name`.
+    pub fn new(name: &str, value: String, note: String) -> Tile {
+        Tile { name: name.to_owned(), value, note }
+    }
 }
 
 /// An entry of a legend.

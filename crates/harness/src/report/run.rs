@@ -1,11 +1,11 @@
 //! The report of `run`.
 
-use super::page::{Block, Cell, Page, Tile};
-use super::{facts, figures, footer, render};
+use super::page::{Block, Page, Tile};
+use super::{facts, figures, footer, render, tables};
 use crate::results::RunResult;
 use crate::summary::Summary;
 use crate::text::durations;
-use crate::text::numbers::{latency, percent, ratio, thousands};
+use crate::text::numbers::{counted, latency, percent, ratio, thousands};
 use std::slice;
 
 /// The page.
@@ -17,12 +17,10 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         title: format!("{} over {}", summary.system(), result.subject.workload),
         command: result.surroundings.command.clone(),
         lead: format!(
-            "{} {} on {}; {} {} of {} after {} of warm-up.",
-            options.workers,
-            if options.workers == 1 { "worker" } else { "workers" },
+            "{} on {}; {} of {} after {} of warm-up.",
+            counted(options.workers, "worker"),
             place.machine,
-            options.repeat,
-            if options.repeat == 1 { "repetition" } else { "repetitions" },
+            counted(options.repeat, "repetition"),
             durations::show(options.duration),
             durations::show(options.warmup),
         ),
@@ -36,7 +34,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             figures::latency_curves(system),
             figures::aborts(&[summary]),
             counts(summary),
-            checks(summary),
+            tables::checks("What must hold after every repetition.", &summary.checks),
             facts::parameters(result.subject),
             facts::environment(&result.surroundings.environment),
         ],
@@ -45,15 +43,18 @@ pub fn of_run(result: &RunResult<'_>) -> String {
 }
 
 fn tiles(summary: &Summary) -> Vec<Tile> {
-    let tile = |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note };
     let Summary { throughput_per_s, throughput_min, throughput_max, latency_ns, .. } = summary;
     let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
     vec![
-        tile("Throughput", format!("{} /s", thousands(*throughput_per_s)), range),
-        tile("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
-        tile("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
-        tile("Latency, median", latency(latency_ns.p50), format!("mean {}", latency(latency_ns.mean as u64))),
-        tile("Latency, p99", latency(latency_ns.p99), format!("p99.9 {}", latency(latency_ns.p999))),
+        Tile::new("Throughput", format!("{} /s", thousands(*throughput_per_s)), range),
+        Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
+        Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
+        Tile::new(
+            "Latency, median",
+            latency(latency_ns.p50),
+            format!("mean {}", latency(latency_ns.mean as u64)),
+        ),
+        Tile::new("Latency, p99", latency(latency_ns.p99), format!("p99.9 {}", latency(latency_ns.p999))),
     ]
 }
 
@@ -67,17 +68,4 @@ fn counts(summary: &Summary) -> Block {
     facts.push(("transactions timed by class".to_owned(), thousands(summary.time_samples as f64)));
     facts.push(("slowest transaction".to_owned(), latency(summary.latency_ns.max)));
     Block::Facts { title: "Counts, all repetitions".to_owned(), facts }
-}
-
-fn checks(summary: &Summary) -> Block {
-    let row = |check: &crate::summary::Check| {
-        let verdict = if check.passed { "passed" } else { "FAILED" };
-        vec![Cell::words(&check.name), Cell::words(verdict), Cell::words(&check.detail)]
-    };
-    Block::Table {
-        title: "Checks".to_owned(),
-        note: "What must hold after every repetition.".to_owned(),
-        head: ["check", "verdict", "found"].map(Cell::words).into(),
-        rows: summary.checks.iter().map(row).collect(),
-    }
 }

@@ -2,7 +2,7 @@
 //! remaining axes.
 
 use super::page::{Block, Cell, Claim, Key, Page};
-use super::{facts, footer, render};
+use super::{facts, footer, render, tables};
 use crate::measure::warnings;
 use crate::results::Surroundings;
 use crate::subject::Place;
@@ -11,7 +11,7 @@ use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::sweep::Experiment;
-use crate::text::numbers::{latency, percent, ratio, short, short_latency, thousands};
+use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
 /// What a sweep's report is made from.
@@ -33,6 +33,7 @@ pub struct SweepReport<'a> {
 /// A number of a summary that is plotted.
 struct Measure {
     title: &'static str,
+    note: &'static str,
     axis: &'static str,
     value: fn(&Summary) -> f64,
     whisker: fn(&Summary) -> Option<(f64, f64)>,
@@ -43,6 +44,7 @@ struct Measure {
 const MEASURES: [Measure; 3] = [
     Measure {
         title: "Throughput",
+        note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
         axis: "committed transactions per second",
         value: |summary| summary.throughput_per_s,
         whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
@@ -51,6 +53,7 @@ const MEASURES: [Measure; 3] = [
     },
     Measure {
         title: "Abort rate",
+        note: "Over all repetitions.",
         axis: "aborts per commit",
         value: |summary| summary.abort_rate,
         whisker: |_| None,
@@ -59,6 +62,7 @@ const MEASURES: [Measure; 3] = [
     },
     Measure {
         title: "Latency, 99th percentile",
+        note: "Over all repetitions.",
         axis: "latency from the first attempt to commit",
         value: |summary| summary.latency_ns.p99 as f64,
         whisker: |_| None,
@@ -78,7 +82,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     }
     blocks.push(table(report));
     if !report.left_out.is_empty() {
-        blocks.push(left_out(report));
+        blocks.push(tables::unmeasured("Left out", &report.left_out));
     }
     blocks.push(facts::settings(
         "Parameters, the same at all points",
@@ -91,15 +95,18 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         command: report.surroundings.command.clone(),
         lead: lead(report),
         finding: Vec::new(),
-        claim: report
-            .experiment
-            .claim
-            .clone()
-            .map(|text| Claim { text: text.trim().to_owned(), paper: report.experiment.paper.clone() }),
+        claim: claim(report.experiment),
         warnings: warnings::of_points(&finished(report)),
         blocks,
         footer: footer(&report.surroundings.began),
     })
+}
+
+/// A paper may be named without a claim.
+fn claim(experiment: &Experiment) -> Option<Claim> {
+    let Experiment { paper, claim, .. } = experiment;
+    (paper.is_some() || claim.is_some())
+        .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
 }
 
 fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
@@ -114,7 +121,11 @@ fn lead(report: &SweepReport<'_>) -> String {
     let common = |name: &str| report.common.get(name);
     match (common("repeat"), common("duration"), common("warmup")) {
         (Some(repeat), Some(duration), Some(warmup)) => {
-            format!("{points}; the median of {repeat} repetitions of {duration} after {warmup} of warm-up.")
+            let repetitions = match repeat.as_str() {
+                "1" => "one repetition".to_owned(),
+                _ => format!("the median of {repeat} repetitions"),
+            };
+            format!("{points}; {repetitions} of {duration} after {warmup} of warm-up.")
         }
         _ => format!("{points}."),
     }
@@ -176,38 +187,20 @@ fn figure(
     panel: &[String],
     measure: &Measure,
 ) -> Option<Block> {
-    let inside = |(place, summary): &(Vec<String>, Option<&'_ Summary>)| {
-        (pick(place, &layout.panels) == panel).then_some(())?;
-        summary.map(|summary| (measure.value)(summary))
-    };
-    let values: Vec<f64> = report.points.iter().filter_map(inside).collect();
-    if values.iter().all(|&value| value == 0.0) {
-        return None;
-    }
     let x_values: Vec<&str> = layout
         .x
         .map_or(vec!["all"], |axis| report.experiment.axes[axis].values.iter().map(String::as_str).collect());
     let (x, places) = x_axis(report, layout, &x_values);
     let series = layout.series(report);
+    let along: Vec<(&str, f64)> = x_values.into_iter().zip(places).collect();
     let line = |(number, name): (usize, &Vec<String>)| Line {
         series: number % SERIES,
-        points: x_values
-            .iter()
-            .zip(&places)
-            .filter_map(|(value, &x)| {
-                let at = |(place, _): &&(Vec<String>, Option<&Summary>)| {
-                    pick(place, &layout.panels) == panel
-                        && pick(place, &layout.lines) == *name
-                        && layout.x.is_none_or(|axis| place[axis] == **value)
-                };
-                let summary = report.points.iter().find(at)?.1?;
-                let y = (measure.value)(summary);
-                let tip = format!("{} at {value}: {}", name.join(" "), (measure.show)(y));
-                Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
-            })
-            .collect(),
+        points: line_points(report, layout, panel, name, &along, measure),
     };
     let lines: Vec<Line> = series.iter().enumerate().map(line).collect();
+    if lines.iter().flat_map(|line| &line.points).all(|point| point.y == 0.0) {
+        return None;
+    }
     let y = y_axis(measure, &lines);
     let heading = panel_name(report, layout, panel);
     let title =
@@ -217,23 +210,38 @@ fn figure(
     } else {
         series.iter().enumerate().map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
     };
-    let note = match (measure.whisker)(&some(report)?) {
-        Some(_) => "The median of the repetitions; whiskers go from the slowest to the fastest.",
-        None => "Over all repetitions.",
-    };
     Some(Block::Figure {
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };
             lines::draw(&lines, &x, &y, &title, height, width)
         }),
         title,
-        note: note.to_owned(),
+        note: measure.note.to_owned(),
         legend,
     })
 }
 
-fn some(report: &SweepReport<'_>) -> Option<Summary> {
-    report.points.iter().find_map(|(_, summary)| *summary).cloned()
+/// The finished points of one line of one panel, at the values and places of `along`.
+fn line_points(
+    report: &SweepReport<'_>,
+    layout: &Arrangement,
+    panel: &[String],
+    line: &[String],
+    along: &[(&str, f64)],
+    measure: &Measure,
+) -> Vec<Point> {
+    let point = |&(value, x): &(&str, f64)| {
+        let is_here = |(place, _): &&(Vec<String>, Option<&Summary>)| {
+            pick(place, &layout.panels) == panel
+                && pick(place, &layout.lines) == line
+                && layout.x.is_none_or(|axis| place[axis] == value)
+        };
+        let summary = report.points.iter().find(is_here)?.1?;
+        let y = (measure.value)(summary);
+        let tip = format!("{} at {value}: {}", line.join(" "), (measure.show)(y));
+        Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
+    };
+    along.iter().filter_map(point).collect()
 }
 
 fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
@@ -283,42 +291,20 @@ fn y_axis(measure: &Measure, lines: &[Line]) -> Axis {
 fn table(report: &SweepReport<'_>) -> Block {
     let mut head: Vec<Cell> =
         report.experiment.axes.iter().map(|axis| Cell::words(axis.name.as_str())).collect();
-    head.extend(["txn/s", "spread", "aborts per commit", "p50", "p99", "p99.9"].map(Cell::number));
+    head.extend(tables::NUMBERS.map(Cell::number));
     let row = |(place, summary): &(Vec<String>, Option<&Summary>)| {
         let mut cells: Vec<Cell> = place.iter().map(|value| Cell::words(value.as_str())).collect();
         match summary {
-            Some(summary) => cells.extend(
-                [
-                    thousands(summary.throughput_per_s),
-                    percent(summary.spread()),
-                    ratio(summary.abort_rate),
-                    latency(summary.latency_ns.p50),
-                    latency(summary.latency_ns.p99),
-                    latency(summary.latency_ns.p999),
-                ]
-                .map(Cell::number),
-            ),
+            Some(summary) => cells.extend(tables::numbers(summary)),
             None => cells.extend(["not yet", "", "", "", "", ""].map(Cell::number)),
         }
         cells
     };
     Block::Table {
         title: "Points".to_owned(),
-        note: "Spread is from the slowest to the fastest repetition, as a part of the median.".to_owned(),
+        note: tables::SPREAD.to_owned(),
         head,
         rows: report.points.iter().map(row).collect(),
-    }
-}
-
-fn left_out(report: &SweepReport<'_>) -> Block {
-    let row = |pair: &Unmeasured| {
-        vec![Cell::words(&pair.architecture), Cell::words(&pair.protocol), Cell::prose(&pair.why)]
-    };
-    Block::Table {
-        title: "Left out".to_owned(),
-        note: "Pairs that the engine does not have, and why.".to_owned(),
-        head: ["architecture", "protocol", "why"].map(Cell::words).into(),
-        rows: report.left_out.iter().map(row).collect(),
     }
 }
 
@@ -327,22 +313,12 @@ mod tests {
     use super::*;
     use crate::results::Surroundings;
     use crate::summary::tests::some_summary;
+    use crate::sweep::combinations;
 
     fn report_of(axes: &str, finished: bool) -> String {
         let text = format!("workload = 'micro'\nclaim = 'a < b'\n[axes]\n{axes}");
         let experiment = Experiment::parse("e.toml", &text, 4).expect("an experiment");
-        let mut places: Vec<Vec<String>> = vec![Vec::new()];
-        for axis in &experiment.axes {
-            let longer = |place: &Vec<String>, value: &String| {
-                let mut longer = place.clone();
-                longer.push(value.clone());
-                longer
-            };
-            places = places
-                .iter()
-                .flat_map(|place| axis.values.iter().map(move |value| longer(place, value)))
-                .collect();
-        }
+        let places = combinations(&experiment);
         let summary = some_summary();
         let points = places.into_iter().map(|place| (place, finished.then_some(&summary))).collect();
         of_sweep(&SweepReport {
@@ -378,6 +354,14 @@ mod tests {
             assert!(report_of(axes, true).contains("<h2>Throughput</h2>"), "{axes}");
             assert!(report_of(axes, false).contains("not yet"), "{axes}");
         }
+    }
+
+    #[test]
+    fn a_paper_needs_no_claim() {
+        let sourced = |text: &str| claim(&Experiment::parse("e.toml", text, 1).expect("an experiment"));
+        assert!(sourced("workload = 'micro'").is_none());
+        let paper = sourced("workload = 'micro'\npaper = 'P'").expect("a source");
+        assert_eq!((paper.paper.as_deref(), paper.text), (Some("P"), None));
     }
 
     #[test]

@@ -2,11 +2,15 @@
 //!
 //! Fields may be added under one [`SCHEMA`]; a field that goes or changes its meaning makes a new one.
 
+mod checks;
 mod comparison;
-mod parts;
+mod latency;
+mod time_shares;
 
+pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
-pub use parts::{Check, Latency, TimeShares};
+pub use latency::Latency;
+pub use time_shares::TimeShares;
 
 use crate::measure::{Measured, warnings};
 use crate::subject::Subject;
@@ -103,7 +107,7 @@ impl Summary {
             throughput_max,
             commits,
             abort_rate: if all_aborts == 0 { 0.0 } else { all_aborts as f64 / commits.max(1) as f64 },
-            aborts: aborts_by_reason(repetitions),
+            aborts: aborts_by_reason(repetitions.iter()),
             user_rollbacks: repetitions.iter().map(|repetition| repetition.user_rollbacks).sum(),
             latency_ns: Latency::of(&merged_latency(repetitions)),
             time_share: TimeShares::of(&time),
@@ -154,8 +158,11 @@ fn merged_time(repetitions: &[Measurement]) -> TimeShare {
     merged
 }
 
-fn aborts_by_reason(repetitions: &[Measurement]) -> BTreeMap<String, u64> {
-    let count = |reason: AbortReason| repetitions.iter().map(|r| r.aborts[reason.index()]).sum();
+/// The sums over `measurements`, by the reasons' names.
+pub fn aborts_by_reason<'a>(
+    measurements: impl Iterator<Item = &'a Measurement> + Clone,
+) -> BTreeMap<String, u64> {
+    let count = |reason: AbortReason| measurements.clone().map(|m| m.aborts[reason.index()]).sum();
     AbortReason::ALL.iter().map(|&reason| (reason.name().to_owned(), count(reason))).collect()
 }
 
@@ -187,6 +194,9 @@ pub(crate) mod tests {
 
     pub(crate) fn some_measurement(throughput_per_s: f64) -> Measurement {
         let mut latency_ns = Measurement::empty_histogram();
+        let mut aborts = [0; AbortReason::ALL.len()];
+        aborts[AbortReason::Conflict.index()] = 10;
+        aborts[AbortReason::ReadValidation.index()] = 20;
         for ns in 1..=1000 {
             latency_ns.record(ns * 10).expect("in bounds");
         }
@@ -195,7 +205,7 @@ pub(crate) mod tests {
             throughput_per_s,
             commits: 1000,
             user_rollbacks: 5,
-            aborts: [10, 0, 20, 0, 0],
+            aborts,
             commits_by_worker: vec![600, 400],
             latency_ns,
             time_share: TimeShare { ns: [50, 10, 0, 20, 10, 10], samples: 500 },

@@ -1,6 +1,6 @@
 //! From an experiment to its points: every name and value resolved and checked before anything is measured.
 
-use super::file::{Experiment, Setting};
+use super::experiment::{Axis, Experiment, Setting};
 use crate::failure::Failure;
 use crate::measure::admit;
 use crate::options::{BadValue, OPTIONS, RunOptions};
@@ -9,6 +9,9 @@ use crate::summary::Unmeasured;
 use contract::{ArchitectureName, Engine, PairName, ProtocolName};
 use std::collections::BTreeMap;
 use workloads::{AnyWorkload, ParameterError, Parameters};
+
+/// More points than this are a mistake: at a second each they take days.
+const MOST_POINTS: usize = 100_000;
 
 /// One point.
 #[derive(Clone, Debug)]
@@ -41,10 +44,15 @@ impl Cases {
         defaults: &RunOptions,
         place: &Place,
     ) -> Result<Cases, Failure> {
+        admit_points(experiment)?;
         let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
+        let mut known = BTreeMap::new();
         for at in combinations(experiment) {
             let case = Case::resolve(experiment, at, defaults, place)?;
-            match admit::<E>(case.pair, case.subject.options.workers) {
+            if let Some(same) = known.insert(case.settings.clone(), case.at.clone()) {
+                return Err(refuse_twice(experiment, &same, &case.at));
+            }
+            match admit::<E>(case.pair, &case.subject.options) {
                 Ok(()) => resolved.cases.push(case),
                 Err(Failure::Unsupported { pair, why }) => {
                     let left_out = Unmeasured::new(pair, why);
@@ -53,7 +61,7 @@ impl Cases {
                     }
                 }
                 Err(Failure::Value(bad)) => {
-                    return Err(Named::of(experiment, &case.at).refuse(&bad));
+                    return Err(Named::of(experiment, &case.at).refuse(bad));
                 }
                 Err(other) => return Err(other),
             }
@@ -72,7 +80,37 @@ impl Cases {
     }
 }
 
-fn combinations(experiment: &Experiment) -> Vec<Vec<String>> {
+/// Refuses more points than anybody waits for, before they are made.
+fn admit_points(experiment: &Experiment) -> Result<(), Failure> {
+    let points =
+        experiment.axes.iter().try_fold(1usize, |points, axis| points.checked_mul(axis.values.len()));
+    match points {
+        Some(points) if points <= MOST_POINTS => Ok(()),
+        _ => {
+            let factors: Vec<String> =
+                experiment.axes.iter().map(|axis| axis.values.len().to_string()).collect();
+            let what = format!("{} points; allowed: at most {MOST_POINTS}", factors.join(" x "));
+            Err(Failure::Input { place: experiment.path.clone(), what })
+        }
+    }
+}
+
+/// Two places on the axes, such as `0.5` and `0.50`, that would be measured as one point.
+fn refuse_twice(experiment: &Experiment, first: &[String], second: &[String]) -> Failure {
+    let differs = |(axis, (one, other)): (&Axis, (&String, &String))| {
+        (one != other).then(|| (axis.place.clone(), format!("{} {one} and {other}", axis.name)))
+    };
+    let pairs = first.iter().zip(second);
+    let (places, names): (Vec<String>, Vec<String>) =
+        experiment.axes.iter().zip(pairs).filter_map(differs).unzip();
+    Failure::Input {
+        place: places.into_iter().next().unwrap_or_else(|| experiment.path.clone()),
+        what: format!("{} are the same point; name it once", names.join(", ")),
+    }
+}
+
+/// All combinations of the axes' values, the last axis changing fastest.
+pub(crate) fn combinations(experiment: &Experiment) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
     for axis in &experiment.axes {
         let continued = |start: &Vec<String>| {
@@ -99,7 +137,7 @@ impl<'a> Named<'a> {
         let on_axes = experiment.axes.iter().zip(at).map(|(axis, value)| Setting {
             name: axis.name.clone(),
             value: value.clone(),
-            place: axis.place.clone(),
+            place: Some(axis.place.clone()),
         });
         Named { experiment, settings: experiment.base.iter().cloned().chain(on_axes).collect() }
     }
@@ -110,13 +148,22 @@ impl<'a> Named<'a> {
         Some(self.settings.remove(position))
     }
 
-    fn place_of(&self, name: &str) -> String {
-        let setting = self.settings.iter().find(|setting| setting.name == name);
-        setting.map_or(self.experiment.path.clone(), |setting| setting.place.clone())
+    fn setting(&self, name: &str) -> Option<&Setting> {
+        self.settings.iter().find(|setting| setting.name == name)
     }
 
-    fn refuse(&self, bad: &BadValue) -> Failure {
-        Failure::Input { place: self.place_of(&bad.option), what: bad.to_string() }
+    /// The place of the setting called `name`, or the file if it does not name it.
+    fn place_of(&self, name: &str) -> String {
+        let place = self.setting(name).and_then(|setting| setting.place.clone());
+        place.unwrap_or_else(|| self.experiment.path.clone())
+    }
+
+    /// A default may be refused, too: it stands nowhere.
+    fn refuse(&self, bad: BadValue) -> Failure {
+        match self.setting(&bad.option) {
+            Some(setting) => setting.refuse(bad),
+            None => Failure::Input { place: self.experiment.path.clone(), what: bad.to_string() },
+        }
     }
 }
 
@@ -133,17 +180,14 @@ impl Case {
         for option in OPTIONS {
             if let Some(setting) = named.take(option.name) {
                 let set = options.set(&setting.name, &setting.value).expect("a name of OPTIONS");
-                set.map_err(|bad| Failure::Input { place: setting.place, what: bad.to_string() })?;
+                set.map_err(|bad| setting.refuse(bad))?;
             }
         }
         let given: Parameters =
             named.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
         let workload = workloads::build(&experiment.workload.value, &given)
             .map_err(|error| refuse_parameter(experiment, &named, error))?;
-        let parameters: BTreeMap<String, String> =
-            workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let subject =
-            Subject { workload: workload.name().to_owned(), parameters, options, place: place.clone() };
+        let subject = Subject::of(&workload, options, place.clone());
         let settings = identity(&subject, pair);
         Ok(Case { at, pair, subject, workload, settings })
     }
@@ -151,10 +195,7 @@ impl Case {
 
 fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
     match named.take("architecture") {
-        Some(setting) => setting.value.parse().map_err(|unknown| {
-            let what = BadValue::from(unknown).to_string();
-            Failure::Input { place: setting.place, what }
-        }),
+        Some(setting) => setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown))),
         None => Ok(ArchitectureName::SharedEverything),
     }
 }
@@ -165,18 +206,14 @@ fn protocol(named: &mut Named<'_>) -> Result<ProtocolName, Failure> {
         let what = format!("it names no protocol; allowed: {}", allowed.join(", "));
         return Err(Failure::Input { place: named.experiment.path.clone(), what });
     };
-    setting
-        .value
-        .parse()
-        .map_err(|unknown| Failure::Input { place: setting.place, what: BadValue::from(unknown).to_string() })
+    setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown)))
 }
 
 fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
     match error {
-        ParameterError::UnknownWorkload { given, allowed } => Failure::Input {
-            place: experiment.workload.place.clone(),
-            what: BadValue::new("workload", given, allowed.join(", ")).to_string(),
-        },
+        ParameterError::UnknownWorkload { given, allowed } => {
+            experiment.workload.refuse(BadValue::new("workload", given, allowed.join(", ")))
+        }
         ParameterError::UnknownParameter { workload, given, allowed } => {
             let options = ["architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
             let all: Vec<&str> = options.chain(allowed).collect();
@@ -184,7 +221,7 @@ fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: Parameter
             Failure::Input { place: named.place_of(&given), what }
         }
         ParameterError::BadValue { parameter, value, allowed } => {
-            named.refuse(&BadValue::new(parameter, value, allowed))
+            named.refuse(BadValue::new(parameter, value, allowed))
         }
         ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
             let what =
@@ -247,12 +284,28 @@ mod tests {
                 "e.toml:5:11: workers 99: allowed: 1 <= wo",
             ),
             ("[axes]\nworkers = [1]", "e.toml: it names no protocol; allowed: "),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\nseed = [1, 2]\ntheta = ['0.5', '0.50']",
+                "e.toml:6:9: theta 0.5 and 0.50 are the same point; name it once",
+            ),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\nseed = { from = 1, to = 1000, step = 1 }\n\
+                 records = { from = 1, to = 1000, step = 1 }",
+                "e.toml: 1000 x 1000 points; allowed: at most 100000",
+            ),
         ];
         for (text, message) in cases {
             let failure = resolve(&format!("workload = 'ycsb'\n{text}")).expect_err(text);
             assert!(failure.to_string().starts_with(message), "{failure}");
             assert_eq!(failure.exit_code(), 2);
         }
+        let mut typed = Experiment::parse("e.toml", "workload = 'ycsb'\n[base]\nprotocol = 'silo'", 2)
+            .expect("an experiment");
+        typed.replace("workers", "99").expect("not an axis");
+        let (defaults, place) = (RunOptions::for_compare(2), Place::hardware(2));
+        let failure =
+            Cases::resolve::<MockEngine>(&typed, &defaults, &place).expect_err("crowded").to_string();
+        assert!(failure.starts_with("--workers 99: allowed: 1 <= workers <= 8 "), "{failure}");
         let failure = resolve("workload = 'tpcd'\n[base]\nprotocol = 'silo'").expect_err("unknown");
         assert!(failure.to_string().starts_with("e.toml:1:12: workload tpcd: allowed: micro"), "{failure}");
     }

@@ -4,18 +4,18 @@
 //! starts, and the report is drawn again, so that it can be watched.
 
 use super::cases::{Case, Cases};
-use super::file::Experiment;
+use super::experiment::{Axis, Experiment};
 use super::journal::{Finished, Header, Journal, SCHEMA};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::measure::{Measured, Session};
+use crate::measure::{Measured, Session, layout_of, measure_interleaved};
 use crate::observer::{Event, Observer};
 use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
-use crate::summary::{Check, Summary, Unmeasured, merged_latency};
-use contract::{Engine, Layout, Selection, Workload};
+use crate::summary::{Summary, Unmeasured, merged_latency};
+use contract::{Engine, Layout, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use workloads::WorkloadVisitor;
@@ -64,7 +64,7 @@ pub fn conduct<E: Engine>(
     let mut sweep = Sweep { experiment, cases, folder, surroundings, place, observer, journal, finished };
     sweep.write_circumstances()?;
     sweep.announce();
-    for (layout, group) in sweep.groups::<E>() {
+    for (layout, group) in sweep.groups::<E>()? {
         let workload = &cases.cases[group[0]].workload;
         workload.visit(Group::<E> { sweep: &mut sweep, layout, cases: group, engine: Default::default() })?;
     }
@@ -100,6 +100,10 @@ fn refuse_strangers(
     )))
 }
 
+fn values(axis: &Axis) -> (&str, Vec<&str>) {
+    (&axis.name, axis.values.iter().map(String::as_str).collect())
+}
+
 struct Sweep<'a> {
     experiment: &'a Experiment,
     cases: &'a Cases,
@@ -131,13 +135,13 @@ impl Sweep<'_> {
     }
 
     /// The unfinished points by what must be loaded for them, as positions among the cases.
-    fn groups<E: Engine>(&self) -> Vec<(Layout, Vec<usize>)> {
+    fn groups<E: Engine>(&self) -> Result<Vec<(Layout, Vec<usize>)>, Failure> {
         let mut groups: Vec<(Layout, Vec<usize>)> = Vec::new();
         for (position, case) in self.cases.cases.iter().enumerate() {
             if self.finished(case).is_some() {
                 continue;
             }
-            let layout = E::layout(case.pair.architecture, case.subject.options.workers);
+            let layout = layout_of::<E>(case.pair.architecture, &case.subject.options)?;
             let same = |(of, members): &&mut (Layout, Vec<usize>)| {
                 *of == layout && self.cases.cases[members[0]].subject.parameters == case.subject.parameters
             };
@@ -146,7 +150,7 @@ impl Sweep<'_> {
                 None => groups.push((layout, vec![position])),
             }
         }
-        groups
+        Ok(groups)
     }
 
     fn measure<E: Engine, W: Workload>(
@@ -160,17 +164,8 @@ impl Sweep<'_> {
             of: self.cases.cases.len(),
             place: &self.label(case),
         });
-        self.observer.tell(Event::MeasureBegins { drives: options.repeat, each: options.repetition() });
-        let mut measured = Measured { pair: case.pair, repetitions: Vec::new(), checks: Vec::new() };
-        let system = case.pair.to_string();
-        for repetition in 0..options.repeat {
-            let (number, of) = (repetition + 1, options.repeat);
-            self.observer.tell(Event::DriveBegins { system: &system, repetition: number, of });
-            let (measurement, checks) = session.repetition(Selection::Pair(case.pair), options, repetition);
-            measured.repetitions.push(measurement);
-            Check::join(&mut measured.checks, checks);
-        }
-        self.observer.tell(Event::MeasureEnds);
+        let mut measured = Measured::nothing_yet(case.pair);
+        measure_interleaved(session, &mut [&mut measured], options, self.observer)?;
         self.keep(case, &measured)
     }
 
@@ -196,20 +191,20 @@ impl Sweep<'_> {
     }
 
     fn write_circumstances(&self) -> Result<(), Failure> {
-        let Experiment { title, .. } = self.experiment;
-        let axes = self.experiment.axes.iter();
-        let axes =
-            axes.map(|axis| (axis.name.as_str(), axis.values.iter().map(String::as_str).collect())).collect();
+        let Experiment { title, paper, claim, workload, x, axes, .. } = self.experiment;
         let mut base = self.cases.common();
         base.remove("workload");
-        let text = parameters::toml(
-            &self.surroundings.command,
+        let again = parameters::Again {
+            command: &self.surroundings.command,
             title,
-            &self.experiment.workload.value,
-            &base,
-            &axes,
-        );
-        self.folder.write("parameters.toml", &text)?;
+            paper: paper.as_deref(),
+            claim: claim.as_deref(),
+            workload: &workload.value,
+            x: x.as_ref().map(|x| x.value.as_str()),
+            base: &base,
+            axes: axes.iter().map(values).collect(),
+        };
+        self.folder.write("parameters.toml", &again.toml())?;
         self.folder.write_json("environment.json", &self.surroundings.environment)
     }
 
@@ -287,7 +282,6 @@ impl<E: Engine> WorkloadVisitor for Group<'_, '_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::tests::fresh_folder;
     use crate::mock::MockEngine;
     use crate::options::RunOptions;
     use crate::sweep::journal::FILE_NAME;
@@ -322,8 +316,9 @@ mod tests {
 
     #[test]
     fn a_sweep_goes_on_wherever_it_was_cut() {
-        let folder = fresh_folder("sweep-resume");
-        let (conducted, measured) = sweep(&folder, TEXT).expect("a sweep");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        let (conducted, measured) = sweep(folder, TEXT).expect("a sweep");
         assert_eq!((conducted.points.len(), measured.len()), (8, 8));
         let journal = fs::read_to_string(folder.join(FILE_NAME)).expect("a journal");
         let lines: Vec<&str> = journal.split_inclusive('\n').collect();
@@ -331,7 +326,7 @@ mod tests {
         for kept in 0..=8 {
             let torn = lines.get(kept + 1).map_or("", |line| &line[..line.len() / 2]);
             fs::write(folder.join(FILE_NAME), lines[..=kept].concat() + torn).expect("cut");
-            let (conducted, measured) = sweep(&folder, TEXT).expect("the rest");
+            let (conducted, measured) = sweep(folder, TEXT).expect("the rest");
             assert_eq!((conducted.points.len(), measured.len()), (8, 8 - kept), "{measured:?}");
         }
         let samples = fs::read_to_string(folder.join("samples.csv")).expect("samples");
@@ -343,25 +338,27 @@ mod tests {
 
     #[test]
     fn an_experiment_may_grow_but_not_change() {
-        let folder = fresh_folder("sweep-change");
-        sweep(&folder, TEXT).expect("a sweep");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        sweep(folder, TEXT).expect("a sweep");
         let renamed = TEXT.replace("'T'", "'Another title'").replace("[0, 0.5]", "[0, 0.5, 0.9]");
-        let (conducted, measured) = sweep(&folder, &renamed).expect("only four points are new");
+        let (conducted, measured) = sweep(folder, &renamed).expect("only four points are new");
         assert_eq!((conducted.points.len(), measured.len()), (12, 4));
-        let changed = sweep(&folder, &renamed.replace("records = 100", "records = 200"));
+        let changed = sweep(folder, &renamed.replace("records = 100", "records = 200"));
         let refused = changed.expect_err("another table").to_string();
         assert!(refused.contains("12 of its 12 finished points are not points of t.toml"), "{refused}");
         assert!(refused.contains("records was 100, now 200"), "{refused}");
-        let (_, measured) = sweep(&folder, &renamed).expect("the change was taken back");
+        let (_, measured) = sweep(folder, &renamed).expect("the change was taken back");
         assert!(measured.is_empty());
     }
 
     #[test]
     fn what_lies_in_the_folder_runs_again() {
-        let folder = fresh_folder("sweep-again");
-        let (first, _) = sweep(&folder, TEXT).expect("a sweep");
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        let (first, _) = sweep(folder, TEXT).expect("a sweep");
         let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");
-        let (conducted, measured) = sweep(&folder, &again).expect("the same points");
+        let (conducted, measured) = sweep(folder, &again).expect("the same points");
         assert!(measured.is_empty(), "{measured:?}");
         assert_eq!(conducted.points.len(), first.points.len());
     }

@@ -3,14 +3,14 @@
 //! The first line says what the folder is ([`Header`]); every further line is a [`Finished`] point. A line is written
 //! with its line feed in one call and synced; whoever is interrupted in between leaves at most one torn last line.
 //! [`Journal::open`] cuts such a line off, and its point is measured again. A torn line anywhere else is damage that
-//! nobody repairs silently: it is refused.
+//! nobody repairs silently: it is refused. So is a journal that another sweep has open.
 
 use crate::failure::{Failure, words};
 use crate::subject::Place;
 use crate::summary::Summary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,7 @@ impl Journal {
             .truncate(false)
             .open(&path)
             .map_err(Failure::write(&path))?;
+        lock(&file, &path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)
             .map_err(|error| Failure::Input { place: path.display().to_string(), what: words(&error) })?;
@@ -84,6 +85,8 @@ impl Journal {
         let mut journal = Journal { path, sink: Box::new(file) };
         if lines.is_empty() {
             journal.append(header)?;
+            // The file's name, too, must survive a crash.
+            sync_folder(folder).map_err(Failure::write(folder))?;
         }
         Ok((journal, finished))
     }
@@ -100,6 +103,26 @@ impl Journal {
         bytes.push(b'\n');
         self.sink.append(&bytes).map_err(Failure::write(&self.path))
     }
+}
+
+/// Two sweeps at once would write over each other's lines. The lock goes with the file when it is closed, however that
+/// comes.
+fn lock(file: &File, path: &Path) -> Result<(), Failure> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let what = "another sweep writes it now; wait for it, or use another --out".to_owned();
+            Err(Failure::Input { place: path.display().to_string(), what })
+        }
+        // A file system without locks is no reason not to measure.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(Failure::write(path)(error)),
+    }
+}
+
+/// Elsewhere than on Unix a folder is no file that could be synced.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Up to the last line feed: what follows it was torn.
@@ -164,68 +187,90 @@ mod tests {
         Finished { settings, summary: some_summary(), samples: Vec::new() }
     }
 
-    fn folder(name: &str) -> PathBuf {
-        crate::folder::tests::fresh_folder(&format!("journal-{name}"))
+    fn scratch() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder for the test")
     }
 
     #[test]
     fn what_was_appended_is_there_again() {
-        let folder = folder("again");
-        let (mut journal, finished) = Journal::open(&folder, &header()).expect("a new journal");
+        let scratch = scratch();
+        let folder = scratch.path();
+        let (mut journal, finished) = Journal::open(folder, &header()).expect("a new journal");
         assert!(finished.is_empty());
         journal.append(&point(1)).expect("appended");
         drop(journal);
-        let (mut journal, finished) = Journal::open(&folder, &header()).expect("the journal");
+        let (mut journal, finished) = Journal::open(folder, &header()).expect("the journal");
         assert_eq!(finished, [point(1)]);
         journal.append(&point(2)).expect("appended");
-        let (_, finished) = Journal::open(&folder, &header()).expect("the journal");
+        drop(journal);
+        let (_, finished) = Journal::open(folder, &header()).expect("the journal");
         assert_eq!(finished, [point(1), point(2)]);
     }
 
     #[test]
     fn a_torn_last_line_is_cut_off_wherever_it_tore() {
-        let folder = folder("torn");
-        let (mut journal, _) = Journal::open(&folder, &header()).expect("a new journal");
+        let scratch = scratch();
+        let folder = scratch.path();
+        let (mut journal, _) = Journal::open(folder, &header()).expect("a new journal");
         let path = folder.join(FILE_NAME);
         journal.append(&point(1)).expect("appended");
         let one = fs::read(&path).expect("the journal");
         journal.append(&point(2)).expect("appended");
         let two = fs::read(&path).expect("the journal");
+        drop(journal);
         for torn_at in one.len()..two.len() {
             fs::write(&path, &two[..torn_at]).expect("a torn journal");
-            let (mut journal, finished) = Journal::open(&folder, &header()).expect("tolerated");
+            let (mut journal, finished) = Journal::open(folder, &header()).expect("tolerated");
             assert_eq!(finished, [point(1)], "torn at {torn_at}");
             journal.append(&point(2)).expect("appended");
             assert_eq!(fs::read(&path).expect("the journal"), two, "torn at {torn_at}");
         }
         for torn_at in 0..one.iter().position(|&byte| byte == b'\n').expect("a header") {
             fs::write(&path, &one[..torn_at]).expect("a torn header");
-            let (_, finished) = Journal::open(&folder, &header()).expect("begun anew");
+            let (_, finished) = Journal::open(folder, &header()).expect("begun anew");
             assert!(finished.is_empty());
         }
     }
 
     #[test]
     fn damage_elsewhere_is_refused() {
-        let folder = folder("damage");
-        let (mut journal, _) = Journal::open(&folder, &header()).expect("a new journal");
+        let scratch = scratch();
+        let folder = scratch.path();
+        let (mut journal, _) = Journal::open(folder, &header()).expect("a new journal");
         journal.append(&point(1)).expect("appended");
+        drop(journal);
         let path = folder.join(FILE_NAME);
         let mut text = fs::read_to_string(&path).expect("text");
         text = text.replacen("\"settings\"", "\"sett", 1);
         fs::write(&path, &text).expect("damaged");
-        let refused = Journal::open(&folder, &header()).err().expect("refused").to_string();
+        let refused = Journal::open(folder, &header()).err().expect("refused").to_string();
         assert!(refused.contains("points.jsonl:2: not a line of a sweep"), "{refused}");
         assert_eq!(fs::read_to_string(&path).expect("text"), text, "and left as it was");
     }
 
     #[test]
     fn other_places_are_not_mixed() {
-        let folder = folder("places");
-        Journal::open(&folder, &header()).expect("a new journal");
+        let scratch = scratch();
+        let folder = scratch.path();
+        Journal::open(folder, &header()).expect("a new journal");
         let elsewhere = Header { place: Place::hardware(64), ..header() };
-        let refused = Journal::open(&folder, &elsewhere).err().expect("refused").to_string();
+        let refused = Journal::open(folder, &elsewhere).err().expect("refused").to_string();
         assert!(refused.contains("2 cores") && refused.contains("64 cores"), "{refused}");
+    }
+
+    #[test]
+    fn one_sweep_at_a_time_has_the_journal() {
+        let scratch = scratch();
+        let first = Journal::open(scratch.path(), &header()).expect("a new journal");
+        let refused = Journal::open(scratch.path(), &header()).err().expect("refused");
+        assert!(
+            refused
+                .to_string()
+                .ends_with("points.jsonl: another sweep writes it now; wait for it, or use another --out")
+        );
+        assert_eq!(refused.exit_code(), 2);
+        drop(first);
+        Journal::open(scratch.path(), &header()).expect("free again");
     }
 
     /// A disk with room for so many bytes.
@@ -248,7 +293,8 @@ mod tests {
         let lines = [point(1), point(2), point(3)];
         let all: usize =
             lines.iter().map(|line| serde_json::to_vec(line).expect("JSON").len() + 1).sum::<usize>();
-        let folder = folder("full");
+        let scratch = scratch();
+        let folder = scratch.path();
         let mut begun = serde_json::to_vec(&header()).expect("JSON");
         begun.push(b'\n');
         for room in 0..=all {
@@ -257,7 +303,7 @@ mod tests {
             let mut journal = Journal::with_sink(Path::new("points.jsonl"), Box::new(disk));
             let kept = lines.iter().take_while(|line| journal.append(*line).is_ok()).count();
             fs::write(folder.join(FILE_NAME), &*bytes.borrow()).expect("what was on the disk");
-            let (_, finished) = Journal::open(&folder, &header()).expect("read again");
+            let (_, finished) = Journal::open(folder, &header()).expect("read again");
             assert_eq!(finished, lines[..kept], "with room for {room} bytes");
         }
     }

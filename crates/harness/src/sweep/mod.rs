@@ -21,22 +21,24 @@
 //!
 //! The points are all combinations of the axes' values. What is not named has the command's default. A point whose
 //! architecture does not have its protocol is left out, and the report says why. Names and values are checked before
-//! anything is measured.
+//! anything is measured; two points that come to the same are refused.
 //!
 //! # What is kept
 //!
 //! A point is one line of `points.jsonl` in the result folder, appended and synced before the next point starts
-//! ([`journal`]). The same sweep into the same folder skips the points that are there: a point is known by its
+//! ([`journal`]), which one sweep at a time may write. The same sweep into the same folder skips the points that are there: a point is known by its
 //! *resolved* settings (workload, every effective parameter and option, architecture, protocol), so a new title or a
 //! further value of an axis continues, while a changed base does not: finished points that the file no longer asks
 //! for are refused rather than mixed with others. `parameters.toml` in the folder is an experiment file too.
 
 mod cases;
 mod conduct;
-mod file;
+mod experiment;
 pub mod journal;
 mod ranges;
 
+#[cfg(test)]
+pub(crate) use cases::combinations;
 pub use cases::{Case, Cases};
 pub use conduct::{Conducted, PointResult, conduct};
-pub use file::{Axis, Experiment, Setting};
+pub use experiment::{Axis, Experiment, Setting};

@@ -12,9 +12,9 @@ pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
     }
     let number = |name: &str| match range.get(name) {
         Some(Value::Integer(value)) => Ok(Some(*value as f64)),
-        Some(Value::Float(value)) => Ok(Some(*value)),
+        Some(Value::Float(value)) if value.is_finite() => Ok(Some(*value)),
         Some(Value::String(word)) if word == "cores" => Ok(Some(cores as f64)),
-        Some(_) => Err(format!("{name}: allowed: a number, or \"cores\"")),
+        Some(_) => Err(format!("{name}: allowed: a finite number, or \"cores\"")),
         None => Ok(None),
     };
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
@@ -33,7 +33,8 @@ pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
         return Err(format!("from {from}: allowed: from <= to, which is {to}"));
     }
     // A step such as 0.1 adds up to 0.30000000000000004; nine digits are exact enough and print as they were meant.
-    let rounded = |value: f64| (value * 1e9).round() / 1e9;
+    // Whole numbers are exact as they are, and large ones would suffer.
+    let rounded = |value: f64| if value.fract() == 0.0 { value } else { (value * 1e9).round() / 1e9 };
     let mut values: Vec<f64> =
         (0..MOST_VALUES).map(|nth| rounded(next(nth))).take_while(|&value| value < rounded(to)).collect();
     if values.len() == MOST_VALUES {
@@ -59,6 +60,8 @@ mod tests {
             assert_eq!(of(doubled, cores).as_deref(), Ok(values));
         }
         assert_eq!(of("from = 0\nto = 0.4\nstep = 0.1", 1).as_deref(), Ok("0 0.1 0.2 0.3 0.4"));
+        let million = of("from = 1_000_001\nto = 1_000_000_007\nstep = 499_999_999", 1);
+        assert_eq!(million.as_deref(), Ok("1000001 501000000 1000000007"));
         assert_eq!(of("from = 1\nto = 4\nstep = 2", 1).as_deref(), Ok("1 3 4"));
     }
 
@@ -75,6 +78,8 @@ mod tests {
             "to = 8\nstep = 1",
             "from = 'all'\nto = 8\nstep = 1",
             "from = 1\nto = 8\nstep = 1\nby = 2",
+            "from = nan\nto = 8\nstep = 1",
+            "from = 1\nto = inf\nstep = inf",
         ];
         for text in bad {
             assert!(of(text, 4).is_err(), "{text}");

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// What [`parse`] takes, for messages.
-pub const ALLOWED: &str = "a number with ns, us, ms, s, m or h, such as 500ms, 1.5s or 2m";
+pub const ALLOWED: &str = "a number with ns, us, ms, s, m or h, such as 500ms, 1.5s or 2m, at most a year";
 
-/// Reads a duration; `None` if it is not one, or is longer than a year.
+/// Reads a duration; `None` if it is not one, or is longer than a year of 366 days.
 pub fn parse(text: &str) -> Option<Duration> {
     const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
     let unit_starts = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;

@@ -19,6 +19,11 @@ pub fn thousands(value: f64) -> String {
     text
 }
 
+/// So many things, of a noun that takes an `s`: `1 worker`, `2 workers`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A part of a whole as a percentage: `12.3 %`; `0 %` only if it is zero.
 pub fn percent(part: f64) -> String {
     let percent = part * 100.0;
@@ -113,6 +118,11 @@ mod tests {
         assert_eq!(thousands(-1234.0), "-1,234");
         assert_eq!(thousands(-0.2), "0");
         assert_eq!(thousands(f64::NAN), "–");
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "core")), ["0 cores", "1 core", "2 cores"]);
     }
 
     #[test]

@@ -6,10 +6,10 @@
 use super::play::{Answer, MISSING, Play, ROWS, Seen, number_of, row_of};
 use super::workload::{Played, Player, ScenarioWorkload};
 use super::{KEYS, Scenario};
+use crate::checked_run::{RunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
-use crate::session::Setting;
 use contract::{
-    Abort, Engine, Insertion, Key, LoadError, Merge, Outcome, Presence, Span, TableId, Transaction, Workload,
+    Abort, Engine, Insertion, Key, Merge, Outcome, Presence, Span, TableId, Transaction, Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -58,12 +58,17 @@ pub fn run_scenario<E: Engine>(
     scenario: &'static Scenario,
     setting: &Setting,
     rounds: u64,
-) -> Result<Judgement, LoadError> {
+) -> Result<Judgement, RunError> {
     let workload = ScenarioWorkload::new(scenario, setting.workers, rounds);
     let mut store = setting.load::<E, _>(&workload, &|_| {})?;
-    let clients = setting.clients(&workload);
-    let drive =
-        E::drive::<ScenarioWorkload>(&mut store, setting.selection, clients, setting.until, &setting.options);
+    let clients = setting.clients::<E, _>(&workload);
+    let drive = E::drive::<ScenarioWorkload>(
+        &mut store,
+        setting.selection,
+        clients,
+        setting.until,
+        &setting.options,
+    )?;
     let read = workload.final_read(&drive.clients);
     let rows = read.rows(setting.read_back::<E>(&mut store, &read));
     Ok(workload.judge(&drive.clients, &rows))

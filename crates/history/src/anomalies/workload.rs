@@ -15,8 +15,9 @@ const MEETINGS: TableId = TableId(1);
 const ROUNDS_PER_MEETING: u64 = 2;
 
 /// A player who has a core to itself should be looking when the last one comes; one who shares it should let the
-/// others on.
-const LOOKS_PER_YIELD: u64 = 64;
+/// others on. An engine draws transactions in bursts, in which all but one of a player's are rests: so many looks are
+/// some hundred transactions.
+const LOOKS_PER_YIELD: u64 = 16;
 
 /// A scenario, for a number of workers and rounds.
 #[derive(Clone, Copy, Debug)]

@@ -57,7 +57,7 @@ pub(crate) fn deal(index: &Index<'_>) -> Vec<Heap> {
     let (mut left, right) = std::thread::scope(|threads| {
         let left = threads.spawn(|| deal_part(index, 0..half));
         let right = deal_part(index, half..index.transactions());
-        (left.join().expect("dealing does not panic"), right)
+        (left.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), right)
     });
     for last in &index.history.finals {
         left[heap_of(last.key, last.table)].push(Access {

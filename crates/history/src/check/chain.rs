@@ -173,6 +173,7 @@ impl<'a> KeyJudge<'a> {
             let write = self.write_at(position);
             match self.position(write.replaced) {
                 _ if is_real_delete(write) => {}
+                Some(replaced) if replaced == position => self.report_foresight(net, write.replaced),
                 Some(replaced) => self.link(replaced, position),
                 // What it also observed is reported where observations are.
                 None if net.observed == Some(write.replaced) => {}
@@ -231,6 +232,12 @@ impl<'a> KeyJudge<'a> {
     /// Who observed a version comes after its writer, and before the writer of the next version.
     fn depend_on_version(&mut self, net: Net, version: Version, position: u32) {
         self.judge_stamp(net, version, position);
+        if position != ROOT && self.net_at(position).transaction == net.transaction {
+            if net.write.is_some_and(|write| write.replaced != version) {
+                self.report_foresight(net, version);
+            }
+            return;
+        }
         let overwrote = net.write.is_some_and(|write| write.replaced == version);
         if position != ROOT && !overwrote {
             self.edge(self.net_at(position).transaction, net.transaction, net.look, Dependency::Observed);
@@ -253,7 +260,16 @@ impl<'a> KeyJudge<'a> {
         }
     }
 
+    /// A transaction met the version that it was yet to leave: a cycle of one, which the graph does not hold.
+    fn report_foresight(&mut self, net: Net, version: Version) {
+        let version = version_in_words(self.index, version);
+        self.found(AnomalyKind::InternalInconsistency, &[net.transaction], |key, names| {
+            format!("{key}: {} met {version}, its own, before it had written", names[0])
+        });
+    }
+
     fn edge(&mut self, from: u32, to: u32, operation: u32, dependency: Dependency) {
+        // Who overwrote what it had observed itself does not come before itself.
         if from != to {
             self.edges.push(Edge { from, to, label: Label::new(dependency, operation) });
         }

@@ -5,6 +5,10 @@
 //! A transaction comes before the moment of its end, and a moment before the transactions that began between it
 //! and the next. Two edges a transaction say the same, and they are computed, not stored.
 //!
+//! Who began in the very nanosecond in which another ended is not ordered by it: two clocks do not tell. But an
+//! engine takes one reading for the end of a worker's transaction and the beginning of its next, so among the
+//! transactions of a worker that runs one at a time, the next is the end's *follower*, with an edge of its own.
+//!
 //! The graph has no cycle if and only if the history is strictly serializable. `peel` takes away what nothing
 //! comes before, until nothing is left (Kahn), or a rest in which the cycles are.
 
@@ -65,6 +69,8 @@ pub(crate) struct Graph {
     by_begin: Vec<u32>,
     /// By moment, the first position in `by_begin` that began after it; one more entry at the end.
     first_after: Vec<u32>,
+    /// By transaction, the one that its worker began in the nanosecond of its end; [`NOBODY`] if there is none.
+    follower: Vec<u32>,
 }
 
 impl Graph {
@@ -90,6 +96,7 @@ impl Graph {
             moment_of_end: vec![NOBODY; transactions as usize],
             by_begin: Vec::new(),
             first_after: Vec::new(),
+            follower: followers(index),
         };
         graph.lay_timeline(index);
         graph
@@ -155,10 +162,12 @@ impl Graph {
             let targets = self.targets_of(node);
             return match targets.clone().nth(nth) {
                 Some(position) => Some((self.targets[position], Some(self.labels[position]))),
-                None if scope == Scope::DataAndTime && nth == targets.len() => {
-                    moment_at(self.moment_of_end[node as usize])
-                }
-                None => None,
+                None if scope == Scope::Data => None,
+                None => match (nth - targets.len(), self.follower[node as usize]) {
+                    (0, _) => moment_at(self.moment_of_end[node as usize]),
+                    (1, follower) if follower != NOBODY => Some((follower, None)),
+                    _ => None,
+                },
             };
         }
         let moment = node - self.transactions;
@@ -174,7 +183,9 @@ impl Graph {
     /// stays.
     pub fn peel(&self) -> Option<Vec<bool>> {
         let mut before = vec![0_u32; self.nodes() as usize];
-        for target in self.targets.iter().chain(&self.by_begin[self.first_after[0] as usize..]) {
+        let began_after_an_end = &self.by_begin[self.first_after[0] as usize..];
+        let followers = self.follower.iter().filter(|follower| **follower != NOBODY);
+        for target in self.targets.iter().chain(began_after_an_end).chain(followers) {
             before[*target as usize] += 1;
         }
         // A moment comes after the end that it stands for, and after the moment before it.
@@ -200,15 +211,41 @@ impl Graph {
                 }
             } else {
                 self.targets[self.targets_of(node)].iter().copied().for_each(&mut release);
-                match self.moment_of_end[node as usize] {
-                    NOBODY => {}
-                    moment => release(self.transactions + moment),
+                let moment = self.moment_of_end[node as usize];
+                if moment != NOBODY {
+                    release(self.transactions + moment);
+                }
+                let follower = self.follower[node as usize];
+                if follower != NOBODY {
+                    release(follower);
                 }
             }
         }
         let nodes = self.nodes();
         (taken < nodes).then(|| before.into_iter().map(|left| left > 0).collect())
     }
+}
+
+/// By transaction its follower. Only workers that run one transaction at a time have any: of two that overlap
+/// elsewhere, the one recorded first may have begun last.
+fn followers(index: &Index<'_>) -> Vec<u32> {
+    let mut followers = vec![NOBODY; index.transactions() as usize];
+    for (worker, recorded) in index.history.workers.iter().enumerate() {
+        let records = &recorded.transactions;
+        if !records.is_sorted_by(|one, next| one.ended_ns <= next.began_ns) {
+            continue;
+        }
+        let mut committed =
+            (0..records.len()).filter(|position| records[*position].outcome == Outcome::Commit).peekable();
+        while let Some(position) = committed.next() {
+            if let Some(&next) = committed.peek()
+                && records[next].began_ns == records[position].ended_ns
+            {
+                followers[index.number(worker, position) as usize] = index.number(worker, next);
+            }
+        }
+    }
+    followers
 }
 
 /// Counts `of` by transaction, and turns the counts into first positions.

@@ -19,7 +19,7 @@ mod nets;
 mod strangers;
 
 use crate::history::History;
-use crate::operation::OperationKind;
+use crate::operation::{Operation, OperationKind};
 use crate::verdict::{Findings, Verdict};
 use crate::version::Version;
 use accesses::Heap;
@@ -99,17 +99,31 @@ fn judge_cycles(index: &Index<'_>, graph: &Graph, findings: &mut Findings) -> bo
     search.cut_short
 }
 
-/// The versions that committed real deletes left, by key: what [`Version::MISSING`] means there.
+/// The versions that committed real deletes left, by key: what [`Version::MISSING`] means there. A transaction that
+/// inserted what it deleted left none.
 pub(crate) fn real_deletes(history: &History) -> HashMap<(TableId, Key), Version, FixedState> {
     let mut deletes = HashMap::default();
     for (worker, recorded) in history.workers.iter().enumerate() {
         for record in recorded.transactions.iter().filter(|record| record.outcome == Outcome::Commit) {
-            for operation in recorded.operations_of(record) {
-                if operation.kind == OperationKind::Delete && operation.seen == Version::PRESENT {
-                    deletes.insert((operation.table, operation.key), left_by(worker, record, operation));
+            let operations = recorded.operations_of(record);
+            for delete in operations.iter().filter(|operation| operation.is_real_delete()) {
+                let place = (delete.table, delete.key);
+                if !leaves_nothing(operations, place) {
+                    deletes.insert(place, left_by(worker, record, delete));
                 }
             }
         }
     }
     deletes
+}
+
+/// Whether a transaction of these operations inserted the row at `place`, and really deleted it.
+pub(crate) fn leaves_nothing(operations: &[Operation], place: (TableId, Key)) -> bool {
+    let mut writes = operations
+        .iter()
+        .filter(|operation| operation.kind.writes() && (operation.table, operation.key) == place);
+    let first = writes.next();
+    let last = writes.next_back().or(first);
+    first.is_some_and(|first| first.kind == OperationKind::Insert)
+        && last.is_some_and(Operation::is_real_delete)
 }

@@ -63,6 +63,9 @@ fn sentence(index: &Index<'_>, step: Step, from: &str) -> String {
     let to = step.to;
     let Some(label) = step.label else {
         let (ended, began) = (index.record(step.from).1.ended_ns, index.record(to).1.began_ns);
+        if began == ended {
+            return format!("{from} ended when its worker began T{to}");
+        }
         return format!("{from} ended {} ns before T{to} began", began - ended);
     };
     let operation = index.operation(label.operation());

@@ -70,7 +70,7 @@ pub(crate) fn meaning_of_missing(index: &Index<'_>, accesses: &[Access]) -> Vers
 
 /// Whether the row itself went, and not only its content.
 fn is_real_delete(access: &Access) -> bool {
-    access.kind == OperationKind::Delete && access.seen == Version::PRESENT
+    access.kind.really_deletes(access.seen)
 }
 
 /// Sums up what one transaction did to one key; `own` is all of it, in order.
@@ -81,7 +81,7 @@ pub(crate) fn net_of(index: &Index<'_>, own: &[Access], missing: Version, findin
     for access in own {
         let seen = if access.seen == Version::MISSING { missing } else { access.seen };
         match (net.write, net.observed) {
-            (Some(write), _) => agree_with_own_write(index, access, write, findings),
+            (Some(write), _) => agree_with_own_write(index, access, write, really_deleted, findings),
             (None, None) if access.kind.looks() => {
                 (net.observed, net.fold, net.look) = (Some(seen), access.fold, access.operation);
             }
@@ -136,9 +136,16 @@ fn judge_blind_write(index: &Index<'_>, access: &Access, seen: Version, findings
     }
 }
 
-fn agree_with_own_write(index: &Index<'_>, access: &Access, own: NetWrite, findings: &mut Findings) {
+/// After its own write a transaction sees the version that it left; after a real delete, none.
+fn agree_with_own_write(
+    index: &Index<'_>,
+    access: &Access,
+    own: NetWrite,
+    really_deleted: bool,
+    findings: &mut Findings,
+) {
     let agrees = match access.seen {
-        Version::MISSING => own.left.is_dead(),
+        Version::MISSING => really_deleted,
         Version::PRESENT => !own.left.is_dead(),
         seen => seen == own.left,
     };

@@ -3,7 +3,8 @@
 use super::{
     EntryKind, LIST_CAPACITY, LISTS, List, ListAppend, ListEntry, ListWorker, MOST_OPERATIONS, appended,
 };
-use crate::history::TransactionRecord;
+use crate::history::{Ending, TransactionRecord};
+use crate::random::generator;
 use crate::version::Version;
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, Transaction,
@@ -32,13 +33,11 @@ pub struct ListAppendClient {
 
 impl ListAppendClient {
     pub(super) fn new(workload: ListAppend, seat: Seat) -> Self {
-        let seed = seat.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seat.worker as u64);
-        let random = fastrand::Rng::with_seed(seed);
         ListAppendClient {
             full: VecDeque::from(vec![false; workload.window as usize]),
             workload,
             seat,
-            random,
+            random: generator(seat),
             first: 0,
             record: ListWorker::default(),
             pool: Vec::new(),
@@ -95,15 +94,15 @@ impl Client for ListAppendClient {
 
     fn finished(&mut self, procedure: ListAppendProcedure, completion: &Completion<'_>) {
         let log = procedure.log.into_inner().expect("a procedure that ended holds its log");
-        self.record.transactions.push(TransactionRecord {
+        let ending = Ending {
             number: procedure.transaction,
             attempts: log.attempts,
             began_ns: completion.began_ns,
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
-            first: self.record.entries.len() as u64,
-            operations: log.entries.len() as u32,
-        });
+        };
+        let record = TransactionRecord::new(ending, self.record.entries.len(), log.entries.len());
+        self.record.transactions.push(record);
         let base = self.record.values.len() as u64;
         self.record.values.extend_from_slice(&log.values);
         self.pass_full_lists(&log);

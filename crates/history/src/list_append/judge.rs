@@ -7,12 +7,12 @@
 
 use super::{EntryKind, LISTS, ListAppend, ListEntry, ListHistory, ListWorker};
 use crate::check::{Index, Origin, check_and};
+use crate::checked_run::{RunError, Setting};
 use crate::history::{FinalVersion, History, WorkerHistory};
 use crate::operation::{Operation, OperationKind};
-use crate::session::Setting;
 use crate::verdict::{AnomalyKind, Findings, Verdict};
 use crate::version::Version;
-use contract::{Engine, Key, LoadError, Measurement, Outcome};
+use contract::{Engine, Key, Measurement, Outcome};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -32,11 +32,11 @@ pub fn run_list_append<E: Engine>(
     workload: &ListAppend,
     setting: &Setting,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<ListAppendRun, LoadError> {
+) -> Result<ListAppendRun, RunError> {
     let mut store = setting.load::<E, _>(workload, progress)?;
-    let clients = setting.clients(workload);
+    let clients = setting.clients::<E, _>(workload);
     let drive =
-        E::drive::<ListAppend>(&mut store, setting.selection, clients, setting.until, &setting.options);
+        E::drive::<ListAppend>(&mut store, setting.selection, clients, setting.until, &setting.options)?;
     let mut history = workload.history(drive.clients);
     let read = workload.final_read(&history);
     history.set_finals(&read, setting.read_back::<E>(&mut store, &read));

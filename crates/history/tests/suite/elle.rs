@@ -5,10 +5,11 @@ use crate::list_append;
 use crate::mixed::Mixed;
 use crate::script::{Draft, history_of};
 use crate::toy::{self, Toy};
-use history::{Checked, Deletes, ElleLayout, Version, run_checked, write_elle_registers};
+use history::{Checked, Deletes, ElleLayout, History, Version, check, run_checked, write_elle_registers};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 
 /// The events of a well-formed export: `(process, type, micro-operations)`.
 fn well_formed(lines: &str) -> Vec<(u64, String, Vec<Value>)> {
@@ -120,33 +121,33 @@ fn stamped_runs_are_exported_as_registers() {
     assert!(written.len() > 100);
 }
 
+/// What the events of an export say of their transactions.
+fn values(history: &History) -> Vec<String> {
+    let mut bytes = Vec::new();
+    write_elle_registers(history, ElleLayout::Lines, &mut bytes).expect("memory has room");
+    let text = String::from_utf8(bytes).expect("JSON is text");
+    well_formed(&text);
+    let value =
+        |line: &str| line.split_once("\"value\":").expect("a value").1.trim_end_matches('}').to_owned();
+    text.lines().map(value).collect()
+}
+
 #[test]
 fn a_history_of_three_transactions_is_exported_like_this() {
     let mut writer = Draft::new(0, 1).between(10, 20);
-    let version = writer.update(5, Version::LOADED);
+    writer.update(5, Version::LOADED);
     writer.retry();
     writer.update(5, Version::LOADED);
     writer.delete(6, Version::PRESENT);
-    let kept = writer.operations[0];
-    assert_ne!(version, Version(u64::from(kept.write)));
     let mut reader = Draft::new(1, 1).between(15, 30);
     reader.read(6, Version::MISSING);
     reader.read(7, Version::MISSING);
     let mut failed = Draft::new(1, 2).between(30, 40);
     failed.insert(7, Version::MISSING);
     failed.roll_back();
-    let mut bytes = Vec::new();
-    write_elle_registers(&history_of(&[writer, reader, failed], &[]), ElleLayout::Lines, &mut bytes)
-        .expect("room");
-    let text = String::from_utf8(bytes).expect("JSON is text");
-    well_formed(&text);
-    let values: Vec<&str> = text
-        .lines()
-        .map(|line| line.split_once("\"value\":").expect("a value").1.trim_end_matches('}'))
-        .collect();
     let (update, delete, insert) = (1_u64 | 1 << 47, 1_u64 | 1 << 37 | 1 << 47, 2_u64 | 1 << 26);
     assert_eq!(
-        values,
+        values(&history_of(&[writer, reader, failed], &[])),
         [
             // Of the first attempt, whose operations are not kept, there is nothing.
             &format!("[[\"r\",5,null],[\"w\",5,{update}],[\"w\",6,{delete}]]"),
@@ -157,6 +158,55 @@ fn a_history_of_three_transactions_is_exported_like_this() {
             &format!("[[\"r\",7,null],[\"w\",7,{insert}]]"),
         ]
     );
+}
+
+#[test]
+fn a_row_that_one_transaction_inserted_and_deleted_was_never_there() {
+    let mut before = Draft::new(0, 1).between(10, 20);
+    before.read(5, Version::MISSING);
+    let mut passing = Draft::new(0, 2).between(30, 40);
+    passing.read(5, Version::MISSING);
+    let inserted = passing.insert(5, Version::MISSING);
+    passing.update(5, inserted);
+    passing.delete(5, Version::PRESENT);
+    passing.read(5, Version::MISSING);
+    let mut after = Draft::new(0, 3).between(50, 60);
+    let stays = after.insert(5, Version::MISSING);
+    let mut failed = Draft::new(0, 4).between(70, 80);
+    failed.insert(6, Version::MISSING);
+    failed.delete(6, Version::PRESENT);
+    failed.roll_back();
+    let history = history_of(&[before, passing, after, failed], &[(5, stays)]);
+    assert!(check(&history).is_strictly_serializable());
+    let missing = "[[\"r\",5,null]]".to_owned();
+    let insert = format!("[[\"r\",5,null],[\"w\",5,{}]]", stays.0);
+    // What a rolled back transaction wrote is told all the same, for others might have seen it.
+    let rolled_back = format!("[[\"r\",6,null],[\"w\",6,4],[\"w\",6,{}]]", 4_u64 | 1 << 37);
+    let expected = [missing.clone(), missing, insert, rolled_back];
+    assert_eq!(values(&history), expected.map(|value| [value.clone(), value]).concat());
+}
+
+#[test]
+fn the_end_of_a_file_name_decides_the_layout() {
+    for (name, layout) in [
+        ("history.json", ElleLayout::Array),
+        ("runs/of.today/history.JSON", ElleLayout::Array),
+        ("history.jsonl", ElleLayout::Lines),
+        ("history", ElleLayout::Lines),
+        ("dir.json/history.txt", ElleLayout::Lines),
+        (".json", ElleLayout::Lines),
+    ] {
+        assert_eq!(ElleLayout::of_file(Path::new(name)), layout, "{name}");
+    }
+}
+
+#[test]
+fn an_empty_history_is_an_empty_export() {
+    for (layout, text) in [(ElleLayout::Lines, ""), (ElleLayout::Array, "[]\n")] {
+        let mut bytes = Vec::new();
+        write_elle_registers(&history_of(&[], &[]), layout, &mut bytes).expect("memory has room");
+        assert_eq!(String::from_utf8(bytes).expect("JSON is text"), text);
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! list-append over toy engines, with its own checker and inside the wrapper.
 
 use crate::toy::{self, Rules, Toy};
-use history::list_append::{ListAppend, ListAppendRun, run_list_append};
-use history::{AnomalyKind, Checked, Deletes, run_checked};
-use std::collections::BTreeSet;
+use history::list_append::{LIST_CAPACITY, ListAppend, ListAppendRun, run_list_append};
+use history::{AnomalyKind, Checked, Deletes, ElleLayout, run_checked};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 const WORKERS: usize = 3;
 const TRANSACTIONS: u64 = 300;
@@ -62,8 +63,20 @@ fn inside_the_wrapper_the_verdict_is_the_same() {
 
 #[test]
 fn lists_that_are_full_are_read_and_the_window_moves() {
-    let small = ListAppend { keys: 4, window: 4, operations: 1..=5, reads_percent: 10 };
+    const KEYS: u64 = 8;
+    let small = ListAppend { keys: KEYS, window: 4, operations: 1..=5, reads_percent: 10 };
     let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
     let run = run_list_append::<Toy<toy::Optimistic>>(&small, &setting, &|_| {}).expect("loads");
     assert!(run.verdict.is_strictly_serializable(), "{}", run.verdict);
+    // There is work for three times as many lists: the window has come to the last ones, and all are full.
+    let mut bytes = Vec::new();
+    run.history.write_elle(ElleLayout::Array, &mut bytes).expect("memory has room");
+    let events: Vec<Value> = serde_json::from_slice(&bytes).expect("one JSON array");
+    let committed = events.iter().filter(|event| event["type"] == "ok");
+    let operations = committed.flat_map(|event| event["value"].as_array().expect("micro-operations"));
+    let mut appends = BTreeMap::new();
+    for append in operations.filter(|operation| operation[0] == "append") {
+        *appends.entry(append[1].as_u64().expect("a key")).or_insert(0) += 1;
+    }
+    assert_eq!(appends, (0..KEYS).map(|key| (key, LIST_CAPACITY)).collect());
 }

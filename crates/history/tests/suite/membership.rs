@@ -69,11 +69,11 @@ fn rows_that_remain_are_those_that_the_history_added() {
     let drive = Toy::<toy::Optimistic>::drive::<Checked<Membership>>(
         &mut store,
         setting.selection,
-        setting.clients(&checked),
+        setting.clients::<Toy<toy::Optimistic>, _>(&checked),
         setting.until,
         &setting.options,
     );
-    let (mut history, _) = checked.history(drive.clients);
+    let (mut history, _) = checked.history(drive.expect("plans are right").clients);
     let read = FinalRead::of_stamps(&checked, &history);
     history.finals = read.versions(setting.read_back::<Toy<toy::Optimistic>>(&mut store, &read));
     assert!(history.finals.len() > 100);

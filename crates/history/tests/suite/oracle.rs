@@ -3,7 +3,7 @@
 
 use crate::script::{Draft, history_of};
 use contract::Outcome;
-use history::{History, OperationKind, Version, check};
+use history::{History, OperationKind, TransactionRecord, Version, check};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ struct Strength {
     serial: bool,
     /// Rows are really deleted.
     real_deletes: bool,
+    /// A worker's transaction begins with the clock's reading at which its last one ended.
+    one_reading: bool,
 }
 
 struct Running {
@@ -69,69 +71,153 @@ impl Running {
     }
 }
 
-/// One run of a toy engine: the history, and what was left.
+/// One run of a toy engine.
+struct Run {
+    strength: Strength,
+    random: fastrand::Rng,
+    clock_ns: u64,
+    /// The states that commits left, the first state first.
+    committed: Vec<State>,
+    dirty: State,
+    /// By worker, its last transaction's number, and when that ended.
+    numbers: [u32; 3],
+    ends_ns: [Option<u64>; 3],
+    running: Vec<Running>,
+    done: Vec<Draft>,
+}
+
+/// What a run of a toy engine leaves: the history with its end.
 fn run(strength: Strength, seed: u64) -> History {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut committed = vec![first_state()];
-    let mut dirty = first_state();
-    let mut numbers = [0_u32; 3];
-    let mut done: Vec<Draft> = Vec::new();
-    let mut running: Vec<Running> = Vec::new();
-    let (mut to_start, mut clock) = (random.u64(1..=5), 0);
-    while to_start > 0 || !running.is_empty() {
-        clock += 1;
-        let free: Vec<usize> =
-            (0..3).filter(|worker| running.iter().all(|other| other.draft.worker != *worker)).collect();
-        let may_start = to_start > 0 && !free.is_empty() && (running.is_empty() || !strength.serial);
-        if may_start && (running.is_empty() || random.bool()) {
-            let worker = free[random.usize(..free.len())];
-            numbers[worker] += 1;
+    let mut run = Run {
+        strength,
+        random: fastrand::Rng::with_seed(seed),
+        clock_ns: 0,
+        committed: vec![first_state()],
+        dirty: first_state(),
+        numbers: [0; 3],
+        ends_ns: [None; 3],
+        running: Vec::new(),
+        done: Vec::new(),
+    };
+    let mut to_start = run.random.u64(1..=5);
+    while to_start > 0 || !run.running.is_empty() {
+        run.clock_ns += 1;
+        if to_start > 0 && run.starts() {
             to_start -= 1;
-            let mut new = Running::new(worker, numbers[worker], random.u64(1..=3));
-            new.draft = new.draft.between(clock, clock);
-            running.push(new);
-            continue;
+        } else {
+            run.go_on();
         }
-        let turn = random.usize(..running.len());
-        if running[turn].steps > 0 {
-            running[turn].steps -= 1;
-            step(&mut running[turn], strength, &committed, &mut dirty, &mut random);
-            continue;
-        }
-        let last = committed.last().expect("the first state").clone();
-        let valid = running[turn].looked.iter().all(|(key, seen)| last[key] == *seen);
-        let rolls_back = random.u64(0..8) == 0;
-        if (strength.validates && !valid) || rolls_back {
-            for (key, before) in running[turn].undo.drain(..).rev() {
-                dirty.insert(key, before);
-            }
-            if !rolls_back && running[turn].draft.ending.attempts < 3 {
-                let again = &mut running[turn];
-                again.draft.retry();
-                (again.steps, again.snapshot) = (random.u64(1..=3), None);
-                again.looked.clear();
-                again.own.clear();
-                again.blind.clear();
-                continue;
-            }
-            let mut ended = running.swap_remove(turn);
-            ended.draft.roll_back();
-            ended.draft.ending.ended_ns = clock;
-            done.push(ended.draft);
-            continue;
-        }
-        let mut ended = running.swap_remove(turn);
-        let mut next = last;
-        install(&mut ended, strength, &mut next, &mut dirty);
-        committed.push(next);
-        ended.draft.ending.ended_ns = clock;
-        done.push(ended.draft);
     }
-    let end = if strength.in_place { &dirty } else { committed.last().expect("the first state") };
-    let finals: Vec<(u64, Version)> = end.iter().map(|(key, version)| (*key, *version)).collect();
-    let mut history = history_of(&done, &finals);
-    history.finals.iter_mut().for_each(|last| last.loaded = Some(last.key.0 < LOADED_KEYS));
-    history
+    run.into_history()
+}
+
+impl Run {
+    /// Starts a transaction if a worker is free, and chance or need wants it; answers whether it did.
+    fn starts(&mut self) -> bool {
+        let is_free = |worker: &usize| self.running.iter().all(|other| other.draft.worker != *worker);
+        let free: Vec<usize> = (0..3).filter(is_free).collect();
+        let may_start = !free.is_empty() && (self.running.is_empty() || !self.strength.serial);
+        if !may_start || !(self.running.is_empty() || self.random.bool()) {
+            return false;
+        }
+        let worker = free[self.random.usize(..free.len())];
+        self.numbers[worker] += 1;
+        let mut new = Running::new(worker, self.numbers[worker], self.random.u64(1..=3));
+        let end_ns = self.ends_ns[worker].filter(|_| self.strength.one_reading);
+        let began_ns = end_ns.unwrap_or(self.clock_ns);
+        new.draft = new.draft.between(began_ns, began_ns);
+        self.running.push(new);
+        true
+    }
+
+    /// One step of one transaction, or its end.
+    fn go_on(&mut self) {
+        let turn = self.random.usize(..self.running.len());
+        if self.running[turn].steps > 0 {
+            self.running[turn].steps -= 1;
+            let (strength, committed) = (self.strength, &self.committed);
+            return step(&mut self.running[turn], strength, committed, &mut self.dirty, &mut self.random);
+        }
+        let mut next = self.last().clone();
+        let valid = self.running[turn].looked.iter().all(|(key, seen)| next[key] == *seen);
+        let rolls_back = self.random.u64(0..8) == 0;
+        if (self.strength.validates && !valid) || rolls_back {
+            return self.undo(turn, rolls_back);
+        }
+        let mut ended = self.running.swap_remove(turn);
+        install(&mut ended, self.strength, &mut next, &mut self.dirty);
+        self.committed.push(next);
+        self.end(ended.draft);
+    }
+
+    /// Undoes a transaction, which tries again unless it is over.
+    fn undo(&mut self, turn: usize, rolls_back: bool) {
+        for (key, before) in self.running[turn].undo.drain(..).rev() {
+            self.dirty.insert(key, before);
+        }
+        if !rolls_back && self.running[turn].draft.ending.attempts < 3 {
+            let again = &mut self.running[turn];
+            again.draft.retry();
+            (again.steps, again.snapshot) = (self.random.u64(1..=3), None);
+            again.looked.clear();
+            again.own.clear();
+            again.blind.clear();
+            return;
+        }
+        let mut ended = self.running.swap_remove(turn);
+        ended.draft.roll_back();
+        self.end(ended.draft);
+    }
+
+    fn end(&mut self, mut draft: Draft) {
+        draft.ending.ended_ns = self.clock_ns;
+        self.ends_ns[draft.worker] = Some(self.clock_ns);
+        self.done.push(draft);
+    }
+
+    fn last(&self) -> &State {
+        self.committed.last().expect("the first state")
+    }
+
+    fn into_history(self) -> History {
+        let end = if self.strength.in_place { &self.dirty } else { self.last() };
+        let finals: Vec<(u64, Version)> = end.iter().map(|(key, version)| (*key, *version)).collect();
+        let mut history = history_of(&self.done, &finals);
+        history.finals.iter_mut().for_each(|last| last.loaded = Some(last.key.0 < LOADED_KEYS));
+        history
+    }
+}
+
+/// Puts another version where one was seen, by an operation or in the end: what no engine of ours would do.
+fn distort(history: &mut History, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut versions = vec![Version::LOADED, Version::MISSING];
+    for (worker, recorded) in history.workers.iter().enumerate() {
+        for record in &recorded.transactions {
+            let draft = recorded_as_draft(history, worker, record);
+            let writes = (0..draft.operations.len()).filter(|at| draft.operations[*at].kind.writes());
+            versions.extend(writes.map(|position| left_by(&draft, position)));
+        }
+    }
+    let version = versions[random.usize(..versions.len())];
+    let worker = random.usize(..=history.workers.len());
+    let Some(recorded) = history.workers.get_mut(worker).filter(|own| !own.operations.is_empty()) else {
+        let last = random.usize(..history.finals.len());
+        history.finals[last].version = version;
+        return;
+    };
+    let position = random.usize(..recorded.operations.len());
+    let operation = &mut recorded.operations[position];
+    let fits = match operation.kind {
+        OperationKind::Read => true,
+        OperationKind::Insert => version.is_dead(),
+        OperationKind::Update | OperationKind::Write => !version.is_dead(),
+        OperationKind::Delete => !version.is_dead() && operation.seen != Version::PRESENT,
+        OperationKind::Exists => false,
+    };
+    if fits {
+        operation.seen = version;
+    }
 }
 
 fn install(ended: &mut Running, strength: Strength, next: &mut State, dirty: &mut State) {
@@ -225,7 +311,7 @@ fn step(
 }
 
 /// Whether some order of the committed transactions, none before one that had ended when it began, explains all
-/// that they saw, and the end.
+/// that they saw, and the end. A worker here runs one transaction at a time.
 fn brute_force(history: &History) -> bool {
     let mut committed: Vec<(usize, usize)> = Vec::new();
     for (worker, recorded) in history.workers.iter().enumerate() {
@@ -247,9 +333,13 @@ fn search(history: &History, committed: &[(usize, usize)], order: &mut Vec<usize
         let (worker, position) = committed[which];
         (worker, history.workers[worker].transactions[position])
     };
+    let comes_before = |(one_worker, one): (usize, TransactionRecord),
+                        (worker, next): (usize, TransactionRecord)| {
+        one.ended_ns < next.began_ns || (one_worker == worker && one.number < next.number)
+    };
     (0..committed.len()).any(|next| {
         let waits = (0..committed.len())
-            .any(|other| !order.contains(&other) && record(other).1.ended_ns < record(next).1.began_ns);
+            .any(|other| !order.contains(&other) && comes_before(record(other), record(next)));
         if order.contains(&next) || waits {
             return false;
         }
@@ -262,15 +352,9 @@ fn search(history: &History, committed: &[(usize, usize)], order: &mut Vec<usize
 }
 
 /// The state after the transaction, if it sees in `state` what it saw in the run.
-fn replay(
-    history: &History,
-    (worker, record): (usize, history::TransactionRecord),
-    state: &State,
-) -> Option<State> {
+fn replay(history: &History, (worker, record): (usize, TransactionRecord), state: &State) -> Option<State> {
     let mut state = state.clone();
-    let mut draft = Draft::new(worker, record.number);
-    draft.ending.attempts = record.attempts;
-    draft.operations = history.workers[worker].operations_of(&record).to_vec();
+    let draft = recorded_as_draft(history, worker, &record);
     for position in 0..draft.operations.len() {
         let operation = draft.operations[position];
         let current = state[&operation.key.0];
@@ -285,6 +369,13 @@ fn replay(
         }
     }
     Some(state)
+}
+
+fn recorded_as_draft(history: &History, worker: usize, record: &TransactionRecord) -> Draft {
+    let mut draft = Draft::new(worker, record.number);
+    draft.ending.attempts = record.attempts;
+    draft.operations = history.workers[worker].operations_of(record).to_vec();
+    draft
 }
 
 /// A history, a line a transaction.
@@ -312,13 +403,14 @@ fn strengths() -> impl Strategy<Value = Strength> {
         Just(Sight::Committed),
         (0_usize..3).prop_map(|lag| Sight::Snapshot { lag }),
     ];
-    (sight, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(sight, in_place, validates, serial, real_deletes)| Strength {
+    (sight, any::<[bool; 5]>()).prop_map(
+        |(sight, [in_place, validates, serial, real_deletes, one_reading])| Strength {
             sight,
             in_place,
             validates,
             serial,
             real_deletes,
+            one_reading,
         },
     )
 }
@@ -329,6 +421,18 @@ proptest! {
     #[test]
     fn the_checker_agrees_with_brute_force(strength in strengths(), seed in any::<u64>()) {
         let history = run(strength, seed);
+        let verdict = check(&history);
+        prop_assert_eq!(verdict.is_strictly_serializable(), brute_force(&history), "{}\n{}", verdict, told(&history));
+    }
+
+    #[test]
+    fn the_checker_agrees_with_brute_force_on_what_no_engine_does(
+        strength in strengths(),
+        seed in any::<u64>(),
+        distortion in any::<u64>(),
+    ) {
+        let mut history = run(strength, seed);
+        distort(&mut history, distortion);
         let verdict = check(&history);
         prop_assert_eq!(verdict.is_strictly_serializable(), brute_force(&history), "{}\n{}", verdict, told(&history));
     }
@@ -345,6 +449,7 @@ fn toy_engines_make_histories_of_both_kinds() {
             validates: seed % 3 == 0,
             serial: false,
             real_deletes: seed % 5 == 0,
+            one_reading: seed % 7 == 0,
         };
         if brute_force(&run(weak, seed)) { good += 1 } else { bad += 1 }
     }

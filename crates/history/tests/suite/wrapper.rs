@@ -253,7 +253,7 @@ fn a_worker_may_have_several_transactions_in_flight() {
     let mut row = vec![0; 32];
     checked.fill(TableId(0), Key(1), &mut row);
     let mut store = OneRow(row);
-    let mut client = checked.client(Seat { worker: 0, workers: 1, seed: 1 });
+    let mut client = checked.client(Seat::new(0, 1, 1));
     let (first, second, third) = (client.next(), client.next(), client.next());
     let completion = |began_ns, ended_ns, attempts| Completion {
         outcome: Outcome::Commit,

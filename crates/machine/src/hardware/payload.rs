@@ -64,6 +64,27 @@ pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), at, from.len()) }
 }
 
+/// Puts a value at `at`; what was there is forgotten.
+///
+/// # Safety
+/// `at` must be aligned and lie, with the size of `T`, in one live allocation, and nobody else may touch it
+/// meanwhile.
+#[inline(always)]
+pub unsafe fn put<T: Copy>(at: *mut T, value: T) {
+    // SAFETY: the caller vouches for the place.
+    unsafe { at.write(value) }
+}
+
+/// Takes the value at `at`.
+///
+/// # Safety
+/// A `T` must have been put there, and nobody else may write it meanwhile.
+#[inline(always)]
+pub unsafe fn take<T: Copy>(at: *const T) -> T {
+    // SAFETY: the caller vouches for the value.
+    unsafe { at.read() }
+}
+
 /// Copies bytes at `at` into `into` while others may write them. The copy may be torn at any word.
 ///
 /// # Safety

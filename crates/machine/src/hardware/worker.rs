@@ -16,6 +16,11 @@ pub fn cores() -> usize {
     Topology::of_this_machine().hardware_threads()
 }
 
+/// Whether a panic unwinds the thread that asks.
+pub fn is_unwinding() -> bool {
+    std::thread::panicking()
+}
+
 /// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
 ///
 /// Worker `w` is bound to the `w`th hardware thread in the order of [`Topology::fill_order`]; if there are

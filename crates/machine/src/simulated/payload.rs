@@ -60,6 +60,30 @@ pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
     }
 }
 
+/// Puts a value at `at`; what was there is forgotten.
+///
+/// # Safety
+/// As for [`hardware::put`](crate::hardware::payload::put).
+#[inline]
+pub unsafe fn put<T: Copy>(at: *mut T, value: T) {
+    lines(at.cast(), size_of::<T>())
+        .for_each(|line| access_at(Access::PayloadWrite, at.cast::<u8>().wrapping_add(line.start)));
+    // SAFETY: the caller's promise is the one that is asked for.
+    unsafe { hardware::put(at, value) }
+}
+
+/// Takes the value at `at`.
+///
+/// # Safety
+/// As for [`hardware::take`](crate::hardware::payload::take).
+#[inline]
+pub unsafe fn take<T: Copy>(at: *const T) -> T {
+    lines(at.cast(), size_of::<T>())
+        .for_each(|line| access_at(Access::PayloadRead, at.cast::<u8>().wrapping_add(line.start)));
+    // SAFETY: the caller's promise is the one that is asked for.
+    unsafe { hardware::take(at) }
+}
+
 /// Copies bytes at `at` into `into` while others may write them. The copy may be torn.
 ///
 /// # Safety

@@ -15,6 +15,11 @@ pub fn cores() -> usize {
     machine::with(|machine| machine.settings().cores)
 }
 
+/// Whether a panic unwinds the thread that asks.
+pub fn is_unwinding() -> bool {
+    std::thread::panicking()
+}
+
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.
 ///
 /// A panic in one ends the others where they are: they are unwound, and the panic is passed on with its

@@ -51,7 +51,7 @@ pub(super) fn digest(bytes: &[u8]) -> u64 {
     rest.iter().fold(sum, |sum, byte| sum.wrapping_add(u64::from(*byte)))
 }
 
-/// Replaces every character by another one, which depends on it and on `salt`.
+/// Replaces every character by one that depends on it and on `salt`: by another one, but for one salt in 64.
 #[inline]
 pub(super) fn alter(bytes: &mut [u8], salt: u64) {
     // A sum of two six-bit numbers stays within its byte.
@@ -106,7 +106,7 @@ mod tests {
             prop_assert_ne!(bytes[at], other[at]);
             prop_assert_eq!(&bytes[..at], &other[..at]);
             prop_assert_eq!(&bytes[at + 1..], &other[at + 1..]);
-            // Altering is a turn of 64 positions at most, never a step back by being done twice.
+            // Altering turns every character by so many of 64 positions, so 64 turns are whole ones.
             for _ in 1..64 {
                 alter(&mut bytes, seed);
             }

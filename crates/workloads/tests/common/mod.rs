@@ -15,7 +15,7 @@ pub fn parameters(given: &[(&str, &str)]) -> Parameters {
 }
 
 pub fn seat(worker: usize) -> Seat {
-    Seat { worker, workers: 4, seed: 42 }
+    Seat::new(worker, 4, 42)
 }
 
 /// What was done to a row: table, key, bytes, access.

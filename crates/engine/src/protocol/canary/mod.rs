@@ -100,8 +100,8 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
     const READS: Reads = B::READS;
     const WRITES: Writes = B::WRITES;
 
-    fn common<P: Physical>(slots: usize) -> B::Common<P> {
-        B::common(slots)
+    fn common<P: Physical>(slots: usize, lanes: usize) -> B::Common<P> {
+        B::common(slots, lanes)
     }
 
     fn is_quiet<P: Physical>(meta: &B::Meta<P>) -> bool {

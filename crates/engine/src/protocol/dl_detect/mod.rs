@@ -12,8 +12,10 @@
 //! | 29 | WAITED: somebody waits, or an owner wants to be raised |
 //! | 30 | DEAD: unlinked, ask again |
 //!
-//! Requests live in arrays, one a transaction slot, indexed by the position of the access in the transaction; a
-//! request is touched only under the latch of the record that it is for. The graph is [`waits_for`].
+//! Requests live in arrays, one for every partition and transaction slot, indexed by the number of the access in the
+//! transaction; a request is touched only under the latch of the record that it is for, or by the partition's owner.
+//! The first requests of a slot, all that most transactions use, lie side by side, and the rest elsewhere. The graph is
+//! [`waits_for`].
 //!
 //! Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants to be
 //! raised from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
@@ -80,27 +82,33 @@ const fn compatible(a: u32, b: u32) -> bool {
     a == b && a != mode_bits(Mode::Exclusive)
 }
 
-/// The requests of every slot, and the waits-for graph.
+/// Requests of a slot in a partition that lie side by side: 2 KiB of them.
+const NEAR_ACCESSES: u32 = 256;
+
+/// The requests of every slot in every partition, and the waits-for graph.
 pub(crate) struct Common<P: Physical> {
-    requests: Region,
+    near: Region,
+    far: Region,
+    slots: usize,
     graph: WaitsFor,
     flavour: PhantomData<fn() -> P>,
 }
 
 impl<P: Physical> Common<P> {
-    fn new(slots: usize) -> Self {
-        let bytes = (slots + 1) * MOST_ACCESSES as usize * size_of::<Request<P>>();
-        let requests = Region::reserve(bytes).expect("address space for 512 KiB of requests a slot");
-        for slot in 0..slots as u32 {
-            // What all but the largest transactions use.
-            let first =
-                Self::id(Requester { slot: SlotId(slot), access: 0 }) as usize * size_of::<Request<P>>();
-            requests.fault_in(first..first + 4096);
-        }
-        Common { requests, graph: WaitsFor::new(slots), flavour: PhantomData }
+    fn new(slots: usize, lanes: usize) -> Self {
+        let bytes = |accesses: u32| lanes * slots * accesses as usize * size_of::<Request<P>>();
+        let reserve = |accesses| {
+            Region::reserve(bytes(accesses))
+                .expect("address space for 512 KiB of requests a slot and partition")
+        };
+        let near = reserve(NEAR_ACCESSES);
+        // Of large runs, what is used is faulted in as it is used.
+        const AHEAD_BYTES: usize = 64 << 20;
+        near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
+        Common { near, far: reserve(MOST_ACCESSES), slots, graph: WaitsFor::new(slots), flavour: PhantomData }
     }
 
-    /// A request's number, never 0.
+    /// A request's number within its partition, never 0.
     fn id(who: Requester) -> u32 {
         assert!(who.access < MOST_ACCESSES, "a transaction of more than {MOST_ACCESSES} accesses");
         (who.slot.0 + 1) * MOST_ACCESSES + who.access
@@ -110,12 +118,17 @@ impl<P: Physical> Common<P> {
         SlotId(id / MOST_ACCESSES - 1)
     }
 
-    fn request(&self, id: u32) -> &Request<P> {
-        let offset = id as usize * size_of::<Request<P>>();
-        assert!(offset < self.requests.len());
+    #[inline(always)]
+    fn request(&self, lane: u32, id: u32) -> &Request<P> {
+        let (slot, access) = (Self::slot(id).0 as usize, id % MOST_ACCESSES);
+        let array = lane as usize * self.slots + slot;
+        let (region, room) =
+            if access < NEAR_ACCESSES { (&self.near, NEAR_ACCESSES) } else { (&self.far, MOST_ACCESSES) };
+        let offset = (array * room as usize + access as usize) * size_of::<Request<P>>();
+        assert!(offset < region.len());
         // SAFETY: within the region (asserted), which is zeroed, suitably aligned and lives as long as `self`; zero
         // bytes are a valid request, and all its fields have interior mutability.
-        unsafe { &*self.requests.base().byte_add(offset).cast::<Request<P>>() }
+        unsafe { &*region.base().byte_add(offset).cast::<Request<P>>() }
     }
 }
 
@@ -123,6 +136,7 @@ impl<P: Physical> Common<P> {
 struct Latched<'a, P: Physical> {
     common: &'a Common<P>,
     lock: &'a Lock<P>,
+    lane: u32,
 }
 
 impl<P: Physical> Drop for Latched<'_, P> {
@@ -134,18 +148,23 @@ impl<P: Physical> Drop for Latched<'_, P> {
 
 impl<'a, P: Physical> Latched<'a, P> {
     #[inline(always)]
-    fn new(common: &'a Common<P>, lock: &'a Lock<P>) -> Self {
+    fn new(common: &'a Common<P>, lock: &'a Lock<P>, lane: u32) -> Self {
         lock.latch.lock();
-        Latched { common, lock }
+        Latched { common, lock, lane }
+    }
+
+    #[inline(always)]
+    fn request(&self, id: u32) -> &'a Request<P> {
+        self.common.request(self.lane, id)
     }
 
     /// The requests from `first` on, in order.
     fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
-        let common = self.common;
+        let (common, lane) = (self.common, self.lane);
         let mut next = first;
         std::iter::from_fn(move || {
             (next != 0).then(|| {
-                let (id, request) = (next, common.request(next));
+                let (id, request) = (next, common.request(lane, next));
                 next = request.next.read();
                 (id, request)
             })
@@ -159,7 +178,7 @@ impl<'a, P: Physical> Latched<'a, P> {
     /// Becomes an owner in front of the others, who hold the record in the same mode.
     #[inline(always)]
     fn grant_at_once(&self, head: u32, id: u32, mode: u32) {
-        let request = self.common.request(id);
+        let request = self.request(id);
         request.next.store(head & REQUEST);
         request.state.store(mode | STATE_OWNER);
         self.lock.head.store(id | mode << MODE_SHIFT);
@@ -179,7 +198,7 @@ impl<'a, P: Physical> Latched<'a, P> {
             }
             last = Some(request);
         }
-        let request = self.common.request(id);
+        let request = self.request(id);
         request.next.store(0);
         request.state.store(mode);
         last.expect("a request waits for somebody").next.store(id);
@@ -190,7 +209,7 @@ impl<'a, P: Physical> Latched<'a, P> {
     /// Takes a request out of the list.
     fn remove(&self, id: u32) {
         let head = self.lock.head.read();
-        let after = self.common.request(id).next.read();
+        let after = self.request(id).next.read();
         if head & REQUEST == id {
             self.lock.head.store(head & !REQUEST | after);
         } else {
@@ -242,17 +261,17 @@ impl DlDetect {
     fn wait_or_die<P: Physical>(
         common: &Common<P>,
         lock: &Lock<P>,
-        id: u32,
+        who: Requester,
         waker: &impl Waker,
         withdraw: impl FnOnce(&Latched<'_, P>),
     ) -> Verdict {
-        let slot = Common::<P>::slot(id).0;
+        let (id, slot) = (Common::<P>::id(who), who.slot.0);
         common.graph.order();
         if !common.graph.search(slot) {
             return Verdict::Queued;
         }
-        let latched = Latched::new(common, lock);
-        let state = common.request(id).state.read();
+        let latched = Latched::new(common, lock, who.lane);
+        let state = latched.request(id).state.read();
         // Decided while the search ran: the verdict is on its way.
         if state & STATE_DECIDED != 0 || state & STATE_OWNER != 0 && state & STATE_RAISING == 0 {
             return Verdict::Queued;
@@ -274,8 +293,8 @@ impl Protocol for DlDetect {
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::InPlace;
 
-    fn common<P: Physical>(slots: usize) -> Common<P> {
-        Common::new(slots)
+    fn common<P: Physical>(slots: usize, lanes: usize) -> Common<P> {
+        Common::new(slots, lanes)
     }
 
     fn is_quiet<P: Physical>(lock: &Lock<P>) -> bool {
@@ -291,7 +310,7 @@ impl Protocol for DlDetect {
         waker: &impl Waker,
     ) -> Verdict {
         let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
-        let latched = Latched::new(common, lock);
+        let latched = Latched::new(common, lock, who.lane);
         let head = lock.head.read();
         if head & DEAD != 0 {
             return Verdict::Again;
@@ -304,12 +323,12 @@ impl Protocol for DlDetect {
         let waited_for = latched.queue(id, mode);
         common.graph.publish(who.slot.0, &waited_for);
         drop(latched);
-        Self::wait_or_die(common, lock, id, waker, |latched| latched.remove(id))
+        Self::wait_or_die(common, lock, who, waker, |latched| latched.remove(id))
     }
 
     fn raise<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> Verdict {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock);
+        let latched = Latched::new(common, lock, who.lane);
         let mut waited_for = SlotSet::EMPTY;
         let mut others = 0;
         for (other, request) in latched.all().filter(|&(other, _)| other != id) {
@@ -318,7 +337,7 @@ impl Protocol for DlDetect {
                 others += 1;
             }
         }
-        let request = common.request(id);
+        let request = common.request(who.lane, id);
         let head = lock.head.read();
         if others == 0 {
             request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
@@ -329,7 +348,7 @@ impl Protocol for DlDetect {
         lock.head.store(head | WAITED);
         common.graph.publish(who.slot.0, &waited_for);
         drop(latched);
-        Self::wait_or_die(common, lock, id, waker, |_| {
+        Self::wait_or_die(common, lock, who, waker, |_| {
             request.state.store(request.state.read() & !STATE_RAISING)
         })
     }
@@ -351,10 +370,10 @@ impl Protocol for DlDetect {
     #[inline(always)]
     fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock);
+        let latched = Latched::new(common, lock, who.lane);
         let head = lock.head.read();
-        if head & REQUEST == id && common.request(id).next.read() == 0 {
-            debug_assert!(common.request(id).state.read() & STATE_OWNER != 0, "released without being held");
+        if head & REQUEST == id && latched.request(id).next.read() == 0 {
+            debug_assert!(latched.request(id).state.read() & STATE_OWNER != 0, "released without being held");
             lock.head.store(0);
             return;
         }
@@ -366,7 +385,7 @@ impl Protocol for DlDetect {
 
     fn bury<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock);
+        let latched = Latched::new(common, lock, who.lane);
         for (other, request) in latched.all() {
             if other != id {
                 let state = request.state.read();
@@ -379,7 +398,7 @@ impl Protocol for DlDetect {
     }
 
     fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
-        let latched = Latched::new(common, lock);
+        let latched = Latched::new(common, lock, who.lane);
         latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
     }
 }

@@ -183,6 +183,24 @@ fn stale_read() {
 }
 
 #[test]
+fn stale_read_of_what_the_same_worker_has_just_written() {
+    // One reading of the clock ends a worker's transaction and begins its next.
+    let (mut a, mut b) = (Draft::new(0, 1).between(0, 10), Draft::new(0, 2).between(10, 20));
+    let new = a.update(5, LOADED);
+    b.read(5, LOADED);
+    let words = rejected(&[a.clone(), b.clone()], &[(5, new)], AnomalyKind::StaleRead);
+    assert!(words.contains("T0 (worker 0, 1st attempt) ended when its worker began T1"), "{words}");
+    // One between them that rolled back, and took no time, changes nothing.
+    let mut none = Draft::new(0, 2).between(10, 10);
+    none.roll_back();
+    b.ending.number = 3;
+    rejected(&[a.clone(), none, b.clone()], &[(5, new)], AnomalyKind::StaleRead);
+    // A worker with several in flight does not tell which of two came first within a nanosecond.
+    let other = Draft::new(0, 4).between(12, 30);
+    accepted(&[a, b, other], &[(5, new)]);
+}
+
+#[test]
 fn stale_reads_are_found_across_many_moments() {
     let mut drafts: Vec<Draft> =
         (1..1000).map(|n| Draft::new(0, n).between(u64::from(n) * 10, u64::from(n) * 10 + 5)).collect();

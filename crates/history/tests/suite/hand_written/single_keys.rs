@@ -246,8 +246,29 @@ fn internal_inconsistency() {
     // A row that was deleted by the transaction itself.
     let mut a = Draft::new(0, 1);
     let dead = a.delete(5, LOADED);
+    let mut vanished = a.clone();
     a.read(5, LOADED);
     rejected(&[a], &[(5, dead)], AnomalyKind::InternalInconsistency);
+    // Its own tombstone is gone, row and all.
+    vanished.read(5, MISSING);
+    rejected(&[vanished], &[(5, dead)], AnomalyKind::InternalInconsistency);
+}
+
+#[test]
+fn internal_inconsistency_by_seeing_what_is_yet_to_be_written() {
+    // Read before it is written.
+    let mut a = Draft::new(0, 1);
+    a.read(5, a.next_version());
+    let own = a.write(5, LOADED);
+    let words = rejected(&[a], &[(5, own)], AnomalyKind::InternalInconsistency);
+    assert!(words.contains("met T0's version, its own, before it had written"), "{words}");
+    // Replaced by itself, blindly or not: a merge that was applied twice leaves this.
+    for replaces in [Draft::write, Draft::update] {
+        let mut a = Draft::new(0, 1);
+        let own = a.next_version();
+        replaces(&mut a, 5, own);
+        rejected(&[a], &[(5, own)], AnomalyKind::InternalInconsistency);
+    }
 }
 
 #[test]

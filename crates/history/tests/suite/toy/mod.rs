@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    AbortReason, ArchitectureName, Client, Completion, Drive, Engine, EngineOptions, Key, Layout, LoadError,
-    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, Remains, Selection, Support, TableId,
-    TimeShare, Until, Workload,
+    AbortReason, ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Effort, Engine,
+    EngineOptions, Key, Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure,
+    ProtocolName, Remains, Selection, Support, TableId, TimeShare, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
@@ -169,8 +169,8 @@ impl<R: Rules> Engine for Toy<R> {
         Support::Supported
     }
 
-    fn layout(_architecture: ArchitectureName, _workers: usize) -> Layout {
-        Layout { partitions: 1 }
+    fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
+        Ok(Arrangement { layout: Layout { partitions: 1 }, clients: workers })
     }
 
     fn most_workers(_architecture: ArchitectureName) -> usize {
@@ -202,7 +202,7 @@ impl<R: Rules> Engine for Toy<R> {
         clients: Vec<W::Client>,
         until: Until,
         options: &EngineOptions,
-    ) -> Drive<W::Client> {
+    ) -> Result<Drive<W::Client>, DriveError> {
         let Until::Transactions(transactions) = until else { panic!("a toy engine counts transactions") };
         let shared = Shared {
             world: Mutex::new(World {
@@ -233,7 +233,7 @@ impl<R: Rules> Engine for Toy<R> {
             workers.into_iter().map(|worker| worker.join().expect("no worker panicked")).collect()
         });
         store.rows = shared.world.into_inner().expect("no worker panicked").rows;
-        Drive { clients, measurement: nothing_measured() }
+        Ok(Drive { clients, measurement: nothing_measured() })
     }
 
     fn remains(store: &Store) -> Remains {
@@ -252,6 +252,7 @@ fn nothing_measured() -> Measurement {
         commits_by_worker: Vec::new(),
         latency_ns: Measurement::empty_histogram(),
         time_share: TimeShare::default(),
+        effort: Effort::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ranges;
 use crate::failure::{Failure, words};
+use crate::options::BadValue;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,8 +39,18 @@ pub struct Setting {
     pub name: String,
     /// Its value, as the command line would take it.
     pub value: String,
-    /// `file:line:column`.
-    pub place: String,
+    /// `file:line:column`; `None` if it was typed.
+    pub place: Option<String>,
+}
+
+impl Setting {
+    /// `bad` is what is wrong with the value.
+    pub fn refuse(&self, bad: BadValue) -> Failure {
+        match &self.place {
+            Some(place) => Failure::Input { place: place.clone(), what: bad.to_string() },
+            None => Failure::Value(bad),
+        }
+    }
 }
 
 /// A name with the values that it takes by turns.
@@ -106,8 +117,7 @@ impl Experiment {
             return Err(Failure::Usage(what));
         }
         self.base.retain(|setting| setting.name != name);
-        let place = format!("--{name}");
-        self.base.push(Setting { name: name.to_owned(), value: value.to_owned(), place });
+        self.base.push(Setting { name: name.to_owned(), value: value.to_owned(), place: None });
         Ok(())
     }
 
@@ -122,8 +132,7 @@ impl Experiment {
             && !self.axes.iter().any(|axis| axis.name == x.value)
         {
             let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-            let what = format!("x {}: allowed: the axes {}", x.value, names.join(", "));
-            return Err(Failure::Input { place: x.place.clone(), what });
+            return Err(x.refuse(BadValue::new("x", &x.value, format!("the axes {}", names.join(", ")))));
         }
         Ok(())
     }
@@ -151,7 +160,7 @@ impl Source<'_> {
         Setting {
             name: name.to_owned(),
             value: value.get_ref().clone(),
-            place: self.place(value.span().start),
+            place: Some(self.place(value.span().start)),
         }
     }
 
@@ -163,7 +172,7 @@ impl Source<'_> {
                 let given = scalar(value.get_ref()).ok_or_else(|| {
                     self.failure(at, format!("{name}: allowed: one text, number or true/false"))
                 })?;
-                Ok(Setting { name, value: given, place: self.place(at) })
+                Ok(Setting { name, value: given, place: Some(self.place(at)) })
             })
             .collect()
     }

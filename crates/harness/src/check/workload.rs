@@ -60,6 +60,13 @@ pub enum CheckWorkload {
     Own(Own),
 }
 
+impl CheckWorkload {
+    /// Whether a run of it leaves a history for other checkers: a scenario is judged by what its players saw.
+    pub fn has_history(&self) -> bool {
+        !matches!(self, CheckWorkload::Own(Own::Scenario(_)))
+    }
+}
+
 impl Trial<'_> {
     /// Runs `workload`, and judges it.
     pub fn check<E: Engine>(&self, workload: &CheckWorkload) -> Result<Outcome, Failure> {

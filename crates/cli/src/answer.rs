@@ -1,0 +1,187 @@
+//! What a person reads at the end, on standard output.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use contract::TimeClass;
+use harness::check::CheckSummary;
+use harness::folder::Folder;
+use harness::measure::warnings;
+use harness::results::{CompareResult, System};
+use harness::summary::{Check, Latency, Summary};
+use harness::sweep::{Conducted, Experiment};
+use harness::text::numbers::{counted, latency, percent, ratio, thousands};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A rule below the heads, and nothing else.
+const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// One system. `folder` is where it was laid down.
+pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
+    let lines = [
+        ("throughput", format!("{} transactions/s", thousands(summary.throughput_per_s))),
+        ("", spread(summary)),
+        ("commits", thousands(summary.commits as f64)),
+        ("aborts per commit", format!("{}{}", ratio(summary.abort_rate), reasons(&summary.aborts))),
+        ("user rollbacks", thousands(summary.user_rollbacks as f64)),
+        ("latency", latencies(summary)),
+        ("time", times(summary)),
+        ("checked", checks(&summary.checks)),
+    ];
+    let mut text = format!(
+        "{} over {}, {} on {}\n\n",
+        summary.system(),
+        summary.workload,
+        counted(summary.workers, "worker"),
+        summary.machine
+    );
+    for (name, value) in lines {
+        let _ = writeln!(text, "  {name:<18} {value}");
+    }
+    finish(text, &summary.warnings, folder)
+}
+
+fn spread(summary: &Summary) -> String {
+    format!(
+        "{} to {} over {}, spread {}",
+        thousands(summary.throughput_min),
+        thousands(summary.throughput_max),
+        counted(summary.repetitions, "repetition"),
+        percent(summary.spread())
+    )
+}
+
+/// The reasons that occurred, in brackets.
+fn reasons(aborts: &BTreeMap<String, u64>) -> String {
+    let seen = aborts.iter().filter(|(_, count)| **count > 0);
+    let seen: Vec<String> =
+        seen.map(|(reason, count)| format!("{reason} {}", thousands(*count as f64))).collect();
+    if seen.is_empty() { String::new() } else { format!("  ({})", seen.join(", ")) }
+}
+
+fn latencies(summary: &Summary) -> String {
+    let Latency { p50, p99, p999, max, .. } = &summary.latency_ns;
+    let all = [("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
+    all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
+}
+
+fn times(summary: &Summary) -> String {
+    let share = |class: TimeClass| format!("{} {}", class.name(), percent(summary.time_share.get(class)));
+    TimeClass::ALL.map(share).join("  ")
+}
+
+fn checks(checks: &[Check]) -> String {
+    let one = |check: &Check| match check.passed {
+        true => check.name.clone(),
+        false => format!("{} FAILED: {}", check.name, check.detail),
+    };
+    checks.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A check with its verdict. `folder` is where it was laid down, if it was.
+pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
+    let mut text = format!(
+        "{} over {}, {} on {}, seed {}\n{} commits, {} aborts{}, {} user rollbacks\n\n",
+        summary.system(),
+        summary.workload,
+        counted(summary.workers, "worker"),
+        summary.machine,
+        summary.seed,
+        thousands(summary.commits as f64),
+        thousands(summary.aborts.values().sum::<u64>() as f64),
+        reasons(&summary.aborts).replace("  ", " "),
+        thousands(summary.user_rollbacks as f64),
+    );
+    if let Some(verdict) = &summary.verdict {
+        let _ = writeln!(text, "{verdict}");
+    }
+    if let Some(judgement) = &summary.judgement {
+        let _ = writeln!(text, "{judgement}");
+    }
+    // The first one is the verdict above.
+    for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
+        let _ = writeln!(text, "{}: {}", check.name, check.detail);
+    }
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    let report = folder.map(|folder| format!("\nreport: {}\n", folder.report().display()));
+    let _ = write!(text, "{}\n{}\n", report.unwrap_or_default(), summary.outcome());
+    text
+}
+
+/// Every system, ranked. `folder` is where it was laid down.
+pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> String {
+    let head = ["", "architecture", "protocol", "txn/s", "spread", "aborts/commit", "p99", "vs best"];
+    let mut table = ruled(&head, &[0, 3, 4, 5, 6, 7]);
+    for (rank, System { summary, .. }) in result.systems.iter().enumerate() {
+        table.add_row([
+            (rank + 1).to_string(),
+            summary.architecture.clone(),
+            summary.protocol.clone(),
+            thousands(summary.throughput_per_s),
+            percent(summary.spread()),
+            ratio(summary.abort_rate),
+            latency(summary.latency_ns.p99),
+            format!("{:.2}", result.ratio_to_best(summary)),
+        ]);
+    }
+    let mut text = format!("{table}\n");
+    for pair in &result.unmeasured {
+        let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);
+    }
+    finish(text, &result.warnings(), folder)
+}
+
+/// Every point of a sweep.
+pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder) -> String {
+    let axes: Vec<&str> = experiment.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let head: Vec<&str> = axes.iter().copied().chain(["txn/s", "spread", "aborts/commit", "p99"]).collect();
+    let numbers: Vec<usize> = (axes.len()..head.len()).collect();
+    let mut table = ruled(&head, &numbers);
+    for point in &conducted.points {
+        let summary = &point.summary;
+        let mut row: Vec<String> = axes.iter().map(|axis| point.at[*axis].clone()).collect();
+        row.extend([
+            thousands(summary.throughput_per_s),
+            percent(summary.spread()),
+            ratio(summary.abort_rate),
+            latency(summary.latency_ns.p99),
+        ]);
+        table.add_row(row);
+    }
+    let mut text = format!("{}\n\n{table}\n", experiment.title);
+    if let Some(claim) = &conducted.claim {
+        let _ = writeln!(text, "claim: {}", claim.trim());
+    }
+    for pair in &conducted.left_out {
+        let _ = writeln!(text, "left out: {} {}: {}", pair.architecture, pair.protocol, pair.why);
+    }
+    let summaries: Vec<&Summary> = conducted.points.iter().map(|point| &point.summary).collect();
+    finish(text, &warnings::of_points(&summaries), Some(folder))
+}
+
+fn ruled(head: &[&str], numbers: &[usize]) -> Table {
+    let mut table = Table::new();
+    table.load_style(RULED);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head.iter().copied());
+    for &column in numbers {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn finish(mut text: String, warnings: &[String], folder: Option<&Folder>) -> String {
+    for warning in warnings {
+        let _ = write!(text, "\nwarning: {warning}");
+    }
+    if !warnings.is_empty() {
+        text.push('\n');
+    }
+    if let Some(folder) = folder {
+        let _ = writeln!(text, "\nreport: {}", folder.report().display());
+    }
+    text
+}

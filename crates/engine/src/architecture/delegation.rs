@@ -1,0 +1,236 @@
+//! Delegation: a step runs on the thread that owns its partition, and reaches it as a message (*trireme* 2.3, 3.4).
+//!
+//! Thread `p` owns partition `p`: its index, and the metadata of its records, which need no physical synchronisation.
+//! For its own partition a worker runs steps in place. For another's it puts the step into the ring to the owner
+//! ([`crate::message`]), and while it waits for the answer it serves its own inbox. The owner answers with the verdict
+//! and the record's place, and the transaction then reads or writes the row directly. Releases are posted and not
+//! waited for.
+//!
+//! A denied request that is queued (DL_DETECT) waits on the grant word of its slot, which the owner writes when it
+//! serves the release.
+//!
+//! Asymmetric delegation (*trireme* 5.1) is the same with fewer owners than threads: the first `servers` threads own
+//! the partitions and host no transactions, the others own nothing.
+//!
+//! Progress. Whoever waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
+//! inbox, and a worker that never waits serves it between transactions. Serving a step never sends. So every message is
+//! served once its receiver runs; one that finds nothing to do offers its core to the system, since there may be more
+//! workers than cores.
+//!
+//! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
+
+use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
+use crate::epoch::Line;
+use crate::facade::atomic::{AtomicUsize, Ordering};
+use crate::facade::{clock, cpu};
+use crate::message::{Inbox, Outbox, Rings, step};
+use crate::physical::Owned;
+use crate::protocol::{Protocol, SlotId, Wake};
+use crate::storage::Table;
+use contract::{Effort, PartitionId, Plan};
+
+/// What the workers of delegation share.
+pub(crate) struct DelegationState<P: Protocol> {
+    shared: SharedState<P, Owned>,
+    rings: Rings,
+    workers: usize,
+    /// Workers that need nobody any more.
+    ended: Line<AtomicUsize>,
+}
+
+impl<P: Protocol> DelegationState<P> {
+    /// For `workers` threads, servers included, over `partitions` partitions.
+    pub fn new(workers: usize, partitions: usize) -> Self {
+        DelegationState {
+            shared: SharedState::new(workers, partitions),
+            rings: Rings::new(workers),
+            workers,
+            ended: Line(AtomicUsize::new(0)),
+        }
+    }
+}
+
+/// One call in so many is timed; one serving of an inbox that is not empty in so many, too.
+const TIMED_ONE_IN: u64 = 64;
+
+/// One worker of delegation.
+pub(crate) struct Delegation<'e, P: Protocol> {
+    me: usize,
+    state: &'e DelegationState<P>,
+    site: Site<'e, P, Owned, Grants>,
+    inbox: Inbox<'e>,
+    outbox: Outbox<'e>,
+    back_off: BackOff,
+    spin: cpu::Spin,
+    effort: Effort,
+}
+
+impl<'e, P: Protocol> Delegation<'e, P> {
+    /// Thread `me`.
+    pub fn new(me: usize, tables: &'e [Table], state: &'e DelegationState<P>, back_off: BackOff) -> Self {
+        Delegation {
+            me,
+            state,
+            site: state.shared.site(tables),
+            inbox: Inbox::new(&state.rings, me),
+            outbox: Outbox::new(&state.rings, me),
+            back_off,
+            spin: cpu::Spin::new(),
+            effort: Effort::default(),
+        }
+    }
+
+    /// Runs what others have sent here; answers whether there was anything.
+    #[inline(always)]
+    fn serve(&mut self) -> bool {
+        let site = &self.site;
+        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
+        let mut began = None;
+        let served = self.inbox.serve(|taken| {
+            if timed && began.is_none() {
+                began = Some(clock::now());
+            }
+            // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
+            unsafe { step::run(taken, site) }
+        });
+        if served == 0 {
+            return false;
+        }
+        self.effort.served += served;
+        self.effort.servings += 1;
+        if let Some(began) = began {
+            self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
+        }
+        true
+    }
+
+    /// Serves, or else waits a little.
+    #[inline(always)]
+    fn serve_or_pause(&mut self) {
+        if self.serve() {
+            self.spin = cpu::Spin::new();
+        } else {
+            self.spin.pause();
+        }
+    }
+
+    #[inline(always)]
+    fn wait_for_room(&mut self, owner: usize) {
+        while !self.outbox.has_room(owner) {
+            self.serve_or_pause();
+        }
+    }
+
+    fn call<R: Copy + Send>(
+        &mut self,
+        owner: usize,
+        step: impl FnOnce(&Site<'e, P, Owned, Grants>) -> R + Copy + Send,
+    ) -> R {
+        self.wait_for_room(owner);
+        let timed = self.effort.messages.is_multiple_of(TIMED_ONE_IN);
+        let began = if timed { Some(clock::now()) } else { None };
+        self.outbox.call(owner, step::call(step));
+        self.effort.messages += 1;
+        self.spin = cpu::Spin::new();
+        loop {
+            // SAFETY: the last message to this owner is the call just sent, whose answer is the step's.
+            if let Some(answer) = unsafe { self.outbox.answer(owner) } {
+                if let Some(began) = began {
+                    self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
+                }
+                return answer;
+            }
+            self.serve_or_pause();
+        }
+    }
+}
+
+/// Serves on until all have ended.
+impl<P: Protocol> Drop for Delegation<'_, P> {
+    fn drop(&mut self) {
+        // Release: all that this worker posted comes before; pairs with the Acquire below.
+        self.state.ended.0.fetch_add(1, Ordering::Release);
+        while self.state.ended.0.load(Ordering::Acquire) < self.state.workers {
+            self.serve_or_pause();
+        }
+        // What came before the last of them ended.
+        self.serve();
+    }
+}
+
+impl<P: Protocol> Architecture for Delegation<'_, P> {
+    type Protocol = P;
+    type Physical = Owned;
+    type Waker = Grants;
+
+    #[inline(always)]
+    fn begin(&mut self, _: &Plan) {
+        self.serve();
+    }
+
+    #[inline(always)]
+    fn is_here(&self, partition: PartitionId) -> bool {
+        partition.index() == self.me
+    }
+
+    #[inline(always)]
+    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
+        step(&self.site)
+    }
+
+    #[inline(always)]
+    fn at<R: Copy + Send>(
+        &mut self,
+        partition: PartitionId,
+        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+    ) -> R {
+        if self.is_here(partition) { step(&self.site) } else { self.call(partition.index(), step) }
+    }
+
+    #[inline(always)]
+    fn post<S>(&mut self, partition: PartitionId, step: S)
+    where
+        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
+    {
+        if self.is_here(partition) {
+            step(&self.site);
+        } else {
+            self.wait_for_room(partition.index());
+            self.outbox.post(partition.index(), step::post(step));
+            self.effort.messages += 1;
+        }
+    }
+
+    fn wait(&mut self, slot: SlotId) -> Wake {
+        self.spin = cpu::Spin::new();
+        loop {
+            match self.site.waker.take(slot) {
+                Some(wake) => return wake,
+                None => self.serve_or_pause(),
+            }
+        }
+    }
+
+    /// Serves meanwhile, and at least once.
+    fn back_off(&mut self, attempt: u32) {
+        let (began, ticks) = (clock::now(), self.back_off.ticks(attempt));
+        self.spin = cpu::Spin::new();
+        loop {
+            self.serve_or_pause();
+            if clock::now().since(began) >= ticks {
+                return;
+            }
+        }
+    }
+
+    fn pause(&mut self, asked: u32) {
+        if asked == 0 {
+            self.spin = cpu::Spin::new();
+        }
+        self.serve_or_pause();
+    }
+
+    fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.effort)
+    }
+}

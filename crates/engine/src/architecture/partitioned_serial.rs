@@ -1,0 +1,149 @@
+//! Partitioned serial execution: a transaction latches every partition that it declared, runs alone in them, and
+//! unlatches them (*trireme* 2.2, 3.3).
+//!
+//! There is no protocol inside, and nobody aborts but by the workload's own will. Partitions are declared by the
+//! procedure's plan and latched in ascending order, so nobody waits in a circle. A transaction that touches a partition
+//! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
+//!
+//! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
+//! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
+//! out of date anyway.
+
+use super::{Architecture, Grants, SharedState, Site, SiteOf};
+use crate::epoch::Line;
+use crate::facade::latch::{Latch, TestAndTestAndSet};
+use crate::message::step;
+use crate::physical::Owned;
+use crate::protocol::{SlotId, Unprotected, Wake};
+use crate::storage::Table;
+use contract::{AbortReason, PartitionId, Plan};
+
+/// A latch for every partition.
+pub(crate) struct PartitionLatches(Box<[Line<TestAndTestAndSet>]>);
+
+impl PartitionLatches {
+    /// For `partitions` partitions.
+    pub fn new(partitions: usize) -> Self {
+        PartitionLatches((0..partitions).map(|_| Line::default()).collect())
+    }
+
+    fn latch(&self, partition: PartitionId) -> &TestAndTestAndSet {
+        &self.0[partition.index()].0
+    }
+}
+
+/// One worker of partitioned serial execution.
+pub(crate) struct PartitionedSerial<'e> {
+    tables: &'e [Table],
+    site: Site<'e, Unprotected, Owned, Grants>,
+    latches: &'e PartitionLatches,
+    /// The partitions that are latched, ascending.
+    held: Vec<PartitionId>,
+    looking: bool,
+}
+
+impl<'e> PartitionedSerial<'e> {
+    /// A worker over these tables.
+    pub fn new(
+        tables: &'e [Table],
+        state: &'e SharedState<Unprotected, Owned>,
+        latches: &'e PartitionLatches,
+    ) -> Self {
+        let held = Vec::with_capacity(latches.0.len());
+        PartitionedSerial { tables, site: state.site(tables), latches, held, looking: false }
+    }
+
+    fn unlatch_all(&mut self) {
+        for partition in self.held.drain(..).rev() {
+            self.latches.latch(partition).unlock();
+        }
+    }
+}
+
+/// A transaction that panicked lets the others go on.
+impl Drop for PartitionedSerial<'_> {
+    fn drop(&mut self) {
+        self.unlatch_all();
+    }
+}
+
+impl Architecture for PartitionedSerial<'_> {
+    type Protocol = Unprotected;
+    type Physical = Owned;
+    type Waker = Grants;
+
+    const DECLARES: bool = true;
+
+    #[inline]
+    fn begin(&mut self, plan: &Plan) {
+        debug_assert!(self.held.is_empty(), "the last attempt has settled");
+        for planned in plan.keys() {
+            let partition = self.tables[planned.table.index()].partition_of(planned.key);
+            // Few partitions, most keys in the last one or in the only one.
+            if let Err(place) = self.held.binary_search(&partition) {
+                self.held.insert(place, partition);
+            }
+        }
+        for &partition in &self.held {
+            self.latches.latch(partition).lock();
+        }
+        self.looking = false;
+    }
+
+    fn begin_look(&mut self) {
+        self.looking = true;
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
+        if self.held.contains(&partition) {
+            return Ok(());
+        }
+        if !self.looking {
+            return Err(AbortReason::Undeclared);
+        }
+        self.unlatch_all();
+        self.latches.latch(partition).lock();
+        self.held.push(partition);
+        Ok(())
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        self.unlatch_all();
+    }
+
+    #[inline(always)]
+    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
+        step(&self.site)
+    }
+
+    #[inline(always)]
+    fn at<R: Copy + Send>(
+        &mut self,
+        _: PartitionId,
+        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+    ) -> R {
+        step(&self.site)
+    }
+
+    #[inline(always)]
+    fn post<S>(&mut self, _: PartitionId, step: S)
+    where
+        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
+    {
+        const { step::fits::<S>() };
+        step(&self.site);
+    }
+
+    fn wait(&mut self, _: SlotId) -> Wake {
+        unreachable!("nobody queues where there is no protocol")
+    }
+
+    /// Only a transaction whose plan was out of date retries, and nobody is in its way.
+    fn back_off(&mut self, _: u32) {}
+
+    fn pause(&mut self, _: u32) {
+        unreachable!("no record says \"ask again\" where there is no protocol")
+    }
+}

@@ -1,0 +1,13 @@
+//! Messages between workers: a cache line each, in rings with one sender and one receiver (*trireme* 3.4).
+//!
+//! | file | what |
+//! |---|---|
+//! | [`ring`] | the rings of all pairs of workers, and a message's way through one |
+//! | [`step`] | what a message carries: a step and its captures, and the step's answer |
+//!
+//! Delegation sends steps, DORA sends fibers; the rings are the same.
+
+pub(crate) mod ring;
+pub(crate) mod step;
+
+pub(crate) use ring::{Inbox, Outbox, Rings};

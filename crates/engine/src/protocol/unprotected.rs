@@ -1,0 +1,45 @@
+//! No protocol, for an architecture in which whoever runs has its partitions to itself (*trireme* 3.3).
+//!
+//! State: none. Reads and writes are in place, and hold nothing; what is overwritten is kept for undo.
+
+use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use crate::physical::{Physical, Word};
+
+/// No protocol.
+pub(crate) struct Unprotected;
+
+impl Protocol for Unprotected {
+    type Meta<P: Physical> = P::Word64;
+    type Common<P: Physical> = ();
+
+    const READS: Reads = Reads::Alone;
+    const WRITES: Writes = Writes::InPlace;
+
+    fn common<P: Physical>(_: usize, _: usize) {}
+
+    fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
+        meta.read() == 0
+    }
+
+    #[inline(always)]
+    fn acquire<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+        Verdict::Granted
+    }
+
+    #[inline(always)]
+    fn raise<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
+        Verdict::Granted
+    }
+
+    #[inline(always)]
+    fn raise_bucket<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+        Verdict::Granted
+    }
+
+    #[inline(always)]
+    fn release<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) {}
+
+    fn bury<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
+
+    fn claim<P: Physical>((): &(), _: &P::Word64, _: Requester) {}
+}

@@ -1,0 +1,248 @@
+//! What a worker draws, counts and decides: its client, the transactions drawn, the tally of those that ended, and
+//! whether the run is over.
+//!
+//! Everything here belongs to one worker, and nothing is shared: the run's end is read off the worker's own clock.
+
+use super::ring::{Drawn, RING, Ring};
+use super::slot::Ended;
+use crate::facade::clock::{self, Ticks};
+use contract::{
+    AbortReason, Client, Completion, DriveError, Effort, EngineOptions, LatencyHistogram, Measurement,
+    Outcome, Receipts, TimeShare, Until,
+};
+use std::time::Duration;
+
+/// Drawn at once when so many are left.
+const REFILL_AT: usize = 4;
+
+/// Aborts by reason.
+pub(super) type Aborts = [u64; AbortReason::ALL.len()];
+
+/// What one worker brings back.
+pub(crate) struct Report<C> {
+    pub client: C,
+    pub elapsed_ns: u64,
+    pub commits: u64,
+    pub user_rollbacks: u64,
+    pub aborts: Aborts,
+    pub latency_ns: LatencyHistogram,
+    pub time_share: TimeShare,
+    pub effort: Effort,
+    pub error: Option<DriveError>,
+}
+
+/// What was counted since the warm-up ended.
+struct Counts {
+    commits: u64,
+    user_rollbacks: u64,
+    aborts: Aborts,
+    latency_ns: LatencyHistogram,
+    time_share: TimeShare,
+    effort: Effort,
+}
+
+impl Counts {
+    fn new() -> Self {
+        Counts {
+            commits: 0,
+            user_rollbacks: 0,
+            aborts: Aborts::default(),
+            latency_ns: Measurement::empty_histogram(),
+            time_share: TimeShare::default(),
+            effort: Effort::default(),
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.commits, self.user_rollbacks) = (0, 0);
+        self.aborts = Aborts::default();
+        self.latency_ns.reset();
+        self.time_share = TimeShare::default();
+        self.effort = Effort::default();
+    }
+}
+
+/// When counting begins and when the run ends.
+struct Interval {
+    /// The end of the warm-up, as long as it lasts.
+    warm_at: Option<Ticks>,
+    duration: Duration,
+    counting_since: Ticks,
+    end: Ticks,
+    /// The end of the last transaction.
+    last: Ticks,
+}
+
+/// A worker's desk.
+pub(crate) struct Desk<C: Client> {
+    client: C,
+    ring: Ring<C::Procedure>,
+    /// Transactions to be taken yet.
+    left: u64,
+    counts: Counts,
+    interval: Interval,
+    error: Option<DriveError>,
+    /// How often counting has begun: what was tallied elsewhere before is not to be counted.
+    pub generation: u32,
+}
+
+impl<C: Client> Desk<C> {
+    /// A worker with up to `in_flight` transactions at a time.
+    pub fn new(client: C, until: Until, in_flight: usize) -> Self {
+        let start = clock::now();
+        let (warm_at, duration, left) = match until {
+            Until::Interval { warmup, duration } => {
+                (Some(Ticks(start.0 + clock::ticks_of(warmup))), duration, u64::MAX)
+            }
+            Until::Transactions(number) => (None, Duration::ZERO, number),
+        };
+        let interval =
+            Interval { warm_at, duration, counting_since: start, end: Ticks(u64::MAX), last: start };
+        let (ring, counts) = (Ring::new(in_flight), Counts::new());
+        Desk { client, ring, left, counts, interval, error: None, generation: 0 }
+    }
+
+    /// The next transaction to run, if there is to be one. `plan` is given every transaction that is drawn.
+    #[inline(always)]
+    pub fn take(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> Option<Drawn<C::Procedure>> {
+        if self.left == 0 {
+            return None;
+        }
+        if self.ring.len() <= REFILL_AT.min(self.left as usize - 1) {
+            // As many as are left, and no more.
+            while self.ring.len() < RING && (self.ring.len() as u64) < self.left {
+                self.ring.push(self.client.next());
+                let last = self.ring.len() - 1;
+                plan(self.ring.peek(last).expect("just drawn"));
+            }
+            self.interval.last = clock::now();
+        }
+        self.left -= 1;
+        self.ring.pop()
+    }
+
+    /// The transaction that will be taken after `ahead` others.
+    #[inline(always)]
+    pub fn peek(&mut self, ahead: usize) -> Option<&mut Drawn<C::Procedure>> {
+        self.ring.peek(ahead)
+    }
+
+    /// When the last transaction ended, or the worker was ready for another.
+    #[inline(always)]
+    pub fn last(&self) -> Ticks {
+        self.interval.last
+    }
+
+    /// Transactions that have ended and count.
+    pub fn ended(&self) -> u64 {
+        self.counts.commits + self.counts.user_rollbacks
+    }
+
+    /// A transaction has ended, now.
+    #[inline(always)]
+    pub fn end(
+        &mut self,
+        drawn: Drawn<C::Procedure>,
+        ended: Ended,
+        began: Ticks,
+        aborts: &mut Aborts,
+        receipts: &dyn Receipts,
+    ) {
+        let now = clock::now();
+        self.interval.last = now;
+        match ended.outcome {
+            Outcome::Commit => {
+                self.counts.commits += 1;
+                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
+            }
+            Outcome::Rollback => self.counts.user_rollbacks += 1,
+        }
+        if ended.attempts > 1 {
+            for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
+                *sum += aborts;
+            }
+        }
+        let completion = Completion {
+            outcome: ended.outcome,
+            began_ns: clock::nanoseconds(began.0),
+            ended_ns: clock::nanoseconds(now.0),
+            attempts: ended.attempts,
+            receipts,
+        };
+        self.client.finished(drawn.procedure, &completion);
+        self.ring.recycle(drawn.plan);
+        self.look_at_the_clock(now);
+    }
+
+    #[inline(always)]
+    fn look_at_the_clock(&mut self, now: Ticks) {
+        if self.interval.warm_at.is_some_and(|warm_at| now >= warm_at) {
+            // The warm-up is over: what came before does not count.
+            self.interval.warm_at = None;
+            self.interval.counting_since = now;
+            self.interval.end = Ticks(now.0 + clock::ticks_of(self.interval.duration));
+            self.counts.clear();
+            self.generation += 1;
+        }
+        if now >= self.interval.end {
+            self.left = 0;
+        }
+    }
+
+    /// Adds what was sampled of a transaction.
+    pub fn add_sample(&mut self, time_share: &TimeShare) {
+        self.counts.time_share.add(time_share);
+    }
+
+    /// Adds what the architecture cost.
+    pub fn add_effort(&mut self, effort: &Effort) {
+        self.counts.effort.merge(effort);
+    }
+
+    /// The run is over for this worker, by a procedure's mistake.
+    #[cold]
+    pub fn fail(&mut self, error: DriveError) {
+        self.left = 0;
+        self.error.get_or_insert(error);
+    }
+
+    /// No transaction is taken any more.
+    pub fn stop(&mut self) {
+        self.left = 0;
+    }
+
+    /// What the worker brings back.
+    pub fn report(self) -> Report<C> {
+        let Counts { commits, user_rollbacks, aborts, latency_ns, time_share, effort } = self.counts;
+        let elapsed_ns = clock::nanoseconds(self.interval.last.since(self.interval.counting_since));
+        let (client, error) = (self.client, self.error);
+        Report { client, elapsed_ns, commits, user_rollbacks, aborts, latency_ns, time_share, effort, error }
+    }
+}
+
+/// One transaction in so many is sampled.
+pub(super) struct Sampling {
+    one_in: u32,
+    until: u32,
+}
+
+impl Sampling {
+    /// As the options say.
+    pub fn new(options: &EngineOptions) -> Self {
+        Sampling { one_in: options.sample_one_in, until: options.sample_one_in }
+    }
+
+    /// Whether the next transaction is sampled.
+    #[inline(always)]
+    pub fn next(&mut self) -> bool {
+        if self.one_in == 0 {
+            return false;
+        }
+        self.until -= 1;
+        let sampled = self.until == 0;
+        if sampled {
+            self.until = self.one_in;
+        }
+        sampled
+    }
+}

@@ -1,0 +1,134 @@
+//! The loop of a worker with several transactions in flight, each in a fiber: what DORA runs on.
+//!
+//! A fiber takes a transaction at home, runs it wherever it leads, comes home, and enters it into the worker's books. The
+//! books are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
+//! worker's fibers have ended; until then, all of them may visit any worker.
+//!
+//! A procedure that panics is caught in its fiber, so that what it holds can be given back by going there; the panic is
+//! passed on when the run has ended.
+
+use super::desk::{Desk, Report};
+use super::slot::Slot;
+use crate::architecture::{BackOff, Dora, DoraState};
+use crate::epoch::Epochs;
+use crate::facade::atomic::Ordering;
+use crate::facade::{clock, cpu};
+use crate::fiber::{Current, Fiber, FiberRef, Scheduler};
+use crate::protocol::{Protocol, SlotId};
+use crate::storage::Table;
+use crate::storage::store::Supply;
+use crate::transaction::Txn;
+use contract::{Client, EngineOptions, Until};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What all workers' loops are given.
+pub(crate) struct World<'e, P: Protocol> {
+    pub tables: &'e [Table],
+    pub state: &'e DoraState<P>,
+    pub epochs: &'e Epochs,
+    pub options: &'e EngineOptions,
+    pub workers: usize,
+}
+
+/// What a worker's fibers share, at home.
+struct Home<C: Client> {
+    desk: Desk<C>,
+    supplies: Vec<Supply>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Runs `client`'s transactions on worker `me`, as many in flight as there are supplies.
+pub(crate) fn run<P: Protocol, C: Client>(
+    me: usize,
+    client: C,
+    supplies: Vec<Supply>,
+    world: &World<'_, P>,
+    until: Until,
+) -> (Report<C>, Vec<Supply>) {
+    let in_flight = supplies.len();
+    let mut home = Home { desk: Desk::new(client, until, in_flight), supplies: Vec::new(), panic: None };
+    let place = &raw mut home;
+    let body = |(number, supply)| {
+        let slot = SlotId((me * in_flight + number) as u32);
+        // SAFETY: `home` and `world` outlive `fibers`, which is dropped first. What the body holds at a suspension, a
+        // transaction, its slot and a procedure, is `Send` or refers to what all workers share, but for `place`, which
+        // is used at home only.
+        unsafe { Fiber::new(move |current| live(current, slot, supply, place, world)) }
+    };
+    let mut fibers: Vec<Fiber> = supplies.into_iter().enumerate().map(body).collect();
+    // SAFETY: the fibers live until the run has ended, and are reached through these references only.
+    let references = fibers.iter_mut().map(|fiber| unsafe { FiberRef::new(fiber) }).collect();
+    let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
+    let mut scheduler = Scheduler::new(me, rings, grants, references, world.workers * in_flight);
+    let mut spin = cpu::Spin::new();
+    let (ended, mut has_ended) = (&world.state.ended.0, false);
+    loop {
+        if scheduler.turn() {
+            spin = cpu::Spin::new();
+            continue;
+        }
+        if !scheduler.has_living() && !has_ended {
+            // Release: the last of this home's fibers has left everywhere; pairs with the Acquire below.
+            ended.fetch_add(1, Ordering::Release);
+            has_ended = true;
+        }
+        // Acquire: all fibers have ended, so nobody will come.
+        if ended.load(Ordering::Acquire) == world.workers {
+            break;
+        }
+        spin.pause();
+    }
+    drop(fibers);
+    if let Some(panic) = home.panic {
+        resume_unwind(panic);
+    }
+    (home.desk.report(), home.supplies)
+}
+
+/// A fiber's life.
+fn live<P: Protocol, C: Client>(
+    current: Current,
+    slot: SlotId,
+    supply: Supply,
+    home: *mut Home<C>,
+    world: &World<'_, P>,
+) {
+    let back_off = BackOff::new(world.options, slot.0);
+    let architecture = Dora::new(current, world.tables, world.state, back_off);
+    let txn = Txn::new(architecture, world.tables, world.epochs, slot, supply);
+    let mut slot = Slot::new(txn, world.epochs, world.options);
+    // SAFETY, here and below: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds
+    // no borrow of it; no other fiber of this home runs; and this borrow ends before the next suspension.
+    while let Some(mut drawn) = unsafe { &mut (*home).desk }.take(|_| {}) {
+        let began = clock::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            slot.plan(&mut drawn);
+            slot.prefetch_now(&drawn);
+            slot.execute(&mut drawn)
+        }));
+        if outcome.is_err() {
+            slot.txn.abandon();
+        }
+        slot.txn.architecture.go_home();
+        // SAFETY: as above.
+        let home = unsafe { &mut *home };
+        match outcome {
+            Ok(Ok(ended)) => slot.enter(&mut home.desk, drawn, ended, began),
+            Ok(Err(error)) => home.desk.fail(error),
+            Err(panic) => {
+                home.desk.stop();
+                home.panic.get_or_insert(panic);
+            }
+        }
+        let ended = home.desk.ended();
+        if world.options.hand_over_every != 0 && ended.is_multiple_of(world.options.hand_over_every) {
+            slot.txn.architecture.offer_a_partition();
+        }
+        slot.txn.architecture.idle();
+    }
+    // SAFETY: as above.
+    let home = unsafe { &mut *home };
+    let supply = slot.leave(&mut home.desk);
+    home.supplies.push(supply);
+}

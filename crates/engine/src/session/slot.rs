@@ -1,0 +1,179 @@
+//! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
+
+use super::desk::{Aborts, Desk, Sampling};
+use super::ring::Drawn;
+use crate::architecture::Architecture;
+use crate::epoch::Epochs;
+use crate::storage::store::Supply;
+use crate::transaction::Txn;
+use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
+
+/// Transactions between two looks at the garbage.
+const RECLAIM_EVERY: u64 = 64;
+
+/// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
+/// next; one that is wrong is wrong for ever.
+const MOST_PLANS: u32 = 8;
+
+/// How a transaction ended.
+#[derive(Clone, Copy)]
+pub(super) struct Ended {
+    pub outcome: Outcome,
+    pub attempts: u32,
+}
+
+/// One slot.
+pub(super) struct Slot<'e, A: Architecture> {
+    pub txn: Txn<'e, A>,
+    epochs: &'e Epochs,
+    sampling: Sampling,
+    prefetch: bool,
+    aborts: Aborts,
+    ended: u64,
+    generation: u32,
+}
+
+impl<'e, A: Architecture> Slot<'e, A> {
+    /// A slot that has run nothing.
+    pub fn new(txn: Txn<'e, A>, epochs: &'e Epochs, options: &EngineOptions) -> Self {
+        let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
+        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, generation: 0 }
+    }
+
+    /// Whether transactions are planned before they run.
+    pub fn plans(&self) -> bool {
+        self.prefetch || A::DECLARES
+    }
+
+    /// Lets a procedure plan, in a transaction of its own.
+    #[inline(always)]
+    pub fn plan<P: Procedure>(&mut self, drawn: &mut Drawn<P>) {
+        if self.plans() {
+            self.plan_again(&drawn.procedure, &mut drawn.plan);
+        }
+    }
+
+    #[inline(always)]
+    fn plan_again<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan) {
+        let mut attempts = 0;
+        loop {
+            plan.clear();
+            self.txn.begin_look();
+            let planned = procedure.plan(&mut self.txn, plan);
+            self.txn.end_look();
+            if planned.is_ok() {
+                return;
+            }
+            if !A::DECLARES {
+                // The plan was for prefetching only.
+                return plan.clear();
+            }
+            attempts += 1;
+            self.txn.architecture.back_off(attempts);
+        }
+    }
+
+    /// Runs one transaction until it ends.
+    #[inline(always)]
+    pub fn execute<P: Procedure>(&mut self, drawn: &mut Drawn<P>) -> Result<Ended, DriveError> {
+        if self.sampling.next() {
+            self.txn.stopwatch.start();
+        }
+        let mut attempts = 1;
+        let mut plans = 1;
+        let ended = loop {
+            self.txn.begin(&drawn.plan);
+            let ended = match drawn.procedure.run(&mut self.txn) {
+                Ok(Outcome::Commit) => self.txn.commit().map(|()| Outcome::Commit),
+                // A poisoned transaction cannot roll back by its own will either: it saw what it must not rely on.
+                Ok(Outcome::Rollback) => self.txn.roll_back().map(|()| Outcome::Rollback),
+                Err(abort) => {
+                    self.txn.abort();
+                    Err(abort)
+                }
+            };
+            match ended {
+                Ok(outcome) => break Ended { outcome, attempts },
+                Err(abort) => {
+                    self.aborts[abort.0.index()] += 1;
+                    if abort.0 == AbortReason::Undeclared {
+                        plans += 1;
+                        if plans > MOST_PLANS {
+                            return Err(self.txn.refused());
+                        }
+                        self.plan_again(&drawn.procedure, &mut drawn.plan);
+                    }
+                    self.txn.architecture.back_off(attempts);
+                    self.txn.stopwatch.aborted();
+                    attempts += 1;
+                }
+            }
+        };
+        if self.txn.stopwatch.is_on() {
+            self.txn.stopwatch.stop();
+        }
+        Ok(ended)
+    }
+
+    /// Enters the transaction that has ended into the worker's books.
+    #[inline(always)]
+    pub fn enter<C: Client>(
+        &mut self,
+        desk: &mut Desk<C>,
+        drawn: Drawn<C::Procedure>,
+        ended: Ended,
+        began: crate::facade::clock::Ticks,
+    ) {
+        if self.txn.stopwatch.has_samples() {
+            desk.add_sample(&self.txn.stopwatch.take());
+        }
+        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
+        if desk.generation != self.generation {
+            // Counting has begun: what was spent before does not count.
+            self.generation = desk.generation;
+            self.effort();
+        }
+        self.ended += 1;
+        if self.ended.is_multiple_of(RECLAIM_EVERY) {
+            let reclaimable = self.epochs.reclaimable();
+            self.txn.supply.iter_mut().flatten().for_each(|cache| cache.reclaim(reclaimable));
+        }
+    }
+
+    fn effort(&mut self) -> Effort {
+        let mut effort = self.txn.architecture.take_effort();
+        effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
+        effort
+    }
+
+    /// Asks for the lines of the two transactions that the worker will run next: the index's two transactions ahead, the
+    /// records' one.
+    #[inline(always)]
+    pub fn prefetch<C: Client>(&self, desk: &mut Desk<C>) {
+        if !self.prefetch {
+            return;
+        }
+        if let Some(second) = desk.peek(1) {
+            self.txn.prefetch_index(&second.plan);
+        }
+        if let Some(next) = desk.peek(0) {
+            self.txn.prefetch_records(&next.plan);
+        }
+    }
+
+    /// Asks for the lines of a transaction that runs now: all at once, so that they come together.
+    #[inline(always)]
+    pub fn prefetch_now<P: Procedure>(&self, drawn: &Drawn<P>) {
+        if self.prefetch {
+            self.txn.prefetch_index(&drawn.plan);
+            self.txn.prefetch_records(&drawn.plan);
+        }
+    }
+
+    /// Ends the slot; the worker is given its books and its records.
+    pub fn leave<C: Client>(mut self, desk: &mut Desk<C>) -> Supply {
+        let effort = self.effort();
+        desk.add_effort(&effort);
+        self.txn.leave()
+    }
+}

@@ -1,0 +1,274 @@
+//! One checked run, from load to judgement.
+
+use super::borrowed::Borrowed;
+use super::summary::{CheckSummary, SCHEMA};
+use super::{Recorded, admit};
+use crate::failure::Failure;
+use crate::observer::{Event, Observer};
+use crate::options::{BadValue, RunOptions};
+use crate::subject::Subject;
+use crate::summary::{Check, aborts_by_reason};
+use contract::{Engine, Measurement, Selection, Until, Workload};
+use history::anomalies::{Scenario, ScenarioWorkload};
+use history::list_append::{ListAppend, check_lists};
+use history::membership::Membership;
+use history::{Checked, Deletes, FinalRead, Setting, Verdict};
+
+/// What a checked run brings home.
+pub type Outcome = (CheckSummary, Recorded);
+
+/// A system under check.
+pub struct Trial<'a> {
+    /// The pair or the canary.
+    pub selection: Selection,
+    /// What runs on it.
+    pub subject: &'a Subject,
+    /// About how many transactions, of all workers together.
+    pub transactions: u64,
+    /// Who is told.
+    pub observer: &'a dyn Observer,
+}
+
+impl Trial<'_> {
+    /// Runs a measured workload with stamps, and judges it. None of them deletes, so blind writes stay blind.
+    pub fn of_workload<E: Engine, W: Workload>(&self, workload: &W) -> Result<Outcome, Failure> {
+        let checked = Checked::new(Borrowed(workload), Deletes::None);
+        self.of_stamped::<E, _>(&checked, |_| Vec::new())
+    }
+
+    /// Runs `membership`, and judges it.
+    pub fn of_membership<E: Engine>(&self) -> Result<Outcome, Failure> {
+        let membership = Membership { transactions: self.transactions, ..Membership::default() };
+        let checked = Checked::new(membership, Deletes::Real);
+        self.of_stamped::<E, _>(&checked, |clients| {
+            let impossible: u64 = clients.iter().map(|client| client.tally().impossible).sum();
+            vec![Check::new("no-impossible-answers", impossible == 0, || {
+                format!(
+                    "{impossible} answers that no engine may give, such as an own insert that did not show"
+                )
+            })]
+        })
+    }
+
+    /// Runs `list-append`, and judges it.
+    pub fn of_lists<E: Engine>(&self) -> Result<Outcome, Failure> {
+        let workload = ListAppend::default().with_keys_for(self.transactions);
+        let setting = self.setting();
+        let mut store = self.load::<E, _>(&workload, &setting)?;
+        self.observer.tell(Event::Note(RUNNING));
+        let clients = setting.clients::<E, _>(&workload);
+        let drive =
+            E::drive::<ListAppend>(&mut store, self.selection, clients, setting.until, &setting.options)?;
+        let checks = vec![Check::nothing_held(&E::remains(&store))];
+        let mut history = workload.history(drive.clients);
+        let read = workload.final_read(&history);
+        history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
+        drop(store);
+        self.observer.tell(Event::Note(JUDGING));
+        let verdict = check_lists(&history);
+        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Lists(history)))
+    }
+
+    /// Plays a scenario, and judges it.
+    pub fn of_scenario<E: Engine>(&self, scenario: &'static Scenario) -> Result<Outcome, Failure> {
+        let (workers, roles) = (self.options().workers, scenario.workers());
+        if workers < roles {
+            let allowed = format!("{roles} <= workers: {} has {roles} roles", scenario.name);
+            return Err(BadValue::new("workers", workers, allowed).into());
+        }
+        let rounds = (self.transactions_by_worker() / TRANSACTIONS_A_ROUND).max(1);
+        let workload = ScenarioWorkload::new(scenario, workers, rounds);
+        let until = Until::Transactions(workload.transactions_per_worker() * PATIENCE);
+        let setting = Setting { until, ..self.setting() };
+        let mut store = self.load::<E, _>(&workload, &setting)?;
+        self.observer.tell(Event::Note("playing"));
+        let players = setting.clients::<E, _>(&workload);
+        let drive = E::drive::<ScenarioWorkload>(
+            &mut store,
+            self.selection,
+            players,
+            setting.until,
+            &setting.options,
+        )?;
+        let mut checks = vec![Check::nothing_held(&E::remains(&store))];
+        let read = workload.final_read(&drive.clients);
+        let rows = read.rows(setting.read_back::<E>(&mut store, &read));
+        let judgement = workload.judge(&drive.clients, &rows);
+        checks.insert(
+            0,
+            Check::new("serializable", judgement.is_serializable(), || {
+                format!("{} of {} rounds as in no serial order", judgement.violations, judgement.rounds)
+            }),
+        );
+        checks.push(Check::new("rounds-were-played", judgement.rounds > 0, || {
+            "the players never met; use more --transactions, or as many cores as the scenario has roles"
+                .to_owned()
+        }));
+        let mut summary = self.summary(&drive.measurement, checks);
+        if judgement.overlapping == 0 {
+            summary.warnings.push("no round overlapped another role's; use more --transactions".to_owned());
+        }
+        Ok((CheckSummary { judgement: Some(judgement), ..summary }, Recorded::Nothing))
+    }
+
+    fn of_stamped<E: Engine, W: Workload>(
+        &self,
+        checked: &Checked<W>,
+        own_checks: impl FnOnce(&[W::Client]) -> Vec<Check>,
+    ) -> Result<Outcome, Failure> {
+        let setting = self.setting();
+        let mut store = self.load::<E, _>(checked, &setting)?;
+        self.observer.tell(Event::Note(RUNNING));
+        let clients = setting.clients::<E, _>(checked);
+        let drive =
+            E::drive::<Checked<W>>(&mut store, self.selection, clients, setting.until, &setting.options)?;
+        let mut checks = vec![Check::nothing_held(&E::remains(&store))];
+        let (mut history, clients) = checked.history(drive.clients);
+        checks.extend(own_checks(&clients));
+        let read = FinalRead::of_stamps(checked, &history);
+        history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
+        drop(store);
+        self.observer.tell(Event::Note(JUDGING));
+        let verdict = history::check(&history);
+        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Stamps(history)))
+    }
+
+    fn options(&self) -> &RunOptions {
+        &self.subject.options
+    }
+
+    fn transactions_by_worker(&self) -> u64 {
+        self.transactions.div_ceil(self.options().workers as u64)
+    }
+
+    fn setting(&self) -> Setting {
+        Setting {
+            selection: self.selection,
+            workers: self.options().workers,
+            seed: self.options().seed,
+            until: Until::Transactions(self.transactions_by_worker()),
+            options: self.options().engine_options(0),
+        }
+    }
+
+    fn load<E: Engine, W: Workload>(&self, workload: &W, setting: &Setting) -> Result<E::Store, Failure> {
+        admit(self.options().workers, self.transactions)?;
+        let rows = workload.tables().iter().map(|table| table.rows).sum();
+        self.observer.tell(Event::LoadBegins { rows });
+        let store = setting.load::<E, _>(workload, &|rows| self.observer.tell(Event::Loaded { rows }))?;
+        self.observer.tell(Event::LoadEnds);
+        Ok(store)
+    }
+
+    fn verdict(&self, measurement: &Measurement, verdict: Verdict, mut checks: Vec<Check>) -> CheckSummary {
+        let serializable = verdict.is_strictly_serializable();
+        let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        checks.insert(0, Check::new("strictly-serializable", serializable, found));
+        CheckSummary { verdict: Some(verdict), ..self.summary(measurement, checks) }
+    }
+
+    fn summary(&self, measurement: &Measurement, checks: Vec<Check>) -> CheckSummary {
+        let (protocol, canary) = match self.selection {
+            Selection::Pair(pair) => (pair.protocol.to_string(), false),
+            Selection::Canary(_, canary) => (canary.to_string(), true),
+        };
+        let passed = checks.iter().all(|check| check.passed);
+        let options = self.options();
+        CheckSummary {
+            schema: SCHEMA,
+            architecture: self.selection.architecture().to_string(),
+            protocol,
+            canary,
+            workload: self.subject.workload.clone(),
+            workers: options.workers,
+            machine: self.subject.place.machine.clone(),
+            simulated: self.subject.place.simulated,
+            transactions: self.transactions,
+            commits: measurement.commits,
+            abort_rate: measurement.abort_rate(),
+            aborts: aborts_by_reason(std::iter::once(measurement)),
+            user_rollbacks: measurement.user_rollbacks,
+            seed: options.seed,
+            prefetch: options.prefetch,
+            back_off_first_ns: options.back_off_first_ns,
+            back_off_cap_ns: options.back_off_cap_ns,
+            parameters: self.subject.parameters.clone(),
+            warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
+            passed,
+            checks,
+            verdict: None,
+            judgement: None,
+        }
+    }
+}
+
+/// Those in which a scenario's players look for each other included.
+const TRANSACTIONS_A_ROUND: u64 = 12;
+
+/// Players that share a core, with each other or with strangers, meet only when the system switches between them:
+/// they need so many times the transactions of players with a core each.
+const PATIENCE: u64 = 25;
+
+const UNREJECTED: &str = "the canary was not rejected; give it more to go wrong with: more --transactions, more \
+                          updates, fewer records, or a check workload that shows what it omits";
+const RUNNING: &str = "running, with everything written down";
+const JUDGING: &str = "judging";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Own;
+    use crate::check::workload::CheckWorkload;
+    use crate::mock::{Counting, MockEngine};
+    use crate::observer::Silent;
+    use crate::subject::Place;
+    use contract::{ArchitectureName, PairName, ProtocolName};
+    use std::collections::BTreeMap;
+
+    fn subject() -> Subject {
+        Subject {
+            workload: "counting".to_owned(),
+            parameters: BTreeMap::new(),
+            options: RunOptions { workers: 3, ..RunOptions::for_run(3) },
+            place: Place::hardware(2),
+        }
+    }
+
+    fn trial(subject: &Subject) -> Trial<'_> {
+        let pair =
+            PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
+        Trial { selection: Selection::Pair(pair), subject, transactions: 100, observer: &Silent }
+    }
+
+    #[test]
+    fn serial_runs_are_found_serializable() {
+        let subject = subject();
+        let trial = trial(&subject);
+        let outcomes = [
+            trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }),
+            trial.of_membership::<MockEngine>(),
+            trial.of_lists::<MockEngine>(),
+        ];
+        for outcome in outcomes {
+            let (summary, recorded) = outcome.expect("checked");
+            assert!(summary.passed, "{:?}", summary.verdict);
+            assert_eq!(summary.commits + summary.user_rollbacks, 102, "34 for each of three workers");
+            assert_eq!(recorded.transactions(), 102);
+            let json = serde_json::to_value(&summary).expect("JSON");
+            assert_eq!((&json["passed"], &json["protocol"]), (&true.into(), &"no-wait".into()));
+            assert_eq!((&json["transactions"], &json["aborts"]["conflict"]), (&100.into(), &0.into()));
+            assert_eq!(summary.outcome(), "passed");
+            let mut events = Vec::new();
+            recorded.write(history::ElleLayout::Lines, &mut events).expect("memory takes it");
+            let events = String::from_utf8(events).expect("text");
+            assert!(events.lines().count() >= 2 * 102, "an invocation and an end for each");
+        }
+    }
+
+    #[test]
+    fn only_scenarios_leave_no_history() {
+        let without: Vec<Own> = Own::all().filter(|own| !CheckWorkload::Own(*own).has_history()).collect();
+        assert_eq!(without.len(), Own::all().count() - 2, "{without:?}");
+        assert!(without.iter().all(|own| matches!(own, Own::Scenario(_))));
+    }
+}

@@ -1,0 +1,126 @@
+//! The report of `check`: the verdict first, then what it rests on.
+
+use super::page::{Block, Cell, Page, Tile};
+use super::{facts, footer, render, tables};
+use crate::check::CheckSummary;
+use crate::results::CheckResult;
+use crate::text::numbers::{counted, ratio, thousands};
+use history::Verdict;
+use history::anomalies::Judgement;
+
+/// The page.
+pub fn of_check(result: &CheckResult<'_>) -> String {
+    let CheckResult { subject, surroundings, summary } = result;
+    let mut blocks = vec![Block::Tiles { tiles: tiles(summary) }];
+    blocks.push(tables::checks(
+        "What must hold; a history must be as if its transactions had run one by one.",
+        &summary.checks,
+    ));
+    if let Some(verdict) = summary.verdict.as_ref().filter(|verdict| !verdict.is_strictly_serializable()) {
+        blocks.extend([counts(verdict), anomalies(verdict)]);
+    }
+    if let Some(judgement) = summary.judgement.as_ref().filter(|judgement| !judgement.is_serializable()) {
+        blocks.push(examples(judgement));
+    }
+    blocks.push(facts::aborts(&summary.aborts));
+    let settings = result.settings().into_iter().chain(subject.parameters.clone()).collect();
+    blocks.push(facts::settings("Parameters", &summary.workload, &settings));
+    blocks.push(facts::environment(&surroundings.environment));
+    render(&Page {
+        title: format!("{} over {}: {}", summary.system(), summary.workload, summary.outcome()),
+        command: surroundings.command.clone(),
+        lead: format!(
+            "{} on {}, seed {}, with everything written down and judged.",
+            counted(summary.workers, "worker"),
+            summary.machine,
+            summary.seed
+        ),
+        finding: finding(summary),
+        claim: None,
+        warnings: summary.warnings.clone(),
+        blocks,
+        footer: footer(&surroundings.began),
+    })
+}
+
+fn tiles(summary: &CheckSummary) -> Vec<Tile> {
+    let found = match (&summary.verdict, &summary.judgement) {
+        (Some(verdict), _) => {
+            let anomalies: u64 = verdict.counts.values().sum();
+            let kinds = counted(verdict.counts.len(), "kind");
+            let note = if verdict.more { format!("of {kinds}, at least") } else { format!("of {kinds}") };
+            vec![
+                Tile::new("Anomalies", thousands(anomalies as f64), note),
+                Tile::new("Dependencies", thousands(verdict.edges as f64), "between transactions".to_owned()),
+            ]
+        }
+        (None, Some(judgement)) => {
+            let overlapping = format!("{} overlapping", thousands(judgement.overlapping as f64));
+            vec![
+                Tile::new(
+                    "Violations",
+                    thousands(judgement.violations as f64),
+                    "rounds as in no serial order".to_owned(),
+                ),
+                Tile::new("Rounds", thousands(judgement.rounds as f64), overlapping),
+            ]
+        }
+        (None, None) => Vec::new(),
+    };
+    let rolled_back = format!("{} rolled back by themselves", thousands(summary.user_rollbacks as f64));
+    let run = [
+        Tile::new("Commits", thousands(summary.commits as f64), rolled_back),
+        Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
+    ];
+    found.into_iter().chain(run).collect()
+}
+
+/// The verdict in a sentence or two.
+fn finding(summary: &CheckSummary) -> Vec<String> {
+    let serializable = match (&summary.verdict, &summary.judgement) {
+        (Some(verdict), _) if verdict.is_strictly_serializable() => {
+            Some("The history is strictly serializable.".to_owned())
+        }
+        (Some(_), _) => Some("The history is NOT strictly serializable.".to_owned()),
+        (None, Some(judgement)) if judgement.is_serializable() => {
+            Some("Every round went as in some serial order.".to_owned())
+        }
+        (None, Some(_)) => Some("Some rounds went as in NO serial order.".to_owned()),
+        (None, None) => None,
+    };
+    let verdict = format!("Verdict: {}.", summary.outcome());
+    serializable.into_iter().chain([verdict]).collect()
+}
+
+fn counts(verdict: &Verdict) -> Block {
+    let row = |(kind, count): (&history::AnomalyKind, &u64)| {
+        vec![Cell::words(kind.name()), Cell::number(thousands(*count as f64)), Cell::prose(kind.summary())]
+    };
+    let cut = if verdict.more { " The search was cut short: there may be more." } else { "" };
+    Block::Table {
+        title: "What is wrong".to_owned(),
+        note: format!("Anomalies by their names in the field.{cut}"),
+        head: vec![Cell::words("anomaly"), Cell::number("found"), Cell::words("what it is")],
+        rows: verdict.counts.iter().map(row).collect(),
+    }
+}
+
+fn anomalies(verdict: &Verdict) -> Block {
+    let row =
+        |anomaly: &history::Anomaly| vec![Cell::words(anomaly.kind.name()), Cell::prose(&anomaly.words)];
+    Block::Table {
+        title: "In words".to_owned(),
+        note: "The first few of each kind.".to_owned(),
+        head: ["anomaly", "what happened"].map(Cell::words).into(),
+        rows: verdict.anomalies.iter().map(row).collect(),
+    }
+}
+
+fn examples(judgement: &Judgement) -> Block {
+    Block::Table {
+        title: "In words".to_owned(),
+        note: "The first few rounds that no serial order explains.".to_owned(),
+        head: vec![Cell::words("what happened")],
+        rows: judgement.examples.iter().map(|example| vec![Cell::prose(example)]).collect(),
+    }
+}
