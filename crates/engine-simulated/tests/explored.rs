@@ -50,6 +50,28 @@ fn every_pair_keeps_the_books_under_every_schedule() {
 }
 
 #[test]
+fn partitions_change_hands_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        if pair.architecture != ArchitectureName::Dora {
+            continue;
+        }
+        for seed in 0..100 {
+            for schedule in schedules(seed) {
+                let options = EngineOptions {
+                    seed,
+                    back_off_first_ns: 200,
+                    hand_over_every: 2,
+                    ..EngineOptions::default()
+                };
+                let run =
+                    || bank_run::<ThisEngine>(Selection::Pair(pair), WORKERS, seed, TRANSACTIONS, &options);
+                explore(schedule, run).unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn every_canary_is_found() {
     // A canary panics when it trips over itself; its words are expected.
     let hook = std::panic::take_hook();

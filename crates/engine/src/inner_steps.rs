@@ -1,16 +1,23 @@
-//! The inner steps of a transaction one by one, for the benches: nothing here is part of the engine's interface.
+//! The inner steps of a transaction one by one, for the benches and the `doctor` command: nothing here is part of the
+//! engine's interface.
 
-use crate::architecture::{self, BackOff, SharedState};
+use crate::architecture::{self, Architecture, BackOff, DelegationState, Grants, SharedState};
 use crate::epoch::Epochs;
+use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
+use crate::facade::region::Region;
+use crate::facade::{clock, cpu, worker};
+use crate::fiber::{Current, Fiber, Scheduler};
 use crate::index::hash::Hash;
-use crate::physical::Shared;
+use crate::message::Rings;
+use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Protocol, Requester, Silo, SlotId, TwoVersionNoWait, Wake, Waker,
+    DlDetect, Mode, NoWait, Protocol, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
 };
-use crate::storage::Store;
+use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
-use contract::{EngineOptions, Key, Plan, Procedure, ProtocolName, TableId};
+use contract::{EngineOptions, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
+use std::ptr::NonNull;
 
 /// Wakes nobody: there is one transaction.
 struct Alone;
@@ -77,6 +84,88 @@ fn prepare_loop(repeat: u64) {
             Silo::unprepare::<Shared>(meta, false);
         }
     });
+}
+
+/// From a lock request's sending to its answer under delegation, in nanoseconds: the median of `batches` batches of
+/// requests and releases, each waited for, between the first two workers; the record's line is the owner's.
+pub fn delegated_request_ns(batches: usize) -> f64 {
+    const PAIRS: u32 = 500;
+    let region = Region::reserve(64).expect("a page");
+    region.fault_in(0..64);
+    // SAFETY: 64 bytes of a region that outlives the run, aligned far beyond 16.
+    let record =
+        unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
+    record.initialise(Key(0));
+    let state = DelegationState::<NoWait>::new(2, 2);
+    let who = Requester { slot: SlotId(0), lane: 1, access: 0 };
+    let owner = PartitionId(1);
+    let mut medians = worker::run(2, |me| {
+        let back_off = BackOff::new(&EngineOptions::default(), me as u32);
+        let mut delegation = architecture::Delegation::new(me, &[], &state, back_off);
+        if me == 1 {
+            // Serves while it is dropped.
+            return 0.0;
+        }
+        median(batches, || {
+            for _ in 0..PAIRS {
+                let verdict = delegation.at(owner, move |site| {
+                    NoWait::acquire::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                });
+                assert_eq!(verdict, Verdict::Granted);
+                delegation.at(owner, move |site| {
+                    NoWait::release::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                });
+            }
+        })
+    });
+    medians.swap_remove(0) / f64::from(2 * PAIRS)
+}
+
+/// A fiber's migration to another worker and back, in nanoseconds: the median of `batches` batches, between the first
+/// two workers, with nothing else to do.
+pub fn migration_there_and_back_ns(batches: usize) -> f64 {
+    const TRIPS: u32 = 500;
+    let (rings, grants, ended) = (Rings::new(2), Grants::new(2), AtomicUsize::new(0));
+    let mut medians = worker::run(2, |me| {
+        let mut result = 0.0;
+        let place = &raw mut result;
+        let body = |mut current: Current| {
+            let ns = median(batches, || {
+                for _ in 0..TRIPS {
+                    current.migrate(1);
+                    current.migrate(0);
+                }
+            });
+            // SAFETY: the fiber ends at home, in the frame that `place` points into.
+            unsafe { *place = ns };
+        };
+        // SAFETY: the fiber ends before this frame does, and what the body holds is used at home only, or is `Copy`.
+        let fibers = (me == 0).then(|| unsafe { Fiber::new(body) }).into_iter().collect();
+        let mut scheduler = Scheduler::new(me, &rings, &grants, fibers, 1);
+        let mut spin = cpu::Spin::new();
+        while scheduler.has_living() || (me != 0 && ended.load(Ordering::Acquire) == 0) {
+            if scheduler.turn() { spin = cpu::Spin::new() } else { spin.pause() }
+        }
+        // Release: pairs with the Acquire above.
+        ended.fetch_add(1, Ordering::Release);
+        drop(scheduler);
+        result
+    });
+    medians.swap_remove(0) / f64::from(TRIPS)
+}
+
+/// The median time of `batches` runs of `f`, in nanoseconds, after one that does not count.
+fn median(batches: usize, mut f: impl FnMut()) -> f64 {
+    f();
+    let mut times: Vec<u64> = (0..batches)
+        .map(|_| {
+            let began = clock::now();
+            f();
+            clock::nanoseconds(clock::now().since(began))
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2] as f64
 }
 
 /// Runs `procedure` to its commit, `repeat` times, with nobody else around.

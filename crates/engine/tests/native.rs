@@ -2,7 +2,7 @@
 
 mod shared;
 
-use contract::{EngineOptions, Selection};
+use contract::{ArchitectureName, EngineOptions, Selection};
 use engine::ThisEngine;
 
 /// Every pair keeps the bank's books.
@@ -26,6 +26,18 @@ fn one_worker_agrees_with_the_model() {
 #[test]
 fn two_workers_keep_the_books() {
     keep_the_books(2, 0..3, 40_000);
+}
+
+#[test]
+fn partitions_change_hands_while_the_books_are_kept() {
+    for pair in shared::supported::<ThisEngine>() {
+        if pair.architecture == ArchitectureName::Dora {
+            let options = EngineOptions { hand_over_every: 3, ..EngineOptions::default() };
+            let run =
+                shared::concurrent::bank_run::<ThisEngine>(Selection::Pair(pair), 3, 1, 10_000, &options);
+            run.unwrap_or_else(|broken| panic!("{pair}: {broken}"));
+        }
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Key, Outcome, PairName, Procedure, Seat, Selection,
-    Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Key, Outcome, PairName,
+    Plan, Procedure, Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -57,6 +57,14 @@ impl Procedure for Touch {
             };
         }
         Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        for &key in &self.0 {
+            plan.declare(T, Key(key));
+            plan.declare(T, Key(key + ROWS));
+        }
+        Ok(())
     }
 }
 
@@ -141,11 +149,10 @@ fn run_as_child() {
     let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
     let workers = rows.workers();
     let arrangement = ThisEngine::arrange(pair.architecture, workers, &EngineOptions::default());
-    let layout = arrangement.expect("fits").layout;
+    let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
     let mut store = ThisEngine::load(&rows, layout, &|_| ()).expect("a small table");
-    let clients = (0..workers)
-        .map(|worker| rows.client(Seat::new(worker, workers, 1).over(layout.partitions)))
-        .collect();
+    let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
+    let clients = (0..clients).map(|worker| rows.client(seat(worker))).collect();
     let until = Until::Transactions(u64::MAX);
     let selection = Selection::Pair(pair);
     let _ = ThisEngine::drive::<Rows>(&mut store, selection, clients, until, &EngineOptions::default());
@@ -171,6 +178,11 @@ fn run(pair: PairName, contended: bool, disobedient: bool) -> (Option<i32>, Opti
 fn the_measured_loop_makes_no_system_call() {
     run_as_child();
     for pair in PairName::all().filter(|&pair| ThisEngine::support(pair) == contract::Support::Supported) {
+        if pair.architecture == ArchitectureName::AsymmetricDelegation {
+            // It needs two workers, who wait for each other all the time.
+            assert_eq!(run(pair, true, false), (Some(DONE), None), "{pair}, a server and a client");
+            continue;
+        }
         assert_eq!(run(pair, false, true), (None, Some(libc::SIGSYS)), "{pair}: the filter works");
         assert_eq!(run(pair, false, false), (Some(DONE), None), "{pair}, one worker");
         assert_eq!(run(pair, true, false), (Some(DONE), None), "{pair}, two workers over few rows");

@@ -113,7 +113,7 @@ impl<'e, P: Protocol> Dora<'e, P> {
         let timed = self.effort.migrations.is_multiple_of(TIMED_ONE_IN);
         let began = if timed { Some(clock::now()) } else { None };
         self.effort.migrations += 1;
-        self.current.suspend(Suspension::Migrate(to));
+        self.current.migrate(to);
         if let Some(began) = began {
             self.effort.migration.add(clock::nanoseconds(clock::now().since(began)));
         }

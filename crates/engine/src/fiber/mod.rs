@@ -15,17 +15,22 @@ pub(crate) mod scheduler;
 pub(crate) use scheduler::Scheduler;
 
 use crate::facade::clock::Ticks;
-use crate::facade::worker;
+use crate::facade::{cpu, worker};
 use crate::protocol::SlotId;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use std::ptr::NonNull;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Why a fiber stops for now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Suspension {
     /// To go on at another worker.
-    Migrate(usize),
+    Migrate {
+        /// Which.
+        to: usize,
+        /// What it will need first.
+        hot: Hot,
+    },
     /// Until the grant word of its slot is written, by this worker.
     Park(SlotId),
     /// Until then.
@@ -40,6 +45,34 @@ const STACK_BYTES: usize = 256 << 10;
 /// A suspended fiber.
 pub(crate) struct Fiber(Coroutine<usize, Suspension, (), DefaultStack>);
 
+/// What of a fiber's stack another worker will need first.
+///
+/// Its low 48 bits are an address near the stack's growing end, where the frames are that will go on; its high 16 bits
+/// are how many lines above that the fiber's yielder lies, in which every resumption notes to whom the fiber returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hot(u64);
+
+const LINE_BYTES: usize = 64;
+const ADDRESS_BITS: u32 = 48;
+
+impl Hot {
+    fn new(top: usize, yielder: usize) -> Hot {
+        let lines = (yielder / LINE_BYTES - top / LINE_BYTES) as u64;
+        Hot(top as u64 & ((1 << ADDRESS_BITS) - 1) | lines << ADDRESS_BITS)
+    }
+
+    /// Asks for it, to be written.
+    fn prefetch(self) {
+        let top = self.0 & ((1 << ADDRESS_BITS) - 1);
+        // The registers that were saved lie below.
+        let lines = (-2..4).chain([(self.0 >> ADDRESS_BITS) as i64]);
+        for line in lines {
+            let address = top.wrapping_add_signed(line * LINE_BYTES as i64);
+            cpu::prefetch_write(std::ptr::without_provenance(address as usize));
+        }
+    }
+}
+
 impl Fiber {
     /// A fiber that will run `body` when first resumed.
     ///
@@ -52,31 +85,44 @@ impl Fiber {
         // SAFETY: the caller vouches for what `body` borrows.
         Fiber(unsafe { Coroutine::with_stack_unchecked(stack, main) })
     }
-}
-
-/// A fiber's place, to be handed from worker to worker: whoever has it runs it.
-#[derive(Clone, Copy)]
-pub(crate) struct FiberRef(NonNull<Fiber>);
-
-// SAFETY: by `Fiber::new`'s contract a fiber may be run by any worker, and by `FiberRef::new`'s only one has it.
-unsafe impl Send for FiberRef {}
-
-impl FiberRef {
-    /// The place of `fiber`.
-    ///
-    /// # Safety
-    /// `fiber` lives, and is touched in no other way, as long as the result is used, which is passed on and not copied.
-    pub unsafe fn new(fiber: &mut Fiber) -> FiberRef {
-        FiberRef(NonNull::from(fiber))
-    }
 
     /// Runs the fiber here, on worker `here`, until it suspends itself or, with `None`, ends.
-    fn resume(self, here: usize) -> Option<Suspension> {
-        // SAFETY: the fiber lives and nobody else touches it, by `FiberRef::new`'s contract.
-        match unsafe { &mut *self.0.as_ptr() }.0.resume(here) {
+    fn resume(&mut self, here: usize) -> Option<Suspension> {
+        match self.0.resume(here) {
             CoroutineResult::Yield(suspension) => Some(suspension),
             CoroutineResult::Return(()) => None,
         }
+    }
+}
+
+/// A fiber on its way to another worker: the fiber itself, so that the message is all that has to be fetched before
+/// its stack.
+#[derive(Clone, Copy)]
+struct Parcel {
+    fiber: MaybeUninit<[usize; size_of::<Fiber>() / size_of::<usize>()]>,
+    hot: Hot,
+}
+
+const _: () = assert!(size_of::<Fiber>().is_multiple_of(size_of::<usize>()), "a fiber is made of words");
+
+// SAFETY: by `Fiber::new`'s contract, what a fiber's stack holds may be used by every worker that it migrates to.
+unsafe impl Send for Parcel {}
+
+impl Parcel {
+    fn pack(fiber: Fiber, hot: Hot) -> Parcel {
+        let fiber = ManuallyDrop::new(fiber);
+        // SAFETY: the words are a fiber's, as many and as aligned; nobody drops it but who unpacks the parcel.
+        Parcel { fiber: unsafe { (&raw const fiber).cast::<MaybeUninit<_>>().read() }, hot }
+    }
+
+    /// The fiber, its stack's lines asked for.
+    ///
+    /// # Safety
+    /// A parcel is unpacked once, of all its copies.
+    unsafe fn unpack(self) -> Fiber {
+        self.hot.prefetch();
+        // SAFETY: packed from a fiber, which the caller takes over.
+        unsafe { self.fiber.as_ptr().cast::<Fiber>().read() }
     }
 }
 
@@ -93,12 +139,20 @@ impl Current {
         self.here
     }
 
+    /// Goes on at another worker.
+    #[inline]
+    pub fn migrate(&mut self, to: usize) {
+        let on_stack = 0u8;
+        let hot = Hot::new((&raw const on_stack).addr(), self.yielder.addr());
+        self.suspend(Suspension::Migrate { to, hot });
+    }
+
     /// Suspends the fiber; returns when it goes on.
     #[inline]
     pub fn suspend(&mut self, suspension: Suspension) {
         if worker::is_unwinding() {
             // The run has failed, and the fiber is being unwound with it: nobody will resume it.
-            if let Suspension::Migrate(to) = suspension {
+            if let Suspension::Migrate { to, .. } = suspension {
                 self.here = to;
             }
             return;

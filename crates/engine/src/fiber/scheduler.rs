@@ -11,7 +11,7 @@
 //! So a transaction is begun only when nothing that was begun can go on, and one that was aborted does not take the
 //! thread from one that holds the lock it wants.
 
-use super::{FiberRef, Suspension};
+use super::{Fiber, Parcel, Suspension};
 use crate::architecture::Grants;
 use crate::facade::clock::{self, Ticks};
 use crate::message::{Inbox, Outbox, Rings};
@@ -24,19 +24,19 @@ pub(crate) struct Scheduler<'e> {
     inbox: Inbox<'e>,
     outbox: Outbox<'e>,
     grants: &'e Grants,
-    ready: VecDeque<FiberRef>,
-    retrying: VecDeque<FiberRef>,
-    idle: Vec<FiberRef>,
-    sleeping: Vec<(Ticks, FiberRef)>,
-    parked: Vec<(SlotId, FiberRef)>,
-    outbound: VecDeque<(usize, FiberRef)>,
+    ready: VecDeque<Fiber>,
+    retrying: VecDeque<Fiber>,
+    idle: Vec<Fiber>,
+    sleeping: Vec<(Ticks, Fiber)>,
+    parked: Vec<(SlotId, Fiber)>,
+    outbound: VecDeque<(usize, Parcel)>,
     /// Fibers of this home that have not ended.
     living: usize,
 }
 
 impl<'e> Scheduler<'e> {
     /// Worker `me`'s, for `fibers` that are at home here, none of which has begun; there are `all` in the run.
-    pub fn new(me: usize, rings: &'e Rings, grants: &'e Grants, fibers: Vec<FiberRef>, all: usize) -> Self {
+    pub fn new(me: usize, rings: &'e Rings, grants: &'e Grants, fibers: Vec<Fiber>, all: usize) -> Self {
         Scheduler {
             me,
             inbox: Inbox::new(rings, me),
@@ -64,9 +64,9 @@ impl<'e> Scheduler<'e> {
         self.send_off();
         self.wake();
         let next = self.ready.pop_front().or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
-        let Some(fiber) = next else { return false };
+        let Some(mut fiber) = next else { return false };
         match fiber.resume(self.me) {
-            Some(Suspension::Migrate(to)) => self.send(to, fiber),
+            Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Idle) => self.idle.push(fiber),
@@ -80,18 +80,21 @@ impl<'e> Scheduler<'e> {
     fn receive(&mut self) {
         let ready = &mut self.ready;
         self.inbox.serve(|taken| {
-            // SAFETY: schedulers of a run send fibers and nothing else.
-            ready.push_back(unsafe { taken.body::<FiberRef>() });
+            // SAFETY: schedulers of a run send parcels and nothing else.
+            let parcel = unsafe { taken.body::<Parcel>() };
+            // SAFETY: a message is taken once, and its sender has kept no copy.
+            let fiber = unsafe { parcel.unpack() };
             taken.done();
+            ready.push_back(fiber);
         });
     }
 
     #[inline(always)]
-    fn send(&mut self, to: usize, fiber: FiberRef) {
+    fn send(&mut self, to: usize, parcel: Parcel) {
         if self.outbox.has_room(to) {
-            self.outbox.post(to, fiber);
+            self.outbox.post(to, parcel);
         } else {
-            self.outbound.push_back((to, fiber));
+            self.outbound.push_back((to, parcel));
         }
     }
 
@@ -99,31 +102,32 @@ impl<'e> Scheduler<'e> {
     #[inline(always)]
     fn send_off(&mut self) {
         for _ in 0..self.outbound.len() {
-            let (to, fiber) = self.outbound.pop_front().expect("counted");
-            self.send(to, fiber);
+            let (to, parcel) = self.outbound.pop_front().expect("counted");
+            self.send(to, parcel);
         }
     }
 
     /// Finds those that have waited long enough.
     #[inline(always)]
     fn wake(&mut self) {
-        let (grants, ready) = (self.grants, &mut self.ready);
-        self.parked.retain(|&(slot, fiber)| {
-            let decided = grants.is_decided(slot);
-            if decided {
-                ready.push_back(fiber);
+        let mut position = 0;
+        while position < self.parked.len() {
+            if self.grants.is_decided(self.parked[position].0) {
+                self.ready.push_back(self.parked.swap_remove(position).1);
+            } else {
+                position += 1;
             }
-            !decided
-        });
-        if !self.sleeping.is_empty() {
-            let (now, retrying) = (clock::now(), &mut self.retrying);
-            self.sleeping.retain(|&(until, fiber)| {
-                let over = now >= until;
-                if over {
-                    retrying.push_back(fiber);
-                }
-                !over
-            });
+        }
+        if self.sleeping.is_empty() {
+            return;
+        }
+        let (now, mut position) = (clock::now(), 0);
+        while position < self.sleeping.len() {
+            if now >= self.sleeping[position].0 {
+                self.retrying.push_back(self.sleeping.swap_remove(position).1);
+            } else {
+                position += 1;
+            }
         }
     }
 }

@@ -3,11 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | [`ring`] | the rings of all pairs of workers, and a message's way through one |
+//! | [`turn`] | whose turn it is with a message |
 //! | [`step`] | what a message carries: a step and its captures, and the step's answer |
 //!
 //! Delegation sends steps, DORA sends fibers; the rings are the same.
 
 pub(crate) mod ring;
 pub(crate) mod step;
+mod turn;
 
 pub(crate) use ring::{Inbox, Outbox, Rings};

@@ -1,13 +1,7 @@
 //! Rings: one for every ordered pair of workers that talk, [`LINES`] messages of one cache line each.
 //!
-//! State. A message is a line: a word of state, and [`BODY_BYTES`] bytes for what is sent, and for the answer.
-//!
-//! | state | the line belongs to | and holds |
-//! |---|---|---|
-//! | EMPTY | the sender | nothing |
-//! | CALL | the receiver | a request that is answered in the same line |
-//! | POST | the receiver | a request without an answer |
-//! | ANSWERED | the sender | the answer |
+//! State. A message is a line: the word that says whose turn it is ([`super::turn`]), and [`BODY_BYTES`] bytes for what
+//! is sent, and for the answer.
 //!
 //! The sender has a cursor of its own, and so has the receiver; nobody reads the other's. A post moves both on by one
 //! line. A call moves neither: its sender waits, and when the answer is there the line is the sender's again. So a
@@ -22,25 +16,21 @@
 //! A receiver looks only at rings that were opened: it keeps a bit for every sender, set when the pair first talks.
 //! Memory: 1 KiB a pair, of address space for all of them and of memory when they first talk.
 
+use super::turn::{Kind, Turn};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
-use crate::facade::payload;
 use crate::facade::region::Region;
+use crate::facade::{cpu, payload};
 
 /// Bytes of a message beside its state.
 pub(crate) const BODY_BYTES: usize = 56;
 /// Messages of a ring.
 pub(crate) const LINES: usize = 16;
 
-const EMPTY: u64 = 0;
-const CALL: u64 = 1;
-const POST: u64 = 2;
-const ANSWERED: u64 = 3;
-
 /// One message. Zeroed bytes are an empty one.
 #[repr(C, align(64))]
 struct Message {
-    state: AtomicU64,
+    turn: Turn,
     body: [AtomicU64; BODY_BYTES / 8],
 }
 
@@ -127,12 +117,11 @@ impl<'e> Outbox<'e> {
     /// Whether a message to `to` finds room now.
     #[inline(always)]
     pub fn has_room(&self, to: usize) -> bool {
-        // Acquire: the receiver has read the body; pairs with the Release in `Taken`'s ends.
-        !matches!(self.message(to).state.load(Ordering::Acquire), CALL | POST)
+        self.message(to).turn.is_senders()
     }
 
     #[inline(always)]
-    fn send<T: Copy + Send>(&mut self, to: usize, body: T, state: u64) {
+    fn send<T: Copy + Send>(&mut self, to: usize, body: T, kind: Kind) {
         if !self.opened[to] {
             self.rings.open(self.me, to);
             self.opened[to] = true;
@@ -141,21 +130,22 @@ impl<'e> Outbox<'e> {
         debug_assert!(self.has_room(to), "sent into a full ring");
         // SAFETY: the line is the sender's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(message.body::<T>(), body) };
-        // Release: hands the body over; pairs with the Acquire in `Inbox::take`.
-        message.state.store(state, Ordering::Release);
+        message.turn.hand_over(kind);
     }
 
     /// Sends a request without an answer, given that there is room.
     #[inline(always)]
     pub fn post<T: Copy + Send>(&mut self, to: usize, body: T) {
-        self.send(to, body, POST);
+        self.send(to, body, Kind::Post);
         self.cursors[to] = (self.cursors[to] + 1) % LINES as u8;
+        // The next line was the receiver's last; by the time that it is needed it is here.
+        cpu::prefetch_write((&raw const *self.message(to)).cast());
     }
 
     /// Sends a request whose answer is waited for, given that there is room.
     #[inline(always)]
     pub fn call<T: Copy + Send>(&mut self, to: usize, body: T) {
-        self.send(to, body, CALL);
+        self.send(to, body, Kind::Call);
     }
 
     /// The answer to the call that was sent to `to`, once it is there.
@@ -165,10 +155,8 @@ impl<'e> Outbox<'e> {
     #[inline(always)]
     pub unsafe fn answer<R: Copy + Send>(&self, to: usize) -> Option<R> {
         let message = self.message(to);
-        // Acquire: pairs with the Release in `Taken::answer`.
         // SAFETY: once answered the line is the sender's, and the caller vouches for what is in it.
-        (message.state.load(Ordering::Acquire) == ANSWERED)
-            .then(|| unsafe { payload::take(message.body::<R>()) })
+        message.turn.is_answered().then(|| unsafe { payload::take(message.body::<R>()) })
     }
 }
 
@@ -197,8 +185,7 @@ impl Taken<'_> {
         debug_assert!(self.is_call, "nobody waits for an answer to a post");
         // SAFETY: the line is the receiver's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(self.message.body::<R>(), answer) };
-        // Release: hands the answer over; pairs with the Acquire in `Outbox::answer`.
-        self.message.state.store(ANSWERED, Ordering::Release);
+        self.message.turn.answer();
     }
 
     /// Done with a post: its line may be used again.
@@ -206,8 +193,7 @@ impl Taken<'_> {
     pub fn done(self) {
         debug_assert!(!self.is_call, "the sender of a call waits for an answer");
         *self.cursor = (*self.cursor + 1) % LINES as u8;
-        // Release: the body has been read; pairs with the Acquire in `Outbox::has_room`.
-        self.message.state.store(EMPTY, Ordering::Release);
+        self.message.turn.done();
     }
 }
 
@@ -248,11 +234,7 @@ impl<'e> Inbox<'e> {
     fn take(&mut self, from: usize) -> Option<Taken<'_>> {
         let cursor = &mut self.cursors[from];
         let message = self.rings.message(from, self.me, *cursor);
-        // Acquire: the body is there; pairs with the Release in `Outbox::send`.
-        match message.state.load(Ordering::Acquire) {
-            CALL => Some(Taken { message, cursor, is_call: true }),
-            POST => Some(Taken { message, cursor, is_call: false }),
-            _ => None,
-        }
+        let is_call = message.turn.taken()? == Kind::Call;
+        Some(Taken { message, cursor, is_call })
     }
 }

@@ -13,7 +13,7 @@ use crate::architecture::{BackOff, Dora, DoraState};
 use crate::epoch::Epochs;
 use crate::facade::atomic::Ordering;
 use crate::facade::{clock, cpu};
-use crate::fiber::{Current, Fiber, FiberRef, Scheduler};
+use crate::fiber::{Current, Fiber, Scheduler};
 use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
 use crate::storage::store::Supply;
@@ -51,16 +51,14 @@ pub(crate) fn run<P: Protocol, C: Client>(
     let place = &raw mut home;
     let body = |(number, supply)| {
         let slot = SlotId((me * in_flight + number) as u32);
-        // SAFETY: `home` and `world` outlive `fibers`, which is dropped first. What the body holds at a suspension, a
+        // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds at a suspension, a
         // transaction, its slot and a procedure, is `Send` or refers to what all workers share, but for `place`, which
         // is used at home only.
         unsafe { Fiber::new(move |current| live(current, slot, supply, place, world)) }
     };
-    let mut fibers: Vec<Fiber> = supplies.into_iter().enumerate().map(body).collect();
-    // SAFETY: the fibers live until the run has ended, and are reached through these references only.
-    let references = fibers.iter_mut().map(|fiber| unsafe { FiberRef::new(fiber) }).collect();
+    let fibers = supplies.into_iter().enumerate().map(body).collect();
     let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
-    let mut scheduler = Scheduler::new(me, rings, grants, references, world.workers * in_flight);
+    let mut scheduler = Scheduler::new(me, rings, grants, fibers, world.workers * in_flight);
     let mut spin = cpu::Spin::new();
     let (ended, mut has_ended) = (&world.state.ended.0, false);
     loop {
@@ -79,7 +77,7 @@ pub(crate) fn run<P: Protocol, C: Client>(
         }
         spin.pause();
     }
-    drop(fibers);
+    drop(scheduler);
     if let Some(panic) = home.panic {
         resume_unwind(panic);
     }
