@@ -19,6 +19,7 @@ mod output;
 mod progress;
 mod selection;
 mod usage;
+mod worker_facts;
 
 use std::process::ExitCode;
 

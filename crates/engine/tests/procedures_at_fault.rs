@@ -3,7 +3,7 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Completion, DriveError, Engine, EngineOptions, Key,
-    Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span,
+    Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, Support,
     TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;

@@ -9,6 +9,7 @@ mod facade {
     }
 }
 
+#[allow(dead_code, reason = "the protocol uses all of it")]
 #[path = "../src/protocol/dl_detect/waits_for.rs"]
 mod waits_for;
 

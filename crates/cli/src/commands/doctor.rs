@@ -2,6 +2,7 @@
 
 use crate::arguments::json;
 use crate::output;
+use crate::worker_facts::{self, WorkerFacts};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::Failure;
 use harness::text::numbers::{bytes, counted};
@@ -44,15 +45,17 @@ pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let environment = Environment::of_this_machine();
     let advice = advise(&environment, cfg!(debug_assertions));
     let facts = facts::measure(matches.get_flag("quick"));
+    let workers = worker_facts::measure();
     if matches.get_flag("json") {
         output::print_json(&json!({
             "schema": "trireme.doctor/1",
             "environment": environment,
             "facts": facts,
+            "workers": workers,
             "advice": advice,
         }))?;
     } else {
-        output::print(&text(&environment, &facts, &advice))?;
+        output::print(&text(&environment, &facts, workers.as_ref(), &advice))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -129,10 +132,15 @@ fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {
     Advice { fine, found: found.into(), advice: if fine { String::new() } else { advice.to_owned() } }
 }
 
-fn text(environment: &Environment, facts: &MachineFacts, advice: &[Advice]) -> String {
+fn text(
+    environment: &Environment,
+    facts: &MachineFacts,
+    workers: Option<&WorkerFacts>,
+    advice: &[Advice],
+) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &dyn Display| {
-        let _ = writeln!(text, "  {name:<38} {value}");
+        let _ = writeln!(text, "  {name:<40} {value}");
     };
     let cpu = environment.cpu_model.as_deref().unwrap_or("unknown");
     line("processor", &cpu);
@@ -161,6 +169,13 @@ fn text(environment: &Environment, facts: &MachineFacts, advice: &[Advice]) -> S
         let distance = serde_json::to_value(trip.distance).expect("a name");
         let distance = distance.as_str().unwrap_or_default().replace('-', " ");
         line(&format!("a line there and back, {distance}"), &ns(trip.ns));
+    }
+    if let Some(workers) = workers {
+        let cost = |ns: f64, trips: f64| format!("{ns:.1} ns, {trips:.2} times a line there and back");
+        let (request, trips) = (workers.delegated_request_ns, workers.delegated_request_in_round_trips);
+        line("a delegated lock request and its answer", &cost(request, trips));
+        let (migration, trips) = (workers.migration_there_and_back_ns, workers.migration_in_round_trips);
+        line("a fiber's migration there and back", &cost(migration, trips));
     }
     if let Some(rate) = facts.copy_bytes_per_second {
         line("copying memory", &format!("{}/s", bytes(rate as u64)));

@@ -174,11 +174,6 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     }
 
     #[inline(always)]
-    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
-        step(&self.site)
-    }
-
-    #[inline(always)]
     fn at<R: Copy + Send>(
         &mut self,
         partition: PartitionId,
@@ -211,13 +206,14 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         }
     }
 
-    /// Serves meanwhile, and at least once.
+    /// Serves meanwhile, and at least until all that the aborted attempt gave back has arrived: to those who wait for it
+    /// the transaction is in their way until then, and DL_DETECT would find the same cycle again and again.
     fn back_off(&mut self, attempt: u32) {
         let (began, ticks) = (clock::now(), self.back_off.ticks(attempt));
         self.spin = cpu::Spin::new();
         loop {
             self.serve_or_pause();
-            if clock::now().since(began) >= ticks {
+            if clock::now().since(began) >= ticks && self.outbox.is_drained() {
                 return;
             }
         }

@@ -208,11 +208,6 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     #[inline(always)]
-    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
-        step(&self.site)
-    }
-
-    #[inline(always)]
     fn at<R: Copy + Send>(
         &mut self,
         partition: PartitionId,

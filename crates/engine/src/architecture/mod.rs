@@ -125,9 +125,6 @@ pub(crate) trait Architecture {
         true
     }
 
-    /// Runs a step that touches no record, only what belongs to the transaction's slot.
-    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R;
-
     /// Runs `step` at `partition` and answers its result.
     fn at<R: Copy + Send>(
         &mut self,

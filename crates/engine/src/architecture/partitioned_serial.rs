@@ -114,11 +114,6 @@ impl Architecture for PartitionedSerial<'_> {
     }
 
     #[inline(always)]
-    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
-        step(&self.site)
-    }
-
-    #[inline(always)]
     fn at<R: Copy + Send>(
         &mut self,
         _: PartitionId,

@@ -45,11 +45,6 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn here<R>(&self, step: impl FnOnce(&SiteOf<'_, Self>) -> R) -> R {
-        step(&self.site)
-    }
-
-    #[inline(always)]
     fn at<R: Copy + Send>(
         &mut self,
         _: PartitionId,

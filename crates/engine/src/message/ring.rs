@@ -142,6 +142,13 @@ impl<'e> Outbox<'e> {
         cpu::prefetch_write((&raw const *self.message(to)).cast());
     }
 
+    /// Whether everything that was posted has been taken.
+    pub fn is_drained(&self) -> bool {
+        let last = |cursor: u8| (cursor + LINES as u8 - 1) % LINES as u8;
+        let mut opened = (0..self.rings.workers).filter(|&to| self.opened[to]);
+        opened.all(|to| self.rings.message(self.me, to, last(self.cursors[to])).turn.is_senders())
+    }
+
     /// Sends a request whose answer is waited for, given that there is room.
     #[inline(always)]
     pub fn call<T: Copy + Send>(&mut self, to: usize, body: T) {

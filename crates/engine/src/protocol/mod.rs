@@ -183,11 +183,6 @@ pub(crate) trait Protocol: Sized + 'static {
         waker: &impl Waker,
     ) -> Verdict;
 
-    /// A queued request of `slot` was decided: it no longer waits for anybody.
-    fn resume<P: Physical>(common: &Self::Common<P>, slot: SlotId) {
-        let _ = (common, slot);
-    }
-
     /// Gives back what is held in `mode`.
     fn release<P: Physical>(
         common: &Self::Common<P>,

@@ -233,7 +233,6 @@ impl<P: Protocol, F: Physical> World<P, F> {
             let Phase::Waiting(at) = txns[number].phase else {
                 panic!("woke a transaction that does not wait")
             };
-            P::resume::<F>(&self.common, slot);
             self.granted(number, &mut txns[number], at);
         }
     }

@@ -96,9 +96,10 @@ fn live<P: Protocol, C: Client>(
     let architecture = Dora::new(current, world.tables, world.state, back_off);
     let txn = Txn::new(architecture, world.tables, world.epochs, slot, supply);
     let mut slot = Slot::new(txn, world.epochs, world.options);
-    // SAFETY, here and below: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds
-    // no borrow of it; no other fiber of this home runs; and this borrow ends before the next suspension.
-    while let Some(mut drawn) = unsafe { &mut (*home).desk }.take(|_| {}) {
+    loop {
+        // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
+        // it; no other fiber of this home runs; and this borrow ends before the next suspension.
+        let Some(mut drawn) = unsafe { &mut *home }.desk.take(|_| {}) else { break };
         let began = clock::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             slot.plan(&mut drawn);

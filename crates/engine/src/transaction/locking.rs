@@ -159,9 +159,6 @@ impl<A: Architecture> Txn<'_, A> {
     fn wait(&mut self) -> Answer {
         let before = self.stopwatch.enter(TimeClass::Wait);
         let wake = self.architecture.wait(self.slot);
-        let slot = self.slot;
-        // The row of the waits-for graph is this slot's own.
-        self.architecture.here(|site| ProtocolOf::<A>::resume(site.common, slot));
         self.stopwatch.enter(before);
         match wake {
             Wake::Granted => Answer::Granted,

@@ -11,7 +11,7 @@ mod no_read_validation;
 mod skipped_certify;
 mod unheld_reads;
 
-use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait};
+use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
 use super::{Verdict, Waker, Writes};
 use crate::physical::Physical;
 use std::marker::PhantomData;
@@ -135,10 +135,6 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         waker: &impl Waker,
     ) -> Verdict {
         D::raise_bucket(common, meta, from, who, waker)
-    }
-
-    fn resume<P: Physical>(common: &B::Common<P>, slot: SlotId) {
-        B::resume(common, slot);
     }
 
     fn release<P: Physical>(

@@ -221,6 +221,24 @@ impl<'a, P: Physical> Latched<'a, P> {
         }
     }
 
+    /// Tells a request that waits what came of it.
+    fn decide(&self, id: u32, wake: Wake, waker: &impl Waker) {
+        let slot = Common::<P>::slot(id);
+        // Before it runs again: until then the row is ours to write.
+        self.common.graph.clear(slot.0);
+        waker.wake(slot, wake);
+    }
+
+    /// Nobody waits any more for the slot, which has left the list or is leaving it.
+    fn strike_out(&self, slot: SlotId) {
+        for (other, request) in self.all() {
+            let state = request.state.read();
+            if state & STATE_OWNER == 0 || state & STATE_RAISING != 0 {
+                self.common.graph.strike_out(Common::<P>::slot(other).0, slot.0);
+            }
+        }
+    }
+
     /// Grants what can be granted now, and brings the head's summary up to date.
     fn grant(&self, waker: &impl Waker) {
         let first = self.lock.head.read() & REQUEST;
@@ -233,7 +251,7 @@ impl<'a, P: Physical> Latched<'a, P> {
             && request.state.read() & STATE_RAISING != 0
         {
             request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
-            waker.wake(Common::<P>::slot(id), Wake::Granted);
+            self.decide(id, Wake::Granted, waker);
         }
         let raising = self.all().any(|(_, request)| request.state.read() & STATE_RAISING != 0);
         let mut held = one.map(|(_, request)| request.state.read() & STATE_MODE);
@@ -249,7 +267,7 @@ impl<'a, P: Physical> Latched<'a, P> {
             }
             held = Some(state & STATE_MODE);
             request.state.store(state | STATE_OWNER);
-            waker.wake(Common::<P>::slot(id), Wake::Granted);
+            self.decide(id, Wake::Granted, waker);
         }
         let waited = if waited { WAITED } else { 0 };
         self.lock.head.store(first | held.unwrap_or(0) << MODE_SHIFT | waited);
@@ -323,7 +341,10 @@ impl Protocol for DlDetect {
         let waited_for = latched.queue(id, mode);
         common.graph.publish(who.slot.0, &waited_for);
         drop(latched);
-        Self::wait_or_die(common, lock, who, waker, |latched| latched.remove(id))
+        Self::wait_or_die(common, lock, who, waker, |latched| {
+            latched.remove(id);
+            latched.strike_out(who.slot);
+        })
     }
 
     fn raise<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> Verdict {
@@ -363,10 +384,6 @@ impl Protocol for DlDetect {
         Self::raise(common, lock, who, waker)
     }
 
-    fn resume<P: Physical>(common: &Common<P>, slot: SlotId) {
-        common.graph.clear(slot.0);
-    }
-
     #[inline(always)]
     fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
         let id = Common::<P>::id(who);
@@ -379,6 +396,7 @@ impl Protocol for DlDetect {
         }
         latched.remove(id);
         if head & WAITED != 0 {
+            latched.strike_out(who.slot);
             latched.grant(waker);
         }
     }
@@ -391,7 +409,7 @@ impl Protocol for DlDetect {
                 let state = request.state.read();
                 assert!(state & STATE_OWNER == 0, "buried while somebody else holds it");
                 request.state.store(state | STATE_DECIDED);
-                waker.wake(Common::<P>::slot(other), Wake::Again);
+                latched.decide(other, Wake::Again, waker);
             }
         }
         lock.head.store(DEAD);

@@ -1,16 +1,18 @@
 //! The waits-for graph, partitioned by transaction slot (*trireme* 3.2).
 //!
-//! State: a row of bits for every slot, the slots that it waits for. A row has one writer at a time, whoever acts for
-//! the slot, and any reader: single-writer atomics.
+//! State: a row of bits for every slot, the slots that it waits for. A row has one writer at a time, whoever has the
+//! record that the slot waits for, and any reader: single-writer atomics.
 //!
 //! A request that must wait publishes its row, then a sequentially consistent fence, then searches the rows that it
-//! reaches for itself. A slot waits for at most one request at a time and its row does not change while it waits, so
-//! once every member of a cycle has published, the cycle is there to be seen. The fence orders each member's
+//! reaches for itself. A slot waits for at most one request at a time and its row only loses those who do not stand in
+//! its way any more, so once every member of a cycle has published, the cycle is there to be seen. The fence orders each member's
 //! publication before its search: of two that publish at the same time, at least one sees the other's row. Without it
 //! both may search first, miss each other, and wait for ever.
 //!
-//! A row may be out of date the other way: it is cleared only when its slot runs again, so a search may find a cycle
-//! that a grant has just broken. That costs an abort, never a hang.
+//! The other way, a row is kept up to date by those who change what it says: who gives a record back strikes itself out
+//! of the rows of those who wait for it, and who grants a request clears its row, before the slot runs again. So a search
+//! finds cycles that are there, or were a moment ago, however long it takes until a slot that was granted something is
+//! run by its processor.
 //!
 //! This file uses the machine only through `crate::facade::atomic`, so that its test compiles it against `loom`.
 
@@ -82,6 +84,13 @@ impl WaitsFor {
             // Relaxed: ordered before the search by `order`, as are the other slots' rows before theirs.
             word.store(value, Ordering::Relaxed);
         }
+    }
+
+    /// Says that `slot` does not wait for `other` any more.
+    pub fn strike_out(&self, slot: u32, other: u32) {
+        let word = self.row(slot).nth(other as usize / BITS).expect("a slot of the graph");
+        // Relaxed: a row that is out of date costs an abort at worst; only one writes it at a time.
+        word.store(word.load(Ordering::Relaxed) & !(1 << (other as usize % BITS)), Ordering::Relaxed);
     }
 
     /// Says that `slot` waits for nobody.
