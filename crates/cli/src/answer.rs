@@ -6,7 +6,7 @@ use harness::check::CheckSummary;
 use harness::folder::Folder;
 use harness::measure::warnings;
 use harness::results::{CompareResult, System};
-use harness::summary::{Check, Latency, Summary};
+use harness::summary::{Check, Costs, Latency, Summary};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, percent, ratio, thousands};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 
 /// One system. `folder` is where it was laid down.
 pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
-    let lines = [
+    let mut lines = vec![
         ("throughput", format!("{} transactions/s", thousands(summary.throughput_per_s))),
         ("", spread(summary)),
         ("commits", thousands(summary.commits as f64)),
@@ -25,8 +25,9 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("user rollbacks", thousands(summary.user_rollbacks as f64)),
         ("latency", latencies(summary)),
         ("time", times(summary)),
-        ("checked", checks(&summary.checks)),
     ];
+    lines.extend(costs(&summary.costs));
+    lines.push(("checked", checks(&summary.checks)));
     let mut text = format!(
         "{} over {}, {} on {}\n\n",
         summary.system(),
@@ -67,6 +68,28 @@ fn latencies(summary: &Summary) -> String {
 fn times(summary: &Summary) -> String {
     let share = |class: TimeClass| format!("{} {}", class.name(), percent(summary.time_share.get(class)));
     TimeClass::ALL.map(share).join("  ")
+}
+
+/// What the architecture cost, as far as it did.
+fn costs(costs: &Costs) -> impl Iterator<Item = (&'static str, String)> {
+    let some = |value: Option<f64>| value.filter(|&value| value > 0.0);
+    let mean = |ns: Option<f64>, name: &str| {
+        some(ns).map_or(String::new(), |ns| format!(", {name} {}", latency(ns.round() as u64)))
+    };
+    let by_transaction = |count: f64, timed: String| format!("{} a transaction{timed}", ratio(count));
+    let messages =
+        some(costs.messages_per_txn).map(|n| by_transaction(n, mean(costs.round_trip_ns, "round trip")));
+    let migrations =
+        some(costs.migrations_per_txn).map(|n| by_transaction(n, mean(costs.migration_ns, "each takes")));
+    let serving = some(costs.serving_share).map(|part| format!("{} of the workers' time", percent(part)));
+    let lock_hold = some(costs.lock_hold_ns).map(|ns| latency(ns.round() as u64));
+    let lines = [
+        ("messages", messages),
+        ("migrations", migrations),
+        ("serving others", serving),
+        ("lock hold", lock_hold),
+    ];
+    lines.into_iter().filter_map(|(name, text)| Some((name, text?)))
 }
 
 fn checks(checks: &[Check]) -> String {
@@ -152,6 +175,9 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     let mut text = format!("{}\n\n{table}\n", experiment.title);
     if let Some(claim) = &conducted.claim {
         let _ = writeln!(text, "claim: {}", claim.trim());
+    }
+    for claim in &conducted.claims {
+        let _ = writeln!(text, "{}: {}\n    {}", claim.verdict, claim.that, claim.why);
     }
     for pair in &conducted.left_out {
         let _ = writeln!(text, "left out: {} {}: {}", pair.architecture, pair.protocol, pair.why);

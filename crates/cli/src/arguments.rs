@@ -120,7 +120,10 @@ pub fn system(command: Command) -> Command {
             "architecture",
             format!("{} [default: {}]", architectures.join(", "), ArchitectureName::SharedEverything),
         ))
-        .arg(named("protocol", protocols.join(", ")))
+        .arg(named(
+            "protocol",
+            format!("{}; can be left out where the architecture has only one", protocols.join(", ")),
+        ))
 }
 
 /// A subcommand for each workload, with its parameters as options.

@@ -1,9 +1,9 @@
 //! From the line that was typed to what is measured.
 
 use crate::arguments::typed;
-use crate::engines;
+use crate::engines::{self, Hardware};
 use clap::ArgMatches;
-use contract::{ArchitectureName, PairName, ProtocolName};
+use contract::{ArchitectureName, Engine, PairName, Support};
 use harness::check::{CheckWorkload, Own};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
@@ -32,13 +32,20 @@ pub fn check_subject(
         let (subject, workload) = subject(matches, defaults)?;
         return Ok((subject, CheckWorkload::Measured(Box::new(workload))));
     };
-    let subject = Subject {
-        workload: name.to_owned(),
-        parameters: BTreeMap::new(),
-        options: options(matches, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?,
-        place: Place::hardware(engines::cores()),
-    };
+    let mut options =
+        options(matches, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?;
+    if typed(matches, "workers").is_none() {
+        options.workers += missing_hosts(architecture(matches)?, &options, own);
+    }
+    let place = Place::hardware(engines::cores());
+    let subject = Subject { workload: name.to_owned(), parameters: BTreeMap::new(), options, place };
     Ok((subject, CheckWorkload::Own(own)))
+}
+
+/// Workers that `own` lacks because some of them host no transactions.
+fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, own: Own) -> usize {
+    let arrangement = Hardware::arrange(architecture, options.workers, &options.engine_options(0));
+    arrangement.map_or(0, |arrangement| own.workers().saturating_sub(arrangement.clients))
 }
 
 fn options(matches: &ArgMatches, defaults: RunOptions) -> Result<RunOptions, Failure> {
@@ -84,16 +91,18 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
     }
 }
 
-/// `--architecture` and `--protocol`.
+/// `--architecture` and `--protocol`. An architecture with one protocol needs no second word.
 pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
     let architecture = architecture(matches)?;
-    match typed(matches, "protocol") {
-        None if architecture == ArchitectureName::PartitionedSerial => {
-            Ok(PairName { architecture, protocol: ProtocolName::Unprotected })
-        }
-        Some(name) => Ok(PairName { architecture, protocol: name.parse().map_err(BadValue::from)? }),
-        None => {
-            let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
+    if let Some(name) = typed(matches, "protocol") {
+        return Ok(PairName { architecture, protocol: name.parse().map_err(BadValue::from)? });
+    }
+    let is_supported = |pair: &PairName| Hardware::support(*pair) == Support::Supported;
+    let pairs = PairName::all().filter(|pair| pair.architecture == architecture).filter(is_supported);
+    match *pairs.collect::<Vec<_>>() {
+        [pair] => Ok(pair),
+        ref pairs => {
+            let allowed: Vec<&str> = pairs.iter().map(|pair| pair.protocol.name()).collect();
             Err(Failure::Usage(format!("--protocol is missing; allowed: {}", allowed.join(", "))))
         }
     }

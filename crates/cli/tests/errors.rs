@@ -29,6 +29,44 @@ const LINES: &[(&str, &str)] = &[
     ("compare ycsb --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
     ("check ycsb --protocol silo --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
     ("run ycsb", "--protocol is missing; allowed: no-wait, "),
+    ("run ycsb --architecture dora", "--protocol is missing; allowed: no-wait, 2v-no-wait, dl-detect\n"),
+    (
+        "run ycsb --protocol none",
+        "--architecture shared-everything --protocol none: transactions run side by ",
+    ),
+    (
+        "run ycsb --architecture dora --protocol silo",
+        "--architecture dora --protocol silo: silo's reads touch ",
+    ),
+    (
+        "check ycsb --architecture partitioned-serial --protocol silo",
+        "--architecture partitioned-serial --protocol silo: whoever runs has its partitions to itself",
+    ),
+    (
+        "run ycsb --architecture asymmetric-delegation --protocol silo --workers 1",
+        "--workers 1: allowed: at least 2 under asymmetric-delegation, ",
+    ),
+    (
+        "run ycsb --architecture asymmetric-delegation --protocol silo --workers 2 --servers 2",
+        "--servers 2: allowed: 1 to 1, ",
+    ),
+    (
+        "check ycsb --architecture asymmetric-delegation --protocol silo --workers 2 --servers 2",
+        "--servers 2: allowed: 1 to 1, ",
+    ),
+    ("compare ycsb --workers 2 --servers 2", "--servers 2: allowed: 1 to 1, "),
+    ("run ycsb --servers 0", "--servers 0: allowed: a whole number, at least 1"),
+    (
+        "run ycsb --architecture dora --protocol no-wait --workers 2 --in-flight 9999",
+        "--in-flight 9999: allowed: 1 to ",
+    ),
+    ("compare ycsb --workers 2 --in-flight 9999", "--in-flight 9999: allowed: 1 to "),
+    ("check ycsb --in-flight 0", "--in-flight 0: allowed: a whole number, at least 1"),
+    ("compare ycsb --split-indexes maybe", "--split-indexes maybe: allowed: on, off"),
+    (
+        "compare ycsb --hand-over-every 0",
+        "--hand-over-every 0: allowed: a whole number, at least 1, or never",
+    ),
     ("run ycsb --protocol sillo", "--protocol sillo: allowed: no-wait, "),
     ("run ycsb --protocol silo --architecture x", "--architecture x: allowed: shared-everything"),
     ("run ycsb --protocol silo --duration 1", "--duration 1: allowed: a number with ns, us, ms, s, m or h"),
@@ -59,6 +97,10 @@ const LINES: &[(&str, &str)] = &[
     ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),
     ("check ycsb --canary dirty-reads --protocol silo", "--canary does not go with --protocol; allowed: one"),
     ("check --protocol silo ycsb --canary dirty-reads", "--canary does not go with --protocol; allowed: one"),
+    (
+        "check ycsb --canary dirty-reads --architecture dora",
+        "--canary dirty-reads --architecture dora: canaries run under shared-everything",
+    ),
     ("check ycsb --protocol silo --out file/results", "--out file/results: "),
     (
         "check write-skew --protocol silo --history events",
@@ -71,6 +113,10 @@ const LINES: &[(&str, &str)] = &[
     (
         "check lost-update --protocol silo --workers 2",
         "--workers 2: allowed: 3 <= workers: lost-update has 3",
+    ),
+    (
+        "check lost-update --architecture asymmetric-delegation --protocol silo --workers 3",
+        "--workers 3: allowed: 4 <= workers: lost-update has 3 roles, and 1 of the workers host none",
     ),
     ("check tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb, membership, list-append"),
     ("run membership --protocol silo", "unknown workload 'membership'; allowed: micro, ycsb"),

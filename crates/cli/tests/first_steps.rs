@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{fresh_folder, run, run_short, trireme};
+use common::{fresh_folder, pairs, run, run_short, systems, trireme};
+use serde_json::Value;
 use std::fs;
 use std::process::{Child, Stdio};
 
@@ -51,19 +52,110 @@ fn a_comparison_is_a_ranked_table_and_a_report() {
     for column in ["architecture", "protocol", "txn/s", "spread", "aborts/commit", "p99", "vs best"] {
         assert!(ran.out.contains(column), "{column}\n{}", ran.out);
     }
-    for protocol in ["no-wait", "2v-no-wait", "dl-detect", "silo"] {
-        assert!(ran.out.contains(protocol), "{protocol}\n{}", ran.out);
-    }
+    let ranked = |line: &str| line.trim_start().starts_with(|first: char| first.is_ascii_digit());
+    assert_eq!(ran.out.lines().filter(|line| ranked(line)).count(), systems(&folder).len(), "{}", ran.out);
+    assert!(ran.out.contains("not measured: dora silo: silo's reads touch no metadata"), "{}", ran.out);
     let report = ran.out.lines().last().and_then(|line| line.strip_prefix("report: ")).expect("its path");
     assert!(report.starts_with("results/compare-micro-"), "{report}");
     let results = folder.join(report).parent().expect("a folder").to_owned();
     for file in ["parameters.toml", "environment.json", "summary.json", "samples.csv", "report.html"] {
         assert!(results.join(file).exists(), "{file}");
     }
-    assert_eq!(fs::read_dir(results.join("latency")).expect("a folder").count(), 4);
+    assert_eq!(fs::read_dir(results.join("latency")).expect("a folder").count(), systems(&folder).len());
+    assert!(results.join("latency/partitioned-serial-none.csv").exists());
     assert!(ran.out.contains("warning: an interval of 20ms is decided by chance; use --duration 1s"));
     assert!(ran.err.lines().count() >= 2, "{}", ran.err);
     assert!(ran.err.lines().all(|line| line.starts_with("loading ") || line.starts_with("measuring: ")));
+}
+
+/// One that needs two workers is left out where there is one, and says so; the others are measured.
+#[test]
+fn a_comparison_with_one_worker_leaves_out_who_needs_two() {
+    let folder = fresh_folder("compare-alone");
+    let line = "compare micro --records 2000 --warmup 5ms --duration 20ms --repeat 1 --workers 1 --json";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let comparison = ran.json();
+    let rows = comparison["rows"].as_array().expect("rows");
+    let mut lonely = 0;
+    for system in systems(&folder) {
+        let (architecture, protocol) = system.split_once(' ').expect("two names");
+        let is_it = |row: &&Value| row["architecture"] == architecture && row["protocol"] == protocol;
+        let row = rows.iter().find(is_it).expect("every pair has a row");
+        if architecture == "asymmetric-delegation" {
+            let why = row["why"].as_str().expect("a reason");
+            assert!(why.starts_with("--workers 1: allowed: at least 2 under asymmetric-delegation"), "{why}");
+            lonely += 1;
+        } else {
+            assert_eq!(row["supported"], true, "{system}");
+        }
+    }
+    assert!(lonely >= 4, "{lonely}");
+}
+
+/// An architecture with one protocol needs no second word.
+#[test]
+fn partitioned_serial_needs_no_protocol() {
+    let folder = fresh_folder("serial");
+    let ran = run_short(&folder, &["run", "micro", "--architecture", "partitioned-serial"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.starts_with("partitioned-serial none over micro, 2 workers on hardware\n"),
+        "{}",
+        ran.out
+    );
+    let check = ["check", "micro", "--architecture", "partitioned-serial", "--transactions", "1000"];
+    let ran = run(&folder, &check);
+    assert_eq!((ran.code, ran.out.ends_with("\npassed\n")), (Some(0), true), "{}\n{}", ran.out, ran.err);
+}
+
+#[test]
+fn what_an_architecture_costs_is_shown_where_it_costs_something() {
+    let folder = fresh_folder("costs");
+    let answer = |architecture: &str| {
+        let line =
+            ["run", "micro", "--protocol", "no-wait", "--writes", "50", "--architecture", architecture];
+        let ran = run_short(&folder, &line);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    let shows = |answer: &str, name: &str| answer.lines().any(|line| line.trim_start().starts_with(name));
+    let shared = answer("shared-everything");
+    assert!(
+        ["messages", "migrations", "serving others"].iter().all(|name| !shows(&shared, name)),
+        "{shared}"
+    );
+    let delegated = answer("delegation");
+    assert!(shows(&delegated, "messages") && delegated.contains("a transaction, round trip "), "{delegated}");
+    assert!(shows(&delegated, "serving others") && !shows(&delegated, "migrations"), "{delegated}");
+    let migrating = answer("dora");
+    assert!(
+        shows(&migrating, "migrations") && migrating.contains("a transaction, each takes "),
+        "{migrating}"
+    );
+    assert!([shared, delegated, migrating].iter().all(|answer| shows(answer, "lock hold")));
+}
+
+#[test]
+fn the_list_of_pairs_is_the_whole_matrix_with_its_reasons() {
+    let folder = fresh_folder("matrix");
+    let pairs = pairs(&folder);
+    assert!(pairs.len() >= 25 && pairs.len().is_multiple_of(5), "{pairs:?}");
+    let text = run(&folder, &["list", "pairs"]).out;
+    for (pair, is_there) in pairs {
+        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{pair}  ")));
+        let why = line.unwrap_or_else(|| panic!("no {pair}\n{text}")).trim()[pair.len()..].trim_start();
+        match is_there {
+            true => assert_eq!(why, "supported", "{pair}"),
+            false => assert!(why.split(' ').count() > 5, "{pair}: {why}"),
+        }
+    }
+    let systems = systems(&folder);
+    for system in
+        ["partitioned-serial none", "delegation silo", "asymmetric-delegation silo", "dora dl-detect"]
+    {
+        assert!(systems.iter().any(|name| name == system), "{system}: {systems:?}");
+    }
 }
 
 /// `parameters.toml` is an experiment file: what was compared is swept again.
@@ -75,7 +167,7 @@ fn a_result_folder_can_be_run_again() {
     let again = run(&folder, &["sweep", "first/parameters.toml", "--out", "again", "--json"]);
     assert_eq!(again.code, Some(0), "{}", again.err);
     let points = again.json()["points"].as_array().expect("points").clone();
-    assert_eq!(points.len(), 4);
+    assert_eq!(points.len(), systems(&folder).len());
     for point in points {
         let summary = &point["summary"];
         assert_eq!((&summary["seed"], &summary["workers"]), (&7.into(), &2.into()));

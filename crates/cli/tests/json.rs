@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fresh_folder, run, run_short};
+use common::{fresh_folder, pairs, run, run_short};
 use serde_json::Value;
 use std::fs;
 
@@ -14,6 +14,11 @@ fn is_number(value: &Value) -> bool {
 
 fn is_count(value: &Value) -> bool {
     value.is_u64()
+}
+
+/// Of a mean: nothing takes no time, and where nothing was timed there is none.
+fn is_positive_or_null(value: &Value) -> bool {
+    value.is_null() || value.as_f64().is_some_and(|ns| ns > 0.0)
 }
 
 /// A field with what it must be.
@@ -39,6 +44,12 @@ const FIELDS: &[Field] = &[
     ("latency_ns", Value::is_object),
     ("time_share", Value::is_object),
     ("time_samples", is_count),
+    ("messages_per_txn", is_number),
+    ("migrations_per_txn", is_number),
+    ("serving_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
+    ("round_trip_ns", is_positive_or_null),
+    ("migration_ns", is_positive_or_null),
+    ("lock_hold_ns", is_positive_or_null),
     ("checks", Value::is_array),
     ("repetitions", is_count),
     ("warmup_s", is_number),
@@ -47,13 +58,18 @@ const FIELDS: &[Field] = &[
     ("prefetch", Value::is_boolean),
     ("back_off_first_ns", is_count),
     ("back_off_cap_ns", is_count),
+    ("servers", is_count),
+    ("in_flight", is_count),
+    ("split_indexes", Value::is_boolean),
+    ("hand_over_every", is_count),
     ("parameters", Value::is_object),
     ("warnings", Value::is_array),
 ];
 
 fn assert_summary(summary: &Value) {
     for (name, is_right) in FIELDS {
-        assert!(is_right(&summary[*name]), "{name}: {}", summary[*name]);
+        let value = summary.get(*name).unwrap_or_else(|| panic!("no {name}"));
+        assert!(is_right(value), "{name}: {value}");
     }
     for percentile in ["p50", "p90", "p99", "p999", "max"] {
         assert!(summary["latency_ns"][percentile].is_u64(), "{percentile}");
@@ -63,7 +79,9 @@ fn assert_summary(summary: &Value) {
         .map(|class| summary["time_share"][*class].as_f64().unwrap_or_else(|| panic!("no {class}")))
         .sum();
     assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-6, "the shares add up to {shares}");
-    for reason in ["conflict", "deadlock", "read-validation", "phantom", "certify"] {
+    let reasons =
+        ["conflict", "deadlock", "read-validation", "phantom", "certify", "undeclared", "hand-over"];
+    for reason in reasons {
         assert!(summary["aborts"][reason].is_u64(), "{reason}");
     }
     for check in summary["checks"].as_array().expect("checks") {
@@ -103,6 +121,53 @@ fn prefetch_and_back_off_are_named_in_results() {
 }
 
 #[test]
+fn what_an_architecture_is_told_and_what_it_costs_are_named_in_results() {
+    let folder = fresh_folder("json-costs");
+    let line = |more: &str| {
+        let line = format!("run micro --writes 50 --json {more}");
+        let ran = run_short(&folder, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(0), "{more}\n{}", ran.err);
+        let summary = ran.json();
+        assert_summary(&summary);
+        summary
+    };
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let shared = line("--protocol no-wait --split-indexes on");
+    assert_eq!((&shared["split_indexes"], number(&shared["messages_per_txn"])), (&true.into(), 0.0));
+    assert!(shared["round_trip_ns"].is_null() && shared["migration_ns"].is_null());
+    assert_eq!(number(&shared["serving_share"]), 0.0);
+
+    let delegated = line("--protocol no-wait --architecture delegation --out delegated");
+    assert!(number(&delegated["messages_per_txn"]) > 0.0 && number(&delegated["round_trip_ns"]) > 0.0);
+    assert!(number(&delegated["serving_share"]) > 0.0 && delegated["migration_ns"].is_null());
+
+    let asymmetric = line("--protocol no-wait --architecture asymmetric-delegation --servers 1");
+    assert_eq!((&asymmetric["workers"], &asymmetric["servers"]), (&2.into(), &1.into()));
+    // Ten operations, all of them elsewhere: a request each, and most of them a release.
+    assert!(number(&asymmetric["messages_per_txn"]) >= 10.0, "{}", asymmetric["messages_per_txn"]);
+
+    let dora = "--protocol no-wait --architecture dora --in-flight 2 --hand-over-every 1000";
+    let migrating = line(dora);
+    assert_eq!((&migrating["in_flight"], &migrating["hand_over_every"]), (&2.into(), &1000.into()));
+    assert!(number(&migrating["migrations_per_txn"]) > 0.0 && number(&migrating["migration_ns"]) > 0.0);
+    assert!(migrating["round_trip_ns"].is_null());
+
+    let serial = line("--architecture partitioned-serial");
+    assert_eq!(serial["protocol"], "none");
+
+    let samples = fs::read_to_string(folder.join("delegated/samples.csv")).expect("samples");
+    let rows: Vec<Vec<&str>> = samples.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|head| *head == name).expect(name);
+    for row in &rows[1..] {
+        assert!(
+            row[column("messages_per_txn")].parse::<f64>().is_ok_and(|messages| messages > 0.0),
+            "{row:?}"
+        );
+        assert_eq!(row[column("migration_ns")], "", "nothing migrates: {row:?}");
+    }
+}
+
+#[test]
 fn compare_prints_every_pair_ranked() {
     let folder = fresh_folder("json-compare");
     let ran = run_short(&folder, &["compare", "ycsb", "--json"]);
@@ -112,7 +177,9 @@ fn compare_prints_every_pair_ranked() {
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);
-    assert!(measured.len() >= 4, "{}", measured.len());
+    let pairs = pairs(&folder);
+    let there = pairs.iter().filter(|(_, is_there)| *is_there).count();
+    assert_eq!((measured.len(), rows.len()), (there, pairs.len()));
     measured.iter().for_each(|row| assert_summary(row));
     let throughputs: Vec<f64> =
         measured.iter().map(|row| row["throughput_per_s"].as_f64().expect("a number")).collect();
@@ -206,7 +273,19 @@ fn workloads_made_for_checks_are_judged_and_written_for_other_checkers() {
         assert!(events.lines().count() >= 2 * 2000, "an invocation and an end for each");
         let first: Value = serde_json::from_str(events.lines().next().expect("a line")).expect("JSON");
         assert_eq!((&first["type"], &first["f"]), (&"invoke".into(), &"txn".into()));
+
+        // Elle's own command line reads a file that ends in .json as one array.
+        let ran = run(&folder, &[&["check", workload, "--history", "events.json"], &line[..]].concat());
+        assert_eq!(ran.code, Some(0), "{workload}\n{}\n{}", ran.out, ran.err);
+        let events = fs::read_to_string(folder.join("events.json")).expect("a history");
+        let events: Value = serde_json::from_str(&events).expect("one JSON value");
+        let events = events.as_array().expect("an array");
+        assert!(events.len() >= 2 * 2000, "{}", events.len());
+        assert_eq!((&events[0]["type"], &events[0]["f"]), (&"invoke".into(), &"txn".into()));
     }
+    let help = run(&folder, &["check", "--help"]).out;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("a file whose name ends in .json holds one JSON array"), "{help}");
 }
 
 #[test]

@@ -197,7 +197,16 @@ fn the_reports_open_in_a_browser() {
         }
         assert!(found["figures"].as_u64().is_some_and(|figures| figures >= 3), "{found}");
         let headings = found["headings"].to_string();
-        for heading in ["Throughput", "Ranking", "Where the time goes", "Latency", "Parameters", "Machine"] {
+        for heading in [
+            "Throughput",
+            "Ranking",
+            "Where the time goes",
+            "Latency",
+            "What the architecture cost",
+            "Not measured",
+            "Parameters",
+            "Machine",
+        ] {
             assert!(headings.contains(heading), "{heading}: {headings}");
         }
         assert!(headings.contains("warning"), "an interval of 20 ms warns: {headings}");

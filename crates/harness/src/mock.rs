@@ -1,14 +1,15 @@
 //! A fake engine and a fake workload for the harness's own tests.
 //!
 //! The engine keeps rows in a `HashMap` and runs its clients by turns on one thread, so every run is serial. To have
-//! something to report, the fake `silo` aborts every fourth transaction once, and `2v-no-wait` is unsupported.
+//! something to report, the fake `silo` aborts every fourth transaction once, and what is not shared-everything sends
+//! two messages a transaction.
 
 use contract::*;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What the fake engine says of the pair that it does not have.
-pub const WHY_NOT: &str = "the fake engine keeps one version";
+/// What the fake engine says of the pairs that it does not have.
+pub const WHY_NOT: &str = "the fake engine does without";
 
 /// The most workers that the fake engine takes.
 pub const MOST_WORKERS: usize = 8;
@@ -29,14 +30,37 @@ impl Engine for MockEngine {
     type Store = Store;
 
     fn support(pair: PairName) -> Support {
-        match pair.protocol {
-            ProtocolName::TwoVersionNoWait => Support::Unsupported { why: WHY_NOT },
-            _ => Support::Supported,
+        use ArchitectureName as A;
+        use ProtocolName as P;
+        match (pair.architecture, pair.protocol) {
+            (A::SharedEverything, P::NoWait | P::DlDetect | P::Silo)
+            | (A::Delegation | A::AsymmetricDelegation, P::NoWait) => Support::Supported,
+            _ => Support::Unsupported { why: WHY_NOT },
         }
     }
 
-    fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
-        Ok(Arrangement { layout: Layout { partitions: 1 }, clients: workers })
+    /// Delegation has a partition a worker; asymmetric-delegation shares its layout with shared-everything, and needs
+    /// two workers.
+    fn arrange(
+        architecture: ArchitectureName,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit> {
+        let (partitions, clients) = match architecture {
+            ArchitectureName::Delegation => (workers, workers),
+            ArchitectureName::AsymmetricDelegation => {
+                let (option, value) = match workers {
+                    1 => ("workers", workers),
+                    _ => ("servers", options.servers),
+                };
+                if options.servers >= workers {
+                    return Err(Misfit { option, value: value.to_string(), allowed: "others".to_owned() });
+                }
+                (options.servers, workers - options.servers)
+            }
+            _ => (1, workers),
+        };
+        Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {
@@ -73,6 +97,7 @@ impl Engine for MockEngine {
         _: &EngineOptions,
     ) -> Result<Drive<W::Client>, DriveError> {
         let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
+        let messages = if selection.architecture() == ArchitectureName::SharedEverything { 0 } else { 2 };
         let mut tally = Tally::new(clients.len(), store.drives);
         store.drives += 1;
         while !tally.over(until) {
@@ -80,6 +105,7 @@ impl Engine for MockEngine {
                 tally.run(store, worker, client, fickle);
             }
         }
+        tally.measurement.effort.messages = messages * tally.transactions;
         Ok(Drive { clients, measurement: tally.measurement })
     }
 

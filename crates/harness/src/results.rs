@@ -262,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_interleaves_its_systems_over_one_store() {
-        let (pairs, _) = supported::<MockEngine>();
+    fn a_comparison_interleaves_the_systems_of_one_layout_over_one_store() {
+        let (pairs, _) = supported::<MockEngine>(&subject().options);
         let drives = Drives::default();
         measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject().options, &drives)
             .expect("measured");
@@ -273,12 +273,19 @@ mod tests {
             "1 shared-everything no-wait",
             "1 shared-everything dl-detect",
             "1 shared-everything silo",
+            "1 asymmetric-delegation no-wait",
             "2 shared-everything dl-detect",
             "2 shared-everything silo",
+            "2 asymmetric-delegation no-wait",
             "2 shared-everything no-wait",
             "3 shared-everything silo",
+            "3 asymmetric-delegation no-wait",
             "3 shared-everything no-wait",
             "3 shared-everything dl-detect",
+            "load 100",
+            "1 delegation no-wait",
+            "2 delegation no-wait",
+            "3 delegation no-wait",
         ];
         assert_eq!(told, expected);
     }
@@ -286,7 +293,7 @@ mod tests {
     #[test]
     fn a_comparison_is_ranked_and_laid_down_whole() {
         let (subject, surroundings) = (subject(), surroundings());
-        let (pairs, unmeasured) = supported::<MockEngine>();
+        let (pairs, unmeasured) = supported::<MockEngine>(&subject.options);
         let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject.options, &Silent)
             .expect("measured");
         let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
@@ -299,21 +306,28 @@ mod tests {
         let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
         let rows = summary["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), PairName::all().count());
-        assert_eq!(rows[3]["supported"], false);
-        assert_eq!(rows[3]["why"], WHY_NOT);
-        assert_eq!(read("samples.csv").lines().count(), 1 + 3 * 3);
+        let (measured, others) = rows.split_at(5);
+        assert!(measured.iter().all(|row| row["supported"] == true), "the measured ones come first");
+        assert!(others.iter().all(|row| row["supported"] == false && row["why"] == WHY_NOT), "{others:?}");
+        for row in measured {
+            let messages = if row["architecture"] == "shared-everything" { 0.0 } else { 2.0 };
+            assert_eq!(row["messages_per_txn"], messages, "{row}");
+            assert!(row["round_trip_ns"].is_null(), "nothing was timed");
+        }
+        assert_eq!(read("samples.csv").lines().count(), 1 + 5 * 3);
         assert!(read("latency/shared-everything-silo.csv").lines().count() > 2);
         assert!(read("environment.json").contains("\"cores\": 2"));
         assert!(read("parameters.toml").contains("protocol = [\"dl-detect\", \"no-wait\", \"silo\"]"));
         let html = read("report.html");
         assert!(html.contains("Comparison of systems over counting") && html.contains(WHY_NOT));
+        assert!(html.contains("What the architecture cost"), "a table");
         assert!(!html.contains("http"), "a report needs no network");
     }
 
     #[test]
     fn a_run_is_laid_down_whole() {
         let (subject, surroundings) = (subject(), surroundings());
-        let (pairs, _) = supported::<MockEngine>();
+        let (pairs, _) = supported::<MockEngine>(&subject.options);
         let silo = pairs.into_iter().filter(|pair| pair.protocol.name() == "silo").collect::<Vec<_>>();
         let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &silo, &subject.options, &Silent)
             .expect("measured");
@@ -385,6 +399,18 @@ mod tests {
     }
 
     #[test]
+    fn who_needs_more_workers_than_there_are_is_left_out_with_the_reason() {
+        let options = RunOptions { workers: 1, ..subject().options };
+        let (pairs, others) = supported::<MockEngine>(&options);
+        assert_eq!(pairs.len(), 4, "{pairs:?}");
+        let lonely = others.iter().find(|pair| pair.why != WHY_NOT).expect("one that needs two");
+        assert_eq!(
+            (&*lonely.architecture, &*lonely.why),
+            ("asymmetric-delegation", "--workers 1: allowed: others")
+        );
+    }
+
+    #[test]
     fn what_cannot_be_measured_is_refused_before_anything_is_loaded() {
         let all: Vec<PairName> = PairName::all().collect();
         let refuse = |pairs: &[PairName], workers, rows| {
@@ -397,9 +423,13 @@ mod tests {
             unsupported.ends_with(WHY_NOT) && unsupported.contains("--protocol 2v-no-wait"),
             "{unsupported}"
         );
-        let (pairs, _) = supported::<MockEngine>();
+        let (pairs, _) = supported::<MockEngine>(&subject().options);
         let crowded = refuse(&pairs, MOST_WORKERS + 1, ROWS);
         assert_eq!(crowded.to_string(), "--workers 9: allowed: 1 <= workers <= 8 under shared-everything");
+        let options = RunOptions { servers: 2, ..subject().options };
+        let (pairs, _) = supported::<MockEngine>(&options);
+        let misfit = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &options, &Silent);
+        assert_eq!(misfit.expect_err("refused").to_string(), "--servers 2: allowed: others");
         let large = refuse(&pairs, 2, 1 << 30);
         assert!(large.to_string().contains("need 8.00 GiB of memory and 1.00 GiB are available"), "{large}");
         assert_eq!((crowded.exit_code(), large.exit_code()), (2, 2));

@@ -12,11 +12,23 @@
 //! Invariant: updates only add ones to whole rows. The sum of the table is therefore known from the clients
 //! ([`Micro::expected_sum`]), and within a row the attributes keep their distances; [`Audit`] checks both.
 //!
-//! We differ: under partitioned architectures the paper draws cold rows from the client's own partition; here
-//! they come from anywhere.
+//! Locality (*trireme* 4.2, 4.2.4). A table of several partitions has each row in that of its key's remainder, so
+//! the sixteen hot rows, being the first keys, lie spread over the first sixteen partitions, as the paper sets them
+//! up. Cold rows come from the client's home partition, but for `remote` of them, each of which is any row of the
+//! others with the same chance; `remote=any` knows no locality. Under architectures that do not partition, all of it is
+//! one partition and so anywhere. Remote rows come before local ones, as in the paper's code: their locks are held
+//! longer.
+//!
+//! `hot-from=remote` draws hot rows only from other partitions than the client's ("each transaction accesses two remote
+//! hot records"). The paper's code, and the default here, draw from the whole hot set, which is nearly the same with
+//! many partitions. With few it is not: of two workers, each would have the other's hot rows to itself.
+//!
+//! How many rows a partition has is known only at the client's seat. Where one side, home or the others, has fewer
+//! distinct rows than a transaction wants of it, the other side makes up for it.
 
 mod audit;
 mod client;
+mod locality;
 mod parameters;
 mod transaction;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Store, Touched, deviation, parameters, seat, touched_as_planned, transactions};
-use contract::{Access, Client, Key, Outcome, Procedure, TableId, Workload};
+use contract::{Access, Client, Key, Outcome, Procedure, TableDescription, TableId, Workload};
 use std::collections::HashSet;
 use workloads::Micro;
 use workloads::micro::{Auditor, Violation};
@@ -58,6 +58,105 @@ fn whole_sets_can_be_drawn() {
     }
     let cold_only = [("records", "1"), ("hot-records", "0"), ("hot", "0"), ("operations", "1")];
     assert_eq!(keys(&transactions(&micro(&cold_only), 1)[0]), [0]);
+}
+
+/// Keys of transactions of the client in seat `worker` of 72, over so many partitions.
+fn keys_over(partitions: u32, worker: usize, given: &[(&str, &str)]) -> Vec<Vec<u64>> {
+    let workload = micro(given);
+    let mut client = workload.client(contract::Seat::new(worker, 72, 42).over(partitions));
+    (0..200).map(|_| keys(&touched_as_planned(&workload, &mut client))).collect()
+}
+
+fn partition(key: u64, partitions: u32) -> u64 {
+    u64::from(TableDescription::partition_by_remainder(Key(key), partitions).0)
+}
+
+#[test]
+fn hot_rows_lie_spread_over_the_first_sixteen_partitions() {
+    for partitions in [16, 17, 72] {
+        let of: HashSet<u64> = (0..16).map(|key| partition(key, partitions)).collect();
+        assert_eq!(of, (0..16).collect(), "each of the first sixteen has one");
+    }
+    let drawn = keys_over(72, 40, &[]);
+    let hot: HashSet<u64> = drawn.iter().flat_map(|keys| &keys[..2]).map(|key| partition(*key, 72)).collect();
+    assert_eq!(hot, (0..16).collect());
+}
+
+#[test]
+fn cold_rows_are_local_but_for_the_remote_ones() {
+    for (partitions, worker) in [(2, 0), (2, 1), (3, 71), (72, 5), (72, 71)] {
+        let home = u64::from(contract::Seat::new(worker, 72, 42).over(partitions).home().0);
+        for remote in [0, 1, 8] {
+            for keys in keys_over(partitions, worker, &[("remote", &remote.to_string())]) {
+                let is_remote: Vec<bool> =
+                    keys[2..].iter().map(|key| partition(*key, partitions) != home).collect();
+                let expected: Vec<bool> = (0..8).map(|nth| nth < remote).collect();
+                assert_eq!(is_remote, expected, "{keys:?}");
+                assert!(keys[2..].iter().all(|key| (16..2_000_000).contains(key)), "{keys:?}");
+                assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 10, "{keys:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn remote_rows_come_from_all_other_partitions_alike() {
+    let given = [("hot", "0"), ("hot-records", "0"), ("remote", "10"), ("records", "7001")];
+    let workload = micro(&given);
+    let mut client = workload.client(contract::Seat::new(3, 7, 42).over(7));
+    let mut counts = [0; 7];
+    for _ in 0..3000 {
+        for key in keys(&touched_as_planned(&workload, &mut client)) {
+            counts[partition(key, 7) as usize] += 1;
+        }
+    }
+    assert_eq!(counts[3], 0, "the home partition");
+    let others = counts.iter().enumerate().filter(|(partition, _)| *partition != 3);
+    assert!(others.clone().all(|(_, count)| deviation(*count, 30_000, 100.0 / 6.0) < 4.0), "{counts:?}");
+}
+
+#[test]
+fn hot_rows_are_remote_if_asked_and_if_there_are_such() {
+    let remote = [("hot-from", "remote"), ("records", "1000")];
+    for keys in keys_over(72, 5, &remote) {
+        assert!(keys[..2].iter().all(|key| *key < 16 && *key != 5), "{keys:?}");
+    }
+    let hot: HashSet<u64> = keys_over(3, 4, &remote).iter().flat_map(|keys| keys[..2].to_vec()).collect();
+    assert_eq!(hot, (0..16).filter(|key| key % 3 != 1).collect(), "all of them");
+    // Of two hot rows over two partitions one is remote; over one partition none is.
+    let two = [("hot-from", "remote"), ("hot-records", "2")];
+    assert!(keys_over(2, 0, &two).iter().all(|keys| keys[..2] == [1, 0]));
+    assert_eq!(keys_over(1, 0, &remote), keys_over(1, 0, &[("records", "1000")]));
+}
+
+#[test]
+fn one_partition_is_everywhere() {
+    let drawn = keys_over(1, 5, &[]);
+    assert_eq!(drawn, keys_over(1, 5, &[("remote", "8")]));
+    assert_eq!(drawn, keys_over(1, 5, &[("remote", "any")]));
+    assert_eq!(drawn, keys_over(72, 5, &[("remote", "any")]), "no locality");
+}
+
+#[test]
+fn a_partition_that_is_too_small_still_gives_distinct_rows() {
+    // The 72 records of trireme 5.1 over 72 partitions: one each.
+    let given = [("records", "72"), ("hot-records", "0"), ("hot", "0"), ("operations", "10")];
+    for (partitions, worker) in [(72, 9), (100, 9), (100, 80), (8, 3), (2, 1)] {
+        for remote in ["0", "5", "10", "any"] {
+            for keys in keys_over(partitions, worker, &[&given[..], &[("remote", remote)]].concat()) {
+                assert!(keys.iter().all(|key| *key < 72), "{keys:?}");
+                assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 10, "{keys:?}");
+            }
+        }
+    }
+    let locals = |partitions, worker| {
+        let home = worker as u64 % u64::from(partitions);
+        let local = |keys: &Vec<u64>| keys.iter().filter(|key| **key % u64::from(partitions) == home).count();
+        keys_over(partitions, worker, &given).iter().map(local).collect::<HashSet<_>>()
+    };
+    assert_eq!(locals(72, 9), HashSet::from([1]), "the one that there is");
+    assert_eq!(locals(8, 3), HashSet::from([9]), "all nine");
+    assert_eq!(locals(2, 1), HashSet::from([10]));
 }
 
 #[test]
@@ -132,12 +231,12 @@ fn ran(workload: &Micro) -> (Store<'_, Micro>, Vec<workloads::micro::MicroClient
     (store, clients)
 }
 
-/// Reads everything as three auditors do.
-fn audited(workload: &Micro, store: &mut Store<'_, Micro>) -> Vec<Auditor> {
+/// Reads everything as so many auditors do.
+fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> Vec<Auditor> {
     let audit = workload.audit();
     let mut auditors: Vec<Auditor> =
-        (0..3).map(|worker| audit.client(contract::Seat::new(worker, 3, 1))).collect();
-    for _ in 0..audit.transactions(3) {
+        (0..count).map(|worker| audit.client(contract::Seat::new(worker, count, 1))).collect();
+    for _ in 0..audit.transactions(count) {
         for auditor in &mut auditors {
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
@@ -147,6 +246,10 @@ fn audited(workload: &Micro, store: &mut Store<'_, Micro>) -> Vec<Auditor> {
         }
     }
     auditors
+}
+
+fn audited(workload: &Micro, store: &mut Store<'_, Micro>) -> Vec<Auditor> {
+    audited_by(3, workload, store)
 }
 
 struct Nothing;
@@ -166,8 +269,11 @@ fn the_audit_agrees_with_what_was_committed() {
     let updates: u64 = clients.iter().map(|client| client.committed_updates()).sum();
     assert_eq!(updates as usize, store.log.iter().filter(|touched| touched.3 == Access::Write).count());
     assert!(updates > 1000);
-    let auditors = audited(&workload, &mut store);
-    assert_eq!(workload.audit().verdict(&clients, &auditors), Ok(()));
+    // One auditor, fewer than there were clients, more, and more than there are chunks.
+    for count in [1, 2, 3, 4, 7, 16, 17, 100] {
+        let auditors = audited_by(count, &workload, &mut store);
+        assert_eq!(workload.audit().verdict(&clients, &auditors), Ok(()), "{count} auditors");
+    }
 }
 
 #[test]

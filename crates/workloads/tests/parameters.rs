@@ -101,7 +101,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("micro", &[("theta", "0.5")]),
         "workload micro has no parameter 'theta'; \
-         allowed: records, hot-records, hot, operations, writes, order"
+         allowed: records, hot-records, hot, hot-from, operations, remote, writes, order"
     );
     assert_eq!(
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
@@ -122,6 +122,9 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("micro", "operations", "65", "a whole number from 1 to 64"),
         ("micro", "writes", "some", "none | all | a percentage from 0 to 100"),
         ("micro", "writes", "101", "none | all | a percentage from 0 to 100"),
+        ("micro", "hot-from", "local", "anywhere | remote"),
+        ("micro", "remote", "65", "a whole number from 0 to 64, or any"),
+        ("micro", "remote", "none", "a whole number from 0 to 64, or any"),
         ("micro", "order", "cold-first", "hot-first | random | key"),
         ("ycsb", "records", "many", "a whole number from 1 to 1_000_000_000_000"),
         ("ycsb", "records", "2T", "a whole number from 1 to 1_000_000_000_000"),
@@ -152,7 +155,7 @@ fn bad_values_are_answered_with_what_is_allowed() {
 #[test]
 fn values_that_do_not_go_together_are_told_apart() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
-    let table: [Case; 9] = [
+    let table: [Case; 10] = [
         (
             "micro",
             &[("records", "10")],
@@ -177,6 +180,12 @@ fn values_that_do_not_go_together_are_told_apart() {
             "value '10' for 'operations' does not go with '20' for 'records'; \
              allowed: at most as many cold operations (operations less hot) \
              as cold records (records less hot-records), which a transaction does not repeat",
+        ),
+        (
+            "micro",
+            &[("remote", "9")],
+            "value '9' for 'remote' does not go with '10' for 'operations'; \
+             allowed: at most as many remote operations as cold ones (operations less hot)",
         ),
         (
             "ycsb",

@@ -35,6 +35,19 @@ fn keys_are_ranks_of_the_distribution() {
     assert!(touched.iter().all(|touched| touched.1 < 1000));
 }
 
+/// The zipfian distribution knows no partitions (trireme 4.1): nearly all accesses are remote, and the plan names them.
+#[test]
+fn partitions_change_nothing_and_the_plan_names_every_key() {
+    let workload = ycsb(&[("records", "1000"), ("distinct", "yes")]);
+    let drawn = |partitions| {
+        let mut client = workload.client(seat(1).over(partitions));
+        (0..200).map(|_| touched_as_planned(&workload, &mut client)).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(1), drawn(72));
+    let partitions: HashSet<u64> = drawn(72).concat().iter().map(|touched| touched.1 % 72).collect();
+    assert_eq!(partitions.len(), 72, "all of them are touched");
+}
+
 #[test]
 fn each_field_is_touched_as_often_and_as_a_whole() {
     let touched = transactions(&ycsb(&[]), 1000).concat();

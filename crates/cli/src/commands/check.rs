@@ -6,7 +6,7 @@ use crate::engines::{self, Hardware};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, CanaryName, Selection};
+use contract::{ArchitectureName, CanaryName, Engine, Selection};
 use harness::check::{self, CheckWorkload, Own, Trial};
 use harness::failure::words;
 use harness::folder::Folder;
@@ -49,7 +49,8 @@ pub fn arguments() -> Command {
         .arg(option(
             "history",
             "FILE",
-            "Write the history there too, one JSON object an event, as Elle and Jepsen read them; scenarios have none"
+            "Write the history there too, one JSON object an event, as Elle and Jepsen read them: a file whose name ends \
+             in .json holds one JSON array, any other one event a line; scenarios have none"
                 .to_owned(),
         ));
     let command = running(system(command), &check::OPTIONS, &RunOptions::for_run(engines::cores()));
@@ -122,7 +123,10 @@ fn admit(selection: Selection, subject: &Subject, transactions: u64) -> Result<(
             return Err(Failure::Usage(what));
         }
     }
-    check::admit(subject.options.workers, transactions)
+    let options = &subject.options;
+    let arrangement =
+        Hardware::arrange(selection.architecture(), options.workers, &options.engine_options(0))?;
+    check::admit(arrangement.clients, transactions)
 }
 
 /// Makes the file before anything runs: a check may take long, and its history is wanted.

@@ -73,3 +73,16 @@ pub fn fresh_folder(name: &str) -> Scratch {
     let prefix = format!("trireme-{name}-");
     Scratch(tempfile::Builder::new().prefix(&prefix).tempdir().expect("a folder for the test"))
 }
+
+/// The pairs that `list` names with an architecture and a protocol, and whether the engine has them.
+pub fn pairs(folder: &Path) -> Vec<(String, bool)> {
+    let list = run(folder, &["list", "pairs", "--json"]).json();
+    let pairs = list["pairs"].as_array().expect("a list").iter();
+    let name = |pair: &Value| pair["name"].as_str().expect("a name").to_owned();
+    pairs.map(|pair| (name(pair), pair["more"]["supported"] == true)).collect()
+}
+
+/// The pairs that the engine has.
+pub fn systems(folder: &Path) -> Vec<String> {
+    pairs(folder).into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
+}

@@ -49,6 +49,14 @@ pub struct CheckSummary {
     pub back_off_first_ns: u64,
     /// Last bound of the random wait before a retry.
     pub back_off_cap_ns: u64,
+    /// Dedicated servers, under asymmetric-delegation.
+    pub servers: usize,
+    /// Transactions in flight per worker at most, under dora.
+    pub in_flight: usize,
+    /// Whether shared-everything split its indexes.
+    pub split_indexes: bool,
+    /// Transactions of an owner between two of its partitions' hand-overs, under dora; 0 for never.
+    pub hand_over_every: u64,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What was checked; the first is whether the history is serializable.

@@ -53,7 +53,7 @@ impl Trial<'_> {
     /// Runs `list-append`, and judges it.
     pub fn of_lists<E: Engine>(&self) -> Result<Outcome, Failure> {
         let workload = ListAppend::default().with_keys_for(self.transactions);
-        let setting = self.setting();
+        let setting = self.setting::<E>()?;
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(&workload);
@@ -71,15 +71,12 @@ impl Trial<'_> {
 
     /// Plays a scenario, and judges it.
     pub fn of_scenario<E: Engine>(&self, scenario: &'static Scenario) -> Result<Outcome, Failure> {
-        let (workers, roles) = (self.options().workers, scenario.workers());
-        if workers < roles {
-            let allowed = format!("{roles} <= workers: {} has {roles} roles", scenario.name);
-            return Err(BadValue::new("workers", workers, allowed).into());
-        }
-        let rounds = (self.transactions_by_worker() / TRANSACTIONS_A_ROUND).max(1);
-        let workload = ScenarioWorkload::new(scenario, workers, rounds);
+        let hosts = self.hosts::<E>()?;
+        self.admit_roles(scenario, hosts)?;
+        let rounds = (self.transactions.div_ceil(hosts as u64) / TRANSACTIONS_A_ROUND).max(1);
+        let workload = ScenarioWorkload::new(scenario, hosts, rounds);
         let until = Until::Transactions(workload.transactions_per_worker() * PATIENCE);
-        let setting = Setting { until, ..self.setting() };
+        let setting = Setting { until, ..self.setting::<E>()? };
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note("playing"));
         let players = setting.clients::<E, _>(&workload);
@@ -116,7 +113,7 @@ impl Trial<'_> {
         checked: &Checked<W>,
         own_checks: impl FnOnce(&[W::Client]) -> Vec<Check>,
     ) -> Result<Outcome, Failure> {
-        let setting = self.setting();
+        let setting = self.setting::<E>()?;
         let mut store = self.load::<E, _>(checked, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(checked);
@@ -137,22 +134,37 @@ impl Trial<'_> {
         &self.subject.options
     }
 
-    fn transactions_by_worker(&self) -> u64 {
-        self.transactions.div_ceil(self.options().workers as u64)
+    /// Workers that host transactions.
+    fn hosts<E: Engine>(&self) -> Result<usize, Failure> {
+        let options = self.options();
+        Ok(E::arrange(self.selection.architecture(), options.workers, &options.engine_options(0))?.clients)
     }
 
-    fn setting(&self) -> Setting {
-        Setting {
+    /// Every role wants a worker that hosts it.
+    fn admit_roles(&self, scenario: &Scenario, hosts: usize) -> Result<(), Failure> {
+        let (workers, roles) = (self.options().workers, scenario.workers());
+        if hosts >= roles {
+            return Ok(());
+        }
+        let idle = workers - hosts;
+        let beside = if idle == 0 { String::new() } else { format!(", and {idle} of the workers host none") };
+        let allowed = format!("{} <= workers: {} has {roles} roles{beside}", roles + idle, scenario.name);
+        Err(BadValue::new("workers", workers, allowed).into())
+    }
+
+    fn setting<E: Engine>(&self) -> Result<Setting, Failure> {
+        let hosts = self.hosts::<E>()?;
+        admit(hosts, self.transactions)?;
+        Ok(Setting {
             selection: self.selection,
             workers: self.options().workers,
             seed: self.options().seed,
-            until: Until::Transactions(self.transactions_by_worker()),
+            until: Until::Transactions(self.transactions.div_ceil(hosts as u64)),
             options: self.options().engine_options(0),
-        }
+        })
     }
 
     fn load<E: Engine, W: Workload>(&self, workload: &W, setting: &Setting) -> Result<E::Store, Failure> {
-        admit(self.options().workers, self.transactions)?;
         let rows = workload.tables().iter().map(|table| table.rows).sum();
         self.observer.tell(Event::LoadBegins { rows });
         let store = setting.load::<E, _>(workload, &|rows| self.observer.tell(Event::Loaded { rows }))?;
@@ -192,6 +204,10 @@ impl Trial<'_> {
             prefetch: options.prefetch,
             back_off_first_ns: options.back_off_first_ns,
             back_off_cap_ns: options.back_off_cap_ns,
+            servers: options.servers,
+            in_flight: options.in_flight,
+            split_indexes: options.split_indexes,
+            hand_over_every: options.hand_over_every,
             parameters: self.subject.parameters.clone(),
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
             passed,
@@ -234,16 +250,15 @@ mod tests {
         }
     }
 
-    fn trial(subject: &Subject) -> Trial<'_> {
-        let pair =
-            PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
+    fn trial(subject: &Subject, architecture: ArchitectureName) -> Trial<'_> {
+        let pair = PairName { architecture, protocol: ProtocolName::NoWait };
         Trial { selection: Selection::Pair(pair), subject, transactions: 100, observer: &Silent }
     }
 
     #[test]
     fn serial_runs_are_found_serializable() {
         let subject = subject();
-        let trial = trial(&subject);
+        let trial = trial(&subject, ArchitectureName::SharedEverything);
         let outcomes = [
             trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }),
             trial.of_membership::<MockEngine>(),
@@ -263,6 +278,27 @@ mod tests {
             let events = String::from_utf8(events).expect("text");
             assert!(events.lines().count() >= 2 * 102, "an invocation and an end for each");
         }
+    }
+
+    /// Dedicated servers take no part of the transactions, and no role.
+    #[test]
+    fn transactions_are_shared_out_among_those_that_host_them() {
+        let subject = subject();
+        let trial = trial(&subject, ArchitectureName::AsymmetricDelegation);
+        let (summary, _) = trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }).expect("checked");
+        assert!(summary.passed, "{:?}", summary.verdict);
+        assert_eq!((summary.workers, summary.commits), (3, 100), "50 for each of two");
+        let json = serde_json::to_value(&summary).expect("JSON");
+        assert_eq!((&json["servers"], &json["hand_over_every"]), (&1.into(), &0.into()));
+        let of_three = |own: &Own| matches!(own, Own::Scenario(scenario) if scenario.workers() == 3);
+        let Some(Own::Scenario(scenario)) = Own::all().find(of_three) else { panic!("none has three roles") };
+        let refused =
+            trial.of_scenario::<MockEngine>(scenario).err().expect("two host transactions").to_string();
+        let expected = format!(
+            "--workers 3: allowed: 4 <= workers: {} has 3 roles, and 1 of the workers host none",
+            scenario.name
+        );
+        assert_eq!(refused, expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::csv_field;
 use crate::options::RunOptions;
-use crate::summary::Latency;
+use crate::summary::{COSTS, Costs, Latency};
 use contract::{AbortReason, Measurement};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub struct Sample {
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Percentiles of this repetition alone.
     pub latency_ns: Latency,
+    /// What the architecture itself cost.
+    #[serde(flatten)]
+    pub costs: Costs,
 }
 
 impl Sample {
@@ -39,6 +42,7 @@ impl Sample {
             user_rollbacks: measurement.user_rollbacks,
             aborts: measurement.aborts,
             latency_ns: Latency::of(&measurement.latency_ns),
+            costs: Costs::of([measurement]),
         };
         repetitions.iter().enumerate().map(sample).collect()
     }
@@ -69,6 +73,7 @@ fn header<'a>(labels: impl Iterator<Item = &'a str>) -> String {
     );
     columns.extend(AbortReason::ALL.map(|reason| format!("aborts_{}", reason.name().replace('-', "_"))));
     columns.extend(["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns"].map(String::from));
+    columns.extend(COSTS.map(String::from));
     columns.join(",") + "\n"
 }
 
@@ -76,9 +81,12 @@ fn row(sample: &Sample) -> String {
     let Sample { repetition, seed, elapsed_s, throughput_per_s, commits, user_rollbacks, .. } = sample;
     let Latency { p50, p90, p99, p999, max, mean } = &sample.latency_ns;
     let aborts: String = sample.aborts.iter().map(|count| format!("{count},")).collect();
+    // A field stays empty where nothing was measured.
+    let costs: String =
+        sample.costs.values().map(|cost| cost.map_or(",".to_owned(), |cost| format!(",{cost:.4}"))).concat();
     format!(
         "{repetition},{seed},{elapsed_s:.6},{throughput_per_s:.3},{commits},{user_rollbacks},\
-         {aborts}{p50},{p90},{p99},{p999},{max},{mean:.1}\n"
+         {aborts}{p50},{p90},{p99},{p999},{max},{mean:.1}{costs}\n"
     )
 }
 
@@ -97,6 +105,7 @@ mod tests {
             user_rollbacks: 0,
             aborts: std::array::from_fn(|reason| reason as u64 + 1),
             latency_ns: Latency::default(),
+            costs: Costs { messages_per_txn: Some(2.5), ..Costs::default() },
         };
         let samples = [sample.clone(), Sample { repetition: 2, ..sample }];
         let labels = vec![("architecture", "shared-everything"), ("protocol", "a,b")];
@@ -105,6 +114,7 @@ mod tests {
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("architecture,protocol,repetition,"));
         assert!(lines[1].starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,1,2,3,"));
+        assert!(lines[0].ends_with(",lock_hold_ns") && lines[1].ends_with(",0.0,2.5000,,,,,"), "{text}");
         assert_eq!(lines[0].split(',').count() + 1, lines[1].split(',').count(), "one comma is quoted");
     }
 

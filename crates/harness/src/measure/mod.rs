@@ -16,7 +16,9 @@ use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::{BadValue, RunOptions};
 use crate::summary::{Check, Unmeasured};
-use contract::{ArchitectureName, Engine, Layout, Measurement, PairName, Selection, Support, Workload};
+use contract::{
+    ArchitectureName, Engine, Layout, Measurement, Misfit, PairName, Selection, Support, Workload,
+};
 
 /// What one system's repetitions measured.
 #[derive(Clone, Debug)]
@@ -58,24 +60,31 @@ pub fn measure<E: Engine, W: Workload>(
     Ok(measured)
 }
 
-/// The pairs that the engine has and that these options fit, and the others with why not.
+/// The pairs that the engine has and that so many workers fit, and the others with why not. One that an option other
+/// than its default does not fit is among the first, for [`admit`] to refuse: who asked for it wants to know.
 pub fn supported<E: Engine>(options: &RunOptions) -> (Vec<PairName>, Vec<Unmeasured>) {
     let (mut pairs, mut others) = (Vec::new(), Vec::new());
     for pair in PairName::all() {
         match E::support(pair) {
-            // One that takes fewer workers refuses them in words of its own.
+            Support::Unsupported { why } => others.push(Unmeasured::new(pair, why)),
             Support::Supported => {
                 match E::arrange(pair.architecture, options.workers, &options.engine_options(0)) {
-                    Err(misfit) if pair.architecture == ArchitectureName::AsymmetricDelegation => {
+                    Err(misfit) if !is_asked_for(&misfit, options) => {
                         others.push(Unmeasured::new(pair, format!("--{misfit}")));
                     }
                     _ => pairs.push(pair),
                 }
             }
-            Support::Unsupported { why } => others.push(Unmeasured::new(pair, why)),
         }
     }
     (pairs, others)
+}
+
+/// Whether somebody set the option that does not fit. The number of workers is every architecture's: one that needs
+/// more of them does without.
+fn is_asked_for(misfit: &Misfit, options: &RunOptions) -> bool {
+    let defaults = RunOptions::for_run(options.workers);
+    misfit.option != "workers" && options.get(misfit.option) != defaults.get(misfit.option)
 }
 
 /// Refuses what the engine does not have: the pair, or so many workers, or an option that does not fit them.

@@ -16,6 +16,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         figures::time_share(&summaries),
         figures::latency_curves(&result.systems),
         figures::aborts(&summaries),
+        tables::costs(&summaries),
     ];
     if !result.unmeasured.is_empty() {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));

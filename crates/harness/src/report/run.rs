@@ -33,6 +33,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             figures::time_share(&[summary]),
             figures::latency_curves(system),
             figures::aborts(&[summary]),
+            tables::costs(&[summary]),
             counts(summary),
             tables::checks("What must hold after every repetition.", &summary.checks),
             facts::parameters(result.subject),

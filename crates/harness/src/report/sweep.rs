@@ -11,7 +11,8 @@ use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::sweep::Experiment;
-use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
+use crate::sweep::claims::{Told, Verdict};
+use crate::text::numbers::{counted, latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
 /// What a sweep's report is made from.
@@ -28,6 +29,8 @@ pub struct SweepReport<'a> {
     pub points: Vec<(Vec<String>, Option<&'a Summary>)>,
     /// The points whose architecture does not have their protocol.
     pub left_out: Vec<Unmeasured>,
+    /// The claims, by what is known so far.
+    pub claims: &'a [Told],
 }
 
 /// A number of a summary that is plotted.
@@ -75,6 +78,9 @@ const MEASURES: [Measure; 3] = [
 pub fn of_sweep(report: &SweepReport<'_>) -> String {
     let layout = Arrangement::of(report.experiment);
     let mut blocks = Vec::new();
+    if !report.claims.is_empty() {
+        blocks.push(claims(report.claims));
+    }
     for panel in layout.panels(report) {
         for measure in &MEASURES {
             blocks.extend(figure(report, &layout, &panel, measure));
@@ -94,7 +100,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         title: report.experiment.title.clone(),
         command: report.surroundings.command.clone(),
         lead: lead(report),
-        finding: Vec::new(),
+        finding: finding(report.claims).into_iter().collect(),
         claim: claim(report.experiment),
         warnings: warnings::of_points(&finished(report)),
         blocks,
@@ -107,6 +113,34 @@ fn claim(experiment: &Experiment) -> Option<Claim> {
     let Experiment { paper, claim, .. } = experiment;
     (paper.is_some() || claim.is_some())
         .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
+}
+
+/// How many of the claims hold.
+fn finding(claims: &[Told]) -> Option<String> {
+    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let [holds, does_not, untold] =
+        [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeToldHere].map(count);
+    let all = counted(claims.len(), "claim");
+    (!claims.is_empty())
+        .then(|| format!("Of {all}, {holds} hold, {does_not} do not hold, and {untold} cannot be told here."))
+}
+
+fn claims(claims: &[Told]) -> Block {
+    let row = |claim: &Told| {
+        vec![
+            Cell::prose(&claim.that),
+            Cell::words(claim.verdict.to_string()),
+            Cell::words(claim.measure.to_string()),
+            Cell::prose(&claim.why),
+        ]
+    };
+    Block::Table {
+        title: "Claims".to_owned(),
+        note: "Medians of the repetitions, left over right; in brackets, what the slowest and fastest ones make of it."
+            .to_owned(),
+        head: ["claim", "verdict", "measure", "found"].map(Cell::words).into(),
+        rows: claims.iter().map(row).collect(),
+    }
 }
 
 fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
@@ -148,7 +182,8 @@ impl Arrangement {
         let x = x.or_else(|| axes.iter().position(|axis| axis.values.len() > 1 && numeric(axis)));
         let x = x.or_else(|| (!axes.is_empty()).then_some(0));
         let others: Vec<usize> = (0..axes.len()).filter(|&axis| Some(axis) != x).collect();
-        let is_system = |axis: &usize| ["architecture", "protocol"].contains(&axes[*axis].name.as_str());
+        let is_system =
+            |axis: &usize| ["system", "architecture", "protocol"].contains(&axes[*axis].name.as_str());
         let (mut lines, mut panels): (Vec<usize>, Vec<usize>) = others.into_iter().partition(is_system);
         if lines.is_empty() && !panels.is_empty() {
             lines.push(panels.remove(0));
@@ -328,6 +363,7 @@ mod tests {
             surroundings: &Surroundings::new("trireme sweep e.toml".to_owned(), &()),
             points,
             left_out: Vec::new(),
+            claims: &[],
         })
     }
 

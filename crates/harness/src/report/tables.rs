@@ -24,6 +24,39 @@ pub fn numbers(summary: &Summary) -> [Cell; 6] {
     .map(Cell::number)
 }
 
+/// What each architecture cost. A dash stands where nothing was measured.
+pub fn costs(summaries: &[&Summary]) -> Block {
+    let times = |value: Option<f64>| value.map_or(NOTHING.to_owned(), ratio);
+    let part = |value: Option<f64>| value.map_or(NOTHING.to_owned(), percent);
+    let mean = |ns: Option<f64>| ns.map_or(NOTHING.to_owned(), |ns| latency(ns.round() as u64));
+    let row = |summary: &&Summary| {
+        let costs = &summary.costs;
+        let numbers = [
+            times(costs.messages_per_txn),
+            times(costs.migrations_per_txn),
+            part(costs.serving_share),
+            mean(costs.round_trip_ns),
+            mean(costs.migration_ns),
+            mean(costs.lock_hold_ns),
+        ];
+        let system = [Cell::words(&summary.architecture), Cell::words(&summary.protocol)];
+        system.into_iter().chain(numbers.map(Cell::number)).collect()
+    };
+    let head = ["messages/txn", "migrations/txn", "serving others", "round trip", "migration", "lock hold"];
+    Block::Table {
+        title: "What the architecture cost".to_owned(),
+        note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
+               part of the time of the workers that host transactions. A round trip is from a request to its answer, a \
+               migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
+               given all back; these are means of samples."
+            .to_owned(),
+        head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head.map(Cell::number)).collect(),
+        rows: summaries.iter().map(row).collect(),
+    }
+}
+
+const NOTHING: &str = "–";
+
 /// Pairs of the matrix that have no numbers, and why.
 pub fn unmeasured(title: &str, pairs: &[Unmeasured]) -> Block {
     let row = |pair: &Unmeasured| {
@@ -31,7 +64,8 @@ pub fn unmeasured(title: &str, pairs: &[Unmeasured]) -> Block {
     };
     Block::Table {
         title: title.to_owned(),
-        note: "Pairs of the matrix that the engine does not have, and why.".to_owned(),
+        note: "Pairs of the matrix that the engine does not have or that do not fit the options, and why."
+            .to_owned(),
         head: ["architecture", "protocol", "why"].map(Cell::words).into(),
         rows: pairs.iter().map(row).collect(),
     }

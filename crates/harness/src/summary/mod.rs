@@ -4,11 +4,13 @@
 
 mod checks;
 mod comparison;
+mod costs;
 mod latency;
 mod time_shares;
 
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
+pub use costs::{COSTS, Costs};
 pub use latency::Latency;
 pub use time_shares::TimeShares;
 
@@ -60,6 +62,9 @@ pub struct Summary {
     pub time_share: TimeShares,
     /// Transactions that were sampled for `time_share`.
     pub time_samples: u64,
+    /// What the architecture itself cost.
+    #[serde(flatten)]
+    pub costs: Costs,
     /// What was checked after the repetitions.
     pub checks: Vec<Check>,
     /// Repetitions.
@@ -76,6 +81,14 @@ pub struct Summary {
     pub back_off_first_ns: u64,
     /// Last bound of the random wait before a retry.
     pub back_off_cap_ns: u64,
+    /// Dedicated servers, under asymmetric-delegation.
+    pub servers: usize,
+    /// Transactions in flight per worker at most, under dora.
+    pub in_flight: usize,
+    /// Whether shared-everything split its indexes.
+    pub split_indexes: bool,
+    /// Transactions of an owner between two of its partitions' hand-overs, under dora; 0 for never.
+    pub hand_over_every: u64,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What is odd, and what to do about it.
@@ -112,6 +125,7 @@ impl Summary {
             latency_ns: Latency::of(&merged_latency(repetitions)),
             time_share: TimeShares::of(&time),
             time_samples: time.samples,
+            costs: Costs::of(repetitions),
             checks: measured.checks.clone(),
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
@@ -120,6 +134,10 @@ impl Summary {
             prefetch: options.prefetch,
             back_off_first_ns: options.back_off_first_ns,
             back_off_cap_ns: options.back_off_cap_ns,
+            servers: options.servers,
+            in_flight: options.in_flight,
+            split_indexes: options.split_indexes,
+            hand_over_every: options.hand_over_every,
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
         };
@@ -167,7 +185,7 @@ pub fn aborts_by_reason<'a>(
 }
 
 /// The median of an even number of values is the mean of the two in the middle.
-fn min_median_max(mut values: Vec<f64>) -> [f64; 3] {
+pub(crate) fn min_median_max(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     let upper = values.len() / 2;
     let median =
@@ -180,7 +198,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::{ArchitectureName, PairName, ProtocolName, TimeClass};
+    use contract::{ArchitectureName, Effort, PairName, ProtocolName, TimeClass};
     use std::time::Duration;
 
     pub(crate) fn some_subject() -> Subject {
@@ -209,6 +227,7 @@ pub(crate) mod tests {
             commits_by_worker: vec![600, 400],
             latency_ns,
             time_share: TimeShare { ns: [50, 10, 0, 20, 10, 10], samples: 500 },
+            effort: Effort::default(),
         }
     }
 

@@ -47,6 +47,7 @@ impl Cases {
         admit_points(experiment)?;
         let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
         let mut known = BTreeMap::new();
+        let mut misfit = None;
         for at in combinations(experiment) {
             let case = Case::resolve(experiment, at, defaults, place)?;
             if let Some(same) = known.insert(case.settings.clone(), case.at.clone()) {
@@ -54,19 +55,28 @@ impl Cases {
             }
             match admit::<E>(case.pair, &case.subject.options) {
                 Ok(()) => resolved.cases.push(case),
-                Err(Failure::Unsupported { pair, why }) => {
-                    let left_out = Unmeasured::new(pair, why);
-                    if !resolved.left_out.contains(&left_out) {
-                        resolved.left_out.push(left_out);
+                Err(Failure::Unsupported { pair, why }) => resolved.leave_out(pair, why),
+                Err(Failure::Value(bad)) => match misfit_of::<E>(&case) {
+                    Some(why) => {
+                        resolved.leave_out(case.pair, why);
+                        misfit.get_or_insert(Named::of(experiment, &case.at).refuse(bad));
                     }
-                }
-                Err(Failure::Value(bad)) => {
-                    return Err(Named::of(experiment, &case.at).refuse(bad));
-                }
+                    None => return Err(Named::of(experiment, &case.at).refuse(bad)),
+                },
                 Err(other) => return Err(other),
             }
         }
-        Ok(resolved)
+        match misfit {
+            Some(misfit) if resolved.cases.is_empty() => Err(misfit),
+            _ => Ok(resolved),
+        }
+    }
+
+    fn leave_out(&mut self, pair: PairName, why: impl Into<String>) {
+        let left_out = Unmeasured::new(pair, why);
+        if !self.left_out.contains(&left_out) {
+            self.left_out.push(left_out);
+        }
     }
 
     /// The settings that are the same at all points.
@@ -78,6 +88,16 @@ impl Cases {
         }
         common
     }
+}
+
+/// Why a point does not fit its architecture, if others of the same axes may: asymmetric delegation needs more workers
+/// than one, and fewer servers than workers.
+fn misfit_of<E: Engine>(case: &Case) -> Option<String> {
+    let (architecture, options) = (case.pair.architecture, &case.subject.options);
+    let may_be_left_out = architecture == ArchitectureName::AsymmetricDelegation
+        && options.workers <= E::most_workers(architecture);
+    let arranged = E::arrange(architecture, options.workers, &options.engine_options(0));
+    arranged.err().filter(|_| may_be_left_out).map(|misfit| misfit.to_string())
 }
 
 /// Refuses more points than anybody waits for, before they are made.
@@ -175,7 +195,7 @@ impl Case {
         place: &Place,
     ) -> Result<Case, Failure> {
         let mut named = Named::of(experiment, &at);
-        let pair = PairName { architecture: architecture(&mut named)?, protocol: protocol(&mut named)? };
+        let pair = pair(&mut named)?;
         let mut options = defaults.clone();
         for option in OPTIONS {
             if let Some(setting) = named.take(option.name) {
@@ -200,13 +220,41 @@ fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
     }
 }
 
-fn protocol(named: &mut Named<'_>) -> Result<ProtocolName, Failure> {
-    let Some(setting) = named.take("protocol") else {
-        let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
-        let what = format!("it names no protocol; allowed: {}", allowed.join(", "));
-        return Err(Failure::Input { place: named.experiment.path.clone(), what });
+fn protocol(named: &mut Named<'_>, architecture: ArchitectureName) -> Result<ProtocolName, Failure> {
+    match named.take("protocol") {
+        Some(setting) => setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown))),
+        None if architecture == ArchitectureName::PartitionedSerial => Ok(ProtocolName::Unprotected),
+        None => {
+            let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
+            let what = format!("it names no protocol; allowed: {}", allowed.join(", "));
+            Err(Failure::Input { place: named.experiment.path.clone(), what })
+        }
+    }
+}
+
+/// `system`, or `architecture` and `protocol`.
+fn pair(named: &mut Named<'_>) -> Result<PairName, Failure> {
+    let Some(setting) = named.take("system") else {
+        let architecture = architecture(named)?;
+        return Ok(PairName { architecture, protocol: protocol(named, architecture)? });
     };
-    setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown)))
+    let unknown = |unknown| setting.refuse(BadValue::from(unknown));
+    let words: Vec<&str> = setting.value.split_whitespace().collect();
+    match words[..] {
+        [architecture, protocol] => Ok(PairName {
+            architecture: architecture.parse().map_err(unknown)?,
+            protocol: protocol.parse().map_err(unknown)?,
+        }),
+        [alone] if alone == ArchitectureName::PartitionedSerial.name() => Ok(PairName {
+            architecture: ArchitectureName::PartitionedSerial,
+            protocol: ProtocolName::Unprotected,
+        }),
+        _ => {
+            let allowed =
+                "an architecture and a protocol, such as 'shared-everything silo'; or partitioned-serial";
+            Err(setting.refuse(BadValue::new("system", &setting.value, allowed)))
+        }
+    }
 }
 
 fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
@@ -215,7 +263,8 @@ fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: Parameter
             experiment.workload.refuse(BadValue::new("workload", given, allowed.join(", ")))
         }
         ParameterError::UnknownParameter { workload, given, allowed } => {
-            let options = ["architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
+            let options =
+                ["system", "architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
             let all: Vec<&str> = options.chain(allowed).collect();
             let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
             Failure::Input { place: named.place_of(&given), what }
@@ -266,6 +315,33 @@ mod tests {
     }
 
     #[test]
+    fn a_system_is_an_architecture_with_a_protocol() {
+        let of = |axes: &str| {
+            let resolved = resolve(&format!("workload = 'micro'\n[axes]\n{axes}")).expect("an experiment");
+            let name = |left_out: &Unmeasured| format!("{} {}", left_out.architecture, left_out.protocol);
+            let pairs: Vec<String> = resolved.cases.iter().map(|case| case.pair.to_string()).collect();
+            (pairs.join(", "), resolved.left_out.iter().map(name).collect::<Vec<_>>().join(", "))
+        };
+        let systems =
+            "system = ['delegation  no-wait', 'partitioned-serial', 'dora silo', 'shared-everything silo']";
+        let (measured, left_out) = of(systems);
+        assert_eq!(measured, "delegation no-wait, shared-everything silo");
+        assert_eq!(left_out, "partitioned-serial none, dora silo");
+        let (_, left_out) = of("architecture = ['partitioned-serial']");
+        assert_eq!(left_out, "partitioned-serial none", "it needs no protocol");
+    }
+
+    #[test]
+    fn a_point_that_does_not_fit_its_architecture_is_left_out() {
+        let text = "workload = 'micro'\n[base]\nsystem = 'asymmetric-delegation no-wait'\n[axes]\n";
+        let resolved = resolve(&format!("{text}workers = [1, 2]")).expect("one point fits");
+        assert_eq!(resolved.cases.len(), 1);
+        assert_eq!(resolved.left_out[0].why, "workers 1: allowed: others");
+        let refused = resolve(&format!("{text}workers = [1]")).expect_err("none fits").to_string();
+        assert_eq!(refused, "e.toml:5:11: workers 1: allowed: others");
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place_before_anything_runs() {
         let cases = [
             ("[axes]\nprotocol = ['silo', 'sillo']", "e.toml:3:12: protocol sillo: allowed: no-wait, "),
@@ -284,6 +360,11 @@ mod tests {
                 "e.toml:5:11: workers 99: allowed: 1 <= wo",
             ),
             ("[axes]\nworkers = [1]", "e.toml: it names no protocol; allowed: "),
+            (
+                "[axes]\nsystem = ['silo']",
+                "e.toml:3:10: system silo: allowed: an architecture and a protocol, such as 'shared-everything silo'",
+            ),
+            ("[axes]\nsystem = ['dora sillo']", "e.toml:3:10: protocol sillo: allowed: no-wait, "),
             (
                 "[base]\nprotocol = 'silo'\n[axes]\nseed = [1, 2]\ntheta = ['0.5', '0.50']",
                 "e.toml:6:9: theta 0.5 and 0.50 are the same point; name it once",

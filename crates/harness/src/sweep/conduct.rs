@@ -4,6 +4,7 @@
 //! starts, and the report is drawn again, so that it can be watched.
 
 use super::cases::{Case, Cases};
+use super::claims::{self, Known, Told};
 use super::experiment::{Axis, Experiment};
 use super::journal::{Finished, Header, Journal, SCHEMA};
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub struct Conducted {
     pub paper: Option<String>,
     /// What it checks, in words.
     pub claim: Option<String>,
+    /// Its claims, with what came of them.
+    pub claims: Vec<Told>,
     /// The axes with their values.
     pub axes: BTreeMap<String, Vec<String>>,
     /// The finished points, in the order of the axes.
@@ -194,6 +197,9 @@ impl Sweep<'_> {
         let Experiment { title, paper, claim, workload, x, axes, .. } = self.experiment;
         let mut base = self.cases.common();
         base.remove("workload");
+        if axes.iter().any(|axis| axis.name == "system") {
+            base.retain(|name, _| !["architecture", "protocol"].contains(&name.as_str()));
+        }
         let again = parameters::Again {
             command: &self.surroundings.command,
             title,
@@ -204,7 +210,7 @@ impl Sweep<'_> {
             base: &base,
             axes: axes.iter().map(values).collect(),
         };
-        self.folder.write("parameters.toml", &again.toml())?;
+        self.folder.write("parameters.toml", &(again.toml() + &claims::toml(&self.experiment.claims)))?;
         self.folder.write_json("environment.json", &self.surroundings.environment)
     }
 
@@ -219,8 +225,22 @@ impl Sweep<'_> {
                 .map(|case| (case.at.clone(), self.finished(case).map(|point| &point.summary)))
                 .collect(),
             left_out: self.cases.left_out.clone(),
+            claims: &self.told(),
         });
         self.folder.write("report.html", &html)
+    }
+
+    /// The claims, by what is known so far.
+    fn told(&self) -> Vec<Told> {
+        claims::tell(self.experiment, |at| {
+            let Some(case) = self.cases.cases.iter().find(|case| case.at == at) else {
+                return Known::LeftOut;
+            };
+            match self.finished(case) {
+                Some(point) => Known::Measured(&point.samples, point.summary.workers),
+                None => Known::NotYet,
+            }
+        })
     }
 
     fn write_results(&self) -> Result<Conducted, Failure> {
@@ -232,6 +252,7 @@ impl Sweep<'_> {
             title: self.experiment.title.clone(),
             paper: self.experiment.paper.clone(),
             claim: self.experiment.claim.clone(),
+            claims: self.told(),
             axes: axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect(),
             points: points
                 .iter()
@@ -248,7 +269,7 @@ impl Sweep<'_> {
                 ("protocol", case.settings["protocol"].as_str()),
             ];
             let axes = axes.iter().map(|axis| axis.name.as_str()).zip(case.at.iter().map(String::as_str));
-            labels.extend(axes.filter(|(name, _)| !["architecture", "protocol"].contains(name)));
+            labels.extend(axes.filter(|(name, _)| !["system", "architecture", "protocol"].contains(name)));
             (labels, &point.samples[..])
         });
         self.folder.write("samples.csv", &samples::csv(labelled))?;
@@ -361,5 +382,65 @@ mod tests {
         let (conducted, measured) = sweep(folder, &again).expect("the same points");
         assert!(measured.is_empty(), "{measured:?}");
         assert_eq!(conducted.points.len(), first.points.len());
+    }
+
+    #[test]
+    fn claims_are_told_and_one_that_does_not_hold_is_a_result() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        // The fake silo aborts every fourth transaction, the fake no-wait none.
+        let claim = |that: &str, measure: &str, bounds: &str| {
+            format!(
+                "\n[[claims]]\nthat = '{that}'\nleft = {{ protocol = 'silo' }}\n\
+                 right = {{ protocol = 'no-wait' }}\nmeasure = '{measure}'\n{bounds}\n"
+            )
+        };
+        let text = [
+            TEXT.to_owned(),
+            claim("alike", "throughput", "at_least = 0.9\nat_most = 1.1"),
+            claim("twice", "throughput", "at_least = 2"),
+            claim("more aborts", "abort_rate", "at_least = 2"),
+            claim("many workers", "throughput", "at_most = 2\nfewest_workers = 64"),
+        ]
+        .concat();
+        let verdicts = |conducted: &Conducted| -> Vec<String> {
+            conducted.claims.iter().map(|claim| claim.verdict.to_string()).collect()
+        };
+        let expected = ["holds", "does not hold", "holds", "cannot be told here"];
+        let (first, _) = sweep(folder, &text).expect("a sweep");
+        assert_eq!(verdicts(&first), expected);
+        let summary = fs::read_to_string(folder.join("summary.json")).expect("a summary");
+        assert!(summary.contains("\"verdict\": \"does-not-hold\""), "{summary}");
+        let report = fs::read_to_string(folder.join("report.html")).expect("a report");
+        assert!(
+            report.contains("Of 4 claims, 2 hold, 1 do not hold, and 1 cannot be told here."),
+            "the finding"
+        );
+        assert!(
+            report.contains("<td class=\"prose\">twice</td><td class=\"\">does not hold</td>"),
+            "the table"
+        );
+        let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");
+        let (again, measured) = sweep(folder, &again).expect("the same points");
+        assert_eq!((verdicts(&again), measured.len()), (verdicts(&first), 0));
+        // Another claim over the same points measures nothing.
+        let (_, measured) = sweep(folder, TEXT).expect("the same points without claims");
+        assert!(measured.is_empty());
+    }
+
+    #[test]
+    fn systems_are_an_axis_and_lie_in_the_folder() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        let text = "workload = 'ycsb'\n[base]\nrecords = 100\nrepeat = 1\n\
+                    [axes]\nsystem = ['delegation no-wait', 'asymmetric-delegation no-wait']";
+        let (_, measured) = sweep(folder, text).expect("a sweep");
+        assert_eq!(measured, ["system=delegation no-wait", "system=asymmetric-delegation no-wait"]);
+        assert!(folder.join("latency/system=delegation-no-wait.csv").exists());
+        let samples = fs::read_to_string(folder.join("samples.csv")).expect("samples");
+        assert!(samples.starts_with("architecture,protocol,repetition,"), "{samples}");
+        let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");
+        let (_, measured) = sweep(folder, &again).expect("the same points");
+        assert!(measured.is_empty(), "{again}");
     }
 }

@@ -1,5 +1,6 @@
 //! Reading an experiment file: names and shapes. What the values mean is decided in [`super::cases`].
 
+use super::claims::{Claim, ClaimText};
 use super::ranges;
 use crate::failure::{Failure, words};
 use crate::options::BadValue;
@@ -30,6 +31,8 @@ pub struct Experiment {
     pub base: Vec<Setting>,
     /// What differs.
     pub axes: Vec<Axis>,
+    /// What the points are to bear out.
+    pub claims: Vec<Claim>,
 }
 
 /// A name with its value, and where it stands.
@@ -76,6 +79,8 @@ struct Text {
     base: BTreeMap<Spanned<String>, Spanned<Value>>,
     #[serde(default)]
     axes: BTreeMap<Spanned<String>, Spanned<Value>>,
+    #[serde(default)]
+    claims: Vec<ClaimText>,
 }
 
 impl Experiment {
@@ -95,6 +100,9 @@ impl Experiment {
             source.failure(at, error.message())
         })?;
         let name = Path::new(path).file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy());
+        let axes = source.axes(parsed.axes, cores)?;
+        let checked = |claim: ClaimText| claim.checked(&source, &axes);
+        let claims = parsed.claims.into_iter().map(checked).collect::<Result<_, _>>()?;
         let experiment = Experiment {
             title: parsed.title.unwrap_or_else(|| name.to_string()),
             name: name.to_string(),
@@ -104,7 +112,8 @@ impl Experiment {
             workload: source.named("workload", &parsed.workload),
             x: parsed.x.map(|x| source.named("x", &x)),
             base: source.settings(parsed.base)?,
-            axes: source.axes(parsed.axes, cores)?,
+            axes,
+            claims,
         };
         experiment.names_each_once()?;
         Ok(experiment)
@@ -128,6 +137,7 @@ impl Experiment {
                 return Err(Failure::Input { place: axis.place.clone(), what });
             }
         }
+        self.names_systems_one_way()?;
         if let Some(x) = &self.x
             && !self.axes.iter().any(|axis| axis.name == x.value)
         {
@@ -136,9 +146,24 @@ impl Experiment {
         }
         Ok(())
     }
+
+    /// A system is one name, or an architecture and a protocol.
+    fn names_systems_one_way(&self) -> Result<(), Failure> {
+        let base = self.base.iter().map(|setting| (setting.name.as_str(), setting.place.as_deref()));
+        let axes = self.axes.iter().map(|axis| (axis.name.as_str(), Some(axis.place.as_str())));
+        let named: Vec<(&str, Option<&str>)> = base.chain(axes).collect();
+        let twice = named.iter().find(|(name, _)| ["architecture", "protocol"].contains(name));
+        match twice {
+            Some((name, place)) if named.iter().any(|(name, _)| *name == "system") => {
+                let what = format!("{name} is part of system, which is named, too; leave one of them out");
+                Err(Failure::Input { place: place.unwrap_or(&self.path).to_owned(), what })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-struct Source<'a> {
+pub(super) struct Source<'a> {
     path: &'a str,
     text: &'a str,
 }
@@ -152,7 +177,7 @@ impl Source<'_> {
         format!("{}:{line}:{column}", self.path)
     }
 
-    fn failure(&self, byte: usize, what: impl Into<String>) -> Failure {
+    pub(super) fn failure(&self, byte: usize, what: impl Into<String>) -> Failure {
         Failure::Input { place: self.place(byte), what: what.into().replace('\n', "; ") }
     }
 
@@ -212,13 +237,13 @@ impl Source<'_> {
 }
 
 /// The entries in the order of the file: a map sorts them by name.
-fn in_order(table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Vec<(String, Spanned<Value>)> {
+pub(super) fn in_order(table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Vec<(String, Spanned<Value>)> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     entries.into_iter().map(|(name, value)| (name.into_inner(), value)).collect()
 }
 
-fn scalar(value: &Value) -> Option<String> {
+pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Integer(number) => Some(number.to_string()),
@@ -264,6 +289,10 @@ mod tests {
             ("[axes]\nworkers = [1, 1]", "e.toml:3:11: workers: 1 is listed twice"),
             ("[base]\nworkers = [1]", "e.toml:3:11: workers: allowed: one text, number or true/false"),
             ("[base]\nseed = 1\n[axes]\nseed = [1]", "e.toml:5:8: seed is in [base] and in [axes]"),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\nsystem = ['partitioned-serial']",
+                "e.toml:3:12: protocol is part of system, which is named, too",
+            ),
         ];
         for (text, message) in cases {
             let failure = failure(&format!("workload = 'micro'\n{text}"));

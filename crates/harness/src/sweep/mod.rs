@@ -17,7 +17,17 @@
 //! [axes]                                           # the same names with lists of values
 //! protocol = ["no-wait", "silo"]
 //! workers = { from = 1, to = "cores", times = 2 }  # or `step = 1`; `cores` are this machine's
+//!
+//! [[claims]]                                       # what the points are to bear out ([`claims`])
+//! that = "Silo's reads scale better than NO_WAIT's"
+//! left = { protocol = "silo", workers = "most" }
+//! right = { protocol = "no-wait", workers = "most" }
+//! measure = "throughput"
+//! at_least = 1.5                                   # left / right
 //! ```
+//!
+//! `system` stands for `architecture` and `protocol` together where not all of their combinations are wanted:
+//! `system = ["shared-everything silo", "delegation no-wait", "partitioned-serial"]`.
 //!
 //! The points are all combinations of the axes' values. What is not named has the command's default. A point whose
 //! architecture does not have its protocol is left out, and the report says why. Names and values are checked before
@@ -32,6 +42,7 @@
 //! for are refused rather than mixed with others. `parameters.toml` in the folder is an experiment file too.
 
 mod cases;
+pub mod claims;
 mod conduct;
 mod experiment;
 pub mod journal;

@@ -1,7 +1,7 @@
 //! Reads the whole table of the microbenchmark after a run, through transactions, and compares it with what
 //! the clients say that they committed.
 //!
-//! Auditors share the keys in chunks, one chunk a transaction; one that has no chunk left issues empty
+//! Any number of auditors share the keys in chunks, one chunk a transaction; one that has no chunk left issues empty
 //! transactions. A lost update or an abort that was not undone shows in the sum, a torn row in its
 //! attributes.
 
@@ -29,9 +29,13 @@ impl<'a> Audit<'a> {
         Audit { micro }
     }
 
-    /// Transactions that each of `workers` must end for the audit to be complete.
-    pub fn transactions(&self, workers: usize) -> u64 {
-        self.rows().div_ceil(CHUNK).div_ceil(workers as u64)
+    /// Transactions that each of `clients` auditors must end for the audit to be complete. They need not be as many
+    /// as there were clients before: asymmetric delegation, say, has fewer clients than workers.
+    ///
+    /// Panics without clients.
+    pub fn transactions(&self, clients: usize) -> u64 {
+        assert!(clients > 0, "an audit without auditors");
+        self.rows().div_ceil(CHUNK).div_ceil(clients as u64)
     }
 
     /// What the auditors found, against what the clients committed.
@@ -68,8 +72,8 @@ impl Workload for Audit<'_> {
 
     fn client(&self, seat: Seat) -> Auditor {
         Auditor {
-            next: seat.worker as u64 * CHUNK,
-            stride: seat.workers as u64 * CHUNK,
+            next: (seat.worker as u64).saturating_mul(CHUNK),
+            stride: (seat.workers as u64).saturating_mul(CHUNK),
             rows: self.rows(),
             found: Found::default(),
         }

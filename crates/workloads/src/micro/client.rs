@@ -1,6 +1,7 @@
 //! Draws the microbenchmark's transactions.
 
-use super::parameters::{MicroParameters, Order};
+use super::locality::{Draws, Rows};
+use super::parameters::{HotFrom, MicroParameters, Order, Remote};
 use super::transaction::MicroTransaction;
 use crate::random::{Chance, generator};
 use crate::touches::{Touch, Touches};
@@ -11,10 +12,8 @@ use fastrand::Rng;
 #[derive(Clone, Debug)]
 pub struct MicroClient {
     rng: Rng,
-    hot: u64,
-    hot_records: u64,
-    cold: u64,
-    records: u64,
+    hot: Draws,
+    cold: Draws,
     update: Chance,
     order: Order,
     committed_updates: u64,
@@ -22,12 +21,19 @@ pub struct MicroClient {
 
 impl MicroClient {
     pub(super) fn new(parameters: &MicroParameters, seat: Seat) -> Self {
+        let (hot, cold) = (parameters.hot.get(), parameters.cold());
+        let hot_rows = Rows::new(0, parameters.hot_records.get(), seat);
+        let cold_rows = Rows::new(parameters.hot_records.get(), parameters.records.get(), seat);
         MicroClient {
             rng: generator(seat),
-            hot: parameters.hot.get(),
-            hot_records: parameters.hot_records.get(),
-            cold: parameters.cold(),
-            records: parameters.records.get(),
+            hot: match parameters.hot_from {
+                HotFrom::Anywhere => Draws::anywhere(hot_rows, hot),
+                HotFrom::Remote => Draws::split(hot_rows, hot, hot),
+            },
+            cold: match parameters.remote {
+                Remote::Any => Draws::anywhere(cold_rows, cold),
+                Remote::Operations(remote) => Draws::split(cold_rows, cold, remote),
+            },
             update: Chance::percent(parameters.writes.0.0),
             order: parameters.order,
             committed_updates: 0,
@@ -39,16 +45,24 @@ impl MicroClient {
         self.committed_updates
     }
 
-    /// Adds an operation on a row of `first..end` that has none yet.
-    #[inline]
-    fn draw(&mut self, touches: &mut Touches, first: u64, end: u64) {
-        loop {
-            let key = self.rng.u64(first..end);
-            if !touches.hold(key) {
-                touches.push(Touch::new(key, 0, self.update.happens(self.rng.u64(..))));
-                return;
+    /// Adds so many operations on rows that have none yet, of those that `row` draws.
+    #[inline(always)]
+    fn draw(&mut self, touches: &mut Touches, operations: u64, row: impl Fn(&mut Rng) -> u64) {
+        for _ in 0..operations {
+            loop {
+                let key = row(&mut self.rng);
+                if !touches.hold(key) {
+                    touches.push(Touch::new(key, 0, self.update.happens(self.rng.u64(..))));
+                    break;
+                }
             }
         }
+    }
+
+    /// Kept apart, so that clients without locality pay nothing for it.
+    #[inline(never)]
+    fn draw_remote(&mut self, touches: &mut Touches, draws: Draws) {
+        self.draw(touches, draws.remote, |rng| draws.remote_row(rng));
     }
 }
 
@@ -57,19 +71,20 @@ impl Client for MicroClient {
 
     #[inline]
     fn next(&mut self) -> MicroTransaction {
-        let mut touches = Touches::new();
-        for _ in 0..self.hot {
-            self.draw(&mut touches, 0, self.hot_records);
-        }
-        for _ in 0..self.cold {
-            self.draw(&mut touches, self.hot_records, self.records);
+        let mut transaction = MicroTransaction { touches: Touches::new() };
+        let touches = &mut transaction.touches;
+        for draws in [self.hot, self.cold] {
+            if draws.remote > 0 {
+                self.draw_remote(touches, draws);
+            }
+            self.draw(touches, draws.near, |rng| draws.near_row(rng));
         }
         match self.order {
             Order::HotFirst => (),
             Order::Random => touches.shuffle(&mut self.rng),
             Order::Key => touches.sort_by_key(),
         }
-        MicroTransaction { touches }
+        transaction
     }
 
     #[inline]

@@ -1,6 +1,8 @@
 //! What the microbenchmark can be asked to do.
 
-use crate::parameters::{ParameterError, ParameterValue, Parameters, Percent, choice, count, parameters};
+use crate::parameters::{
+    ParameterError, ParameterValue, Parameters, Percent, choice, count, parameters, whole,
+};
 use crate::touches::{KEY_END, MOST_TOUCHES};
 use std::fmt;
 
@@ -13,8 +15,12 @@ parameters! {
     "hot-records" hot_records: HotRecords = "16";
     /// Operations of a transaction on rows of the hot set.
     "hot" hot: Hot = "2";
+    /// Where hot rows are drawn from: anywhere in the hot set, or from its rows outside the client's partition.
+    "hot-from" hot_from: HotFrom = "anywhere";
     /// Operations of a transaction, all on distinct rows.
     "operations" operations: Operations = "10";
+    /// Cold operations on rows of other partitions than the client's, the others being local; or any, for no locality.
+    "remote" remote: Remote = "0";
     /// Operations that update: none, all, or so many percent.
     "writes" writes: Writes = "none";
     /// Order of the operations: hot rows first, random, or by primary key (trireme figure 3c).
@@ -38,6 +44,14 @@ count!(
     Operations, 1 to 64
 );
 choice!(
+    /// Where a transaction's hot rows are drawn from.
+    HotFrom:
+    /// The whole hot set.
+    Anywhere = "anywhere",
+    /// The hot rows of other partitions than the client's home.
+    Remote = "remote",
+);
+choice!(
     /// The order of a transaction's operations.
     Order:
     /// Hot rows, then cold ones, each as drawn.
@@ -50,6 +64,35 @@ choice!(
 
 const _: () = assert!(Operations::MOST == MOST_TOUCHES as u64 && Hot::MOST == MOST_TOUCHES as u64);
 const _: () = assert!(Records::MOST < KEY_END);
+
+/// Where a transaction's cold rows are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remote {
+    /// So many from other partitions than the client's home, the rest from there.
+    Operations(u64),
+    /// From anywhere.
+    Any,
+}
+
+impl ParameterValue for Remote {
+    const ALLOWED: &'static str = "a whole number from 0 to 64, or any";
+
+    fn parse(text: &str) -> Option<Self> {
+        if text == "any" {
+            return Some(Remote::Any);
+        }
+        whole(text).filter(|operations| *operations <= Operations::MOST).map(Remote::Operations)
+    }
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remote::Operations(operations) => write!(f, "{operations}"),
+            Remote::Any => f.write_str("any"),
+        }
+    }
+}
 
 /// The part of operations that update.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +160,17 @@ impl MicroParameters {
                 with_value: records.to_string(),
                 allowed: "at most as many cold operations (operations less hot) as cold records \
                           (records less hot-records), which a transaction does not repeat",
+            });
+        }
+        if let Remote::Operations(remote) = parameters.remote
+            && remote > parameters.cold()
+        {
+            return Err(ParameterError::Conflict {
+                parameter: "remote",
+                value: remote.to_string(),
+                with: "operations",
+                with_value: operations.to_string(),
+                allowed: "at most as many remote operations as cold ones (operations less hot)",
             });
         }
         Ok(parameters)

@@ -1,0 +1,107 @@
+//! Every experiment file loads, runs, and tells its claims; a claim that does not hold is no failure.
+
+mod common;
+
+use common::{fresh_folder, run};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn experiments() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut files = Vec::new();
+    for paper in fs::read_dir(root).expect("the folder of experiments").flatten() {
+        for file in fs::read_dir(paper.path()).expect("a paper's folder").flatten() {
+            if file.path().extension().is_some_and(|extension| extension == "toml") {
+                files.push(file.path());
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn every_figure_of_trireme_that_concerns_this_engine_has_its_file() {
+    let there: BTreeSet<String> = experiments()
+        .iter()
+        .filter(|file| file.parent().is_some_and(|folder| folder.ends_with("trireme")))
+        .map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    let figures = "2a 2b 2c 2d 3a 3b 3c 4a 4b 4c 5 6a 6b 6c 6d 7d 7e";
+    assert_eq!(there, figures.split(' ').map(|figure| format!("fig-{figure}")).collect());
+}
+
+/// The file with a small table and short repetitions: its numbers say nothing, but it is over soon.
+fn shortened(text: &str) -> String {
+    let short = |line: &str| match line.split(" = ").next() {
+        Some("[base]") if !text.contains("\nrecords = ") => "[base]\nrecords = 2000".to_owned(),
+        Some("records") if line != "records = 72" => "records = 2000".to_owned(),
+        Some("warmup") => "warmup = '1ms'".to_owned(),
+        Some("duration") => "duration = '5ms'".to_owned(),
+        Some("repeat") => "repeat = 2".to_owned(),
+        _ => line.to_owned(),
+    };
+    text.lines().map(short).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_experiment_runs_and_tells_its_claims() {
+    let folder = fresh_folder("experiments");
+    for file in experiments() {
+        let text = fs::read_to_string(&file).expect("an experiment");
+        fs::write(folder.join("short.toml"), shortened(&text)).expect("a file");
+        let out = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let ran = run(&folder, &["sweep", "short.toml", "--out", &out, "--json"]);
+        assert_eq!(ran.code, Some(0), "{}: {}", file.display(), ran.err);
+        let json = ran.json();
+        let list = |name: &str| json[name].as_array().unwrap_or_else(|| panic!("{name} of {out}")).clone();
+        assert!(!list("points").is_empty() && !list("claims").is_empty(), "{out}");
+        for claim in list("claims") {
+            let verdict = claim["verdict"].as_str().expect("a verdict");
+            assert!(["holds", "does-not-hold", "cannot-be-told-here"].contains(&verdict), "{claim}");
+        }
+        for left_out in list("left_out") {
+            assert_eq!(left_out["architecture"], "asymmetric-delegation", "{out}: {left_out}");
+        }
+    }
+}
+
+#[test]
+fn claims_are_answered_in_words() {
+    let folder = fresh_folder("claims");
+    let claim = |that: &str, bound: &str| {
+        format!(
+            "[[claims]]\nthat = '{that}'\nleft = {{ protocol = 'silo' }}\nright = {{ protocol = 'no-wait' }}\n\
+             measure = 'throughput'\n{bound}\n"
+        )
+    };
+    let text = [
+        "workload = 'micro'\n[base]\nrecords = 2000\nworkers = 1\nwarmup = '1ms'\nduration = '20ms'\nrepeat = 2\n\
+         [axes]\nprotocol = ['silo', 'no-wait']\n"
+            .to_owned(),
+        claim("Silo is faster than nothing", "at_least = 0"),
+        claim("Silo is a million times as fast", "at_least = 1e6"),
+        claim("Silo is faster on large machines", "at_least = 1\nfewest_workers = 1000"),
+    ]
+    .concat();
+    fs::write(folder.join("claims.toml"), &text).expect("a file");
+    let ran = run(&folder, &["sweep", "claims.toml"]);
+    assert_eq!(ran.code, Some(0), "a claim that does not hold is a result: {}", ran.err);
+    for line in [
+        "\nholds: Silo is faster than nothing\n    ratio ",
+        "\ndoes not hold: Silo is a million times as fast\n    ratio ",
+        "\ncannot be told here: Silo is faster on large machines\n    it is about 1000 workers or more; here: 1 worker\n",
+    ] {
+        assert!(ran.out.contains(line), "{line}\n{}", ran.out);
+    }
+    fs::write(folder.join("claims.toml"), text.replace("'throughput'", "'speed'")).expect("a file");
+    let refused = run(&folder, &["sweep", "claims.toml"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    assert!(
+        refused.err.starts_with("error: claims.toml:14:11: measure speed: allowed: throughput, "),
+        "{}",
+        refused.err
+    );
+    assert_eq!(refused.err.lines().count(), 1);
+}
