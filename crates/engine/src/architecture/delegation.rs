@@ -13,7 +13,7 @@
 //! the partitions and host no transactions, the others own nothing.
 //!
 //! Progress. Whoever waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
-//! inbox, and a worker that never waits serves it between transactions. Serving a step never sends. So every message is
+//! inbox, and a worker that never waits serves it between its steps. Serving a step never sends. So every message is
 //! served once its receiver runs; one that finds nothing to do offers its core to the system, since there may be more
 //! workers than cores.
 //!
@@ -63,7 +63,13 @@ pub(crate) struct Delegation<'e, P: Protocol> {
     back_off: BackOff,
     spin: cpu::Spin,
     effort: Effort,
+    /// Local steps between two servings: looking into all rings takes longer the more workers there are.
+    serve_one_in: u32,
+    until_serving: u32,
 }
+
+/// Workers whose rings are looked into as quickly as a step is made.
+const WORKERS_A_STEP: usize = 4;
 
 impl<'e, P: Protocol> Delegation<'e, P> {
     /// Thread `me`.
@@ -77,6 +83,8 @@ impl<'e, P: Protocol> Delegation<'e, P> {
             back_off,
             spin: cpu::Spin::new(),
             effort: Effort::default(),
+            serve_one_in: state.workers.div_ceil(WORKERS_A_STEP) as u32,
+            until_serving: 1,
         }
     }
 
@@ -102,6 +110,17 @@ impl<'e, P: Protocol> Delegation<'e, P> {
             self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
         }
         true
+    }
+
+    /// Between two steps of an own transaction that go nowhere else: whoever waits for an answer should not wait for the
+    /// transaction's end.
+    #[inline(always)]
+    fn serve_now_and_then(&mut self) {
+        self.until_serving -= 1;
+        if self.until_serving == 0 {
+            self.until_serving = self.serve_one_in;
+            self.serve();
+        }
     }
 
     /// Serves, or else waits a little.
@@ -179,7 +198,12 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         partition: PartitionId,
         step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
     ) -> R {
-        if self.is_here(partition) { step(&self.site) } else { self.call(partition.index(), step) }
+        if self.is_here(partition) {
+            self.serve_now_and_then();
+            step(&self.site)
+        } else {
+            self.call(partition.index(), step)
+        }
     }
 
     #[inline(always)]
