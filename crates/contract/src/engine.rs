@@ -3,7 +3,7 @@
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, PairName};
 use crate::table::{Key, PartitionId};
-use crate::workload::Workload;
+use crate::workload::{Client, Workload};
 use std::fmt;
 use std::time::Duration;
 
@@ -39,13 +39,13 @@ pub trait Engine {
     ///
     /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`Drive::clients`] with all that they
     /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
-    fn drive<W: Workload>(
+    fn drive<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
-        clients: Vec<W::Client>,
+        clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<W::Client>, DriveError>;
+    ) -> Result<Drive<C>, DriveError>;
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn remains(store: &Self::Store) -> Remains;

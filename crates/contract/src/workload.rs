@@ -36,7 +36,7 @@ impl Seat {
 /// A database and a stream of transactions over it.
 pub trait Workload: Sync {
     /// The source of one worker's transactions.
-    type Client: Client;
+    type Client: Client + 'static;
 
     /// The tables, in the order of their [`TableId`]s.
     fn tables(&self) -> Vec<TableDescription>;
@@ -57,7 +57,7 @@ pub trait Workload: Sync {
 /// One worker's source of transactions.
 pub trait Client: Send {
     /// What it issues.
-    type Procedure: Procedure;
+    type Procedure: Procedure + 'static;
 
     /// The next transaction. Called in the measured loop: it must not allocate.
     fn next(&mut self) -> Self::Procedure;

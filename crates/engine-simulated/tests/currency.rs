@@ -88,7 +88,7 @@ fn drive(pair: PairName, update: bool, transactions: u64) -> Accesses {
         let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
         let before = accesses();
         let until = Until::Transactions(transactions);
-        ThisEngine::drive::<Uniform>(&mut store, Selection::Pair(pair), vec![client], until, &options)
+        ThisEngine::drive(&mut store, Selection::Pair(pair), vec![client], until, &options)
             .expect("plans are right");
         accesses() - before
     })

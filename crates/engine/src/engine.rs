@@ -42,13 +42,13 @@ impl Engine for ThisEngine {
         Store::load(workload, layout, progress)
     }
 
-    fn drive<W: Workload>(
+    fn drive<C: Client>(
         store: &mut Store,
         selection: Selection,
-        clients: Vec<W::Client>,
+        clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<W::Client>, DriveError> {
+    ) -> Result<Drive<C>, DriveError> {
         assert!(!clients.is_empty(), "a drive has at least one worker");
         assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
         if let Selection::Pair(pair) = selection {

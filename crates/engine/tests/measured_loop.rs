@@ -105,7 +105,7 @@ fn allocates_nothing() {
             let clients = (0..clients).map(|worker| Mixed.client(seat(worker))).collect();
             let until = Until::Transactions(transactions);
             let before = ALLOCATIONS.load(Ordering::Relaxed);
-            ThisEngine::drive::<Mixed>(&mut store, Selection::Pair(pair), clients, until, &options)
+            ThisEngine::drive(&mut store, Selection::Pair(pair), clients, until, &options)
                 .expect("plans are right");
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };

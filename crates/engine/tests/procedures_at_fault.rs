@@ -117,7 +117,7 @@ fn load(pair: PairName, mistake: Mistake) -> (Store, Vec<RowsClient>) {
 fn drive(store: &mut Store, pair: PairName, clients: Vec<RowsClient>) -> Result<u64, DriveError> {
     let options = EngineOptions::default();
     let until = Until::Transactions(200);
-    let drive = ThisEngine::drive::<Rows>(store, Selection::Pair(pair), clients, until, &options)?;
+    let drive = ThisEngine::drive(store, Selection::Pair(pair), clients, until, &options)?;
     Ok(drive.clients.iter().map(|client| client.ended).sum())
 }
 
@@ -181,8 +181,7 @@ fn first_byte(store: &mut Store, key: Key) -> u8 {
     }
     let looker = Looking(key).client(Seat::new(0, 1, 1));
     let (selection, until) = (Selection::Pair(SERIAL), Until::Transactions(1));
-    let drive =
-        ThisEngine::drive::<Looking>(store, selection, vec![looker], until, &EngineOptions::default());
+    let drive = ThisEngine::drive(store, selection, vec![looker], until, &EngineOptions::default());
     drive.expect("the plan is right").clients[0].1
 }
 

@@ -89,13 +89,13 @@ impl Engine for MockEngine {
         Ok(Store { rows, drives: 0 })
     }
 
-    fn drive<W: Workload>(
+    fn drive<C: Client>(
         store: &mut Store,
         selection: Selection,
-        mut clients: Vec<W::Client>,
+        mut clients: Vec<C>,
         until: Until,
         _: &EngineOptions,
-    ) -> Result<Drive<W::Client>, DriveError> {
+    ) -> Result<Drive<C>, DriveError> {
         let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
         let messages = if selection.architecture() == ArchitectureName::SharedEverything { 0 } else { 2 };
         let mut tally = Tally::new(clients.len(), store.drives);

@@ -3,11 +3,13 @@
 
 use crate::check::check;
 use crate::checked::Checked;
+use crate::erased::drive_erased;
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::History;
 use crate::verdict::Verdict;
 use contract::{
-    Arrangement, DriveError, Engine, EngineOptions, LoadError, Measurement, Seat, Selection, Until, Workload,
+    Arrangement, Client, Drive, DriveError, Engine, EngineOptions, LoadError, Measurement, Seat, Selection,
+    Until, Workload,
 };
 use std::fmt;
 
@@ -51,11 +53,20 @@ impl Setting {
         E::load(workload, self.arrangement::<E>().layout, progress)
     }
 
+    /// Drives clients. All checks share one compilation of each system, for the clients' type is erased.
+    pub fn drive<E: Engine, C: Client + 'static>(
+        &self,
+        store: &mut E::Store,
+        clients: Vec<C>,
+    ) -> Result<Drive<C>, DriveError> {
+        drive_erased::<E, C>(store, self.selection, clients, self.until, &self.options)
+    }
+
     /// Reads back what a run left in `store`, with as many workers as the run had.
     pub fn read_back<E: Engine>(&self, store: &mut E::Store, read: &FinalRead) -> Vec<FinalReader> {
         let readers = self.clients::<E, _>(read);
         let until = Until::Transactions(read.transactions_per_worker(readers.len()));
-        let drive = E::drive::<FinalRead>(store, self.selection, readers, until, &self.options);
+        let drive = Setting { until, ..self.clone() }.drive::<E, _>(store, readers);
         drive.expect("a final read declares what it reads").clients
     }
 }
@@ -113,8 +124,7 @@ pub fn run_checked<E: Engine, W: Workload>(
 ) -> Result<CheckedRun<W::Client>, RunError> {
     let mut store = setting.load::<E, _>(checked, progress)?;
     let clients = setting.clients::<E, _>(checked);
-    let drive =
-        E::drive::<Checked<W>>(&mut store, setting.selection, clients, setting.until, &setting.options)?;
+    let drive = setting.drive::<E, _>(&mut store, clients)?;
     let (mut history, clients) = checked.history(drive.clients);
     let read = FinalRead::of_stamps(checked, &history);
     history.finals = read.versions(setting.read_back::<E>(&mut store, &read));

@@ -77,9 +77,13 @@ impl Architecture for PartitionedSerial<'_> {
     #[inline]
     fn begin(&mut self, plan: &Plan) {
         debug_assert!(self.held.is_empty(), "the last attempt has settled");
+        let mut last = None;
         for planned in plan.keys() {
             let partition = self.tables[planned.table.index()].partition_of(planned.key);
-            // Few partitions, most keys in the last one or in the only one.
+            // Most keys are in the partition of the key before.
+            if last.replace(partition) == Some(partition) {
+                continue;
+            }
             if let Err(place) = self.held.binary_search(&partition) {
                 self.held.insert(place, partition);
             }

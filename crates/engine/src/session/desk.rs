@@ -102,11 +102,12 @@ impl<C: Client> Desk<C> {
         Desk { client, ring, left, counts, interval, error: None, generation: 0 }
     }
 
-    /// The next transaction to run, if there is to be one. `plan` is given every transaction that is drawn.
+    /// Whether there is to be another transaction: if so, it is drawn, and is the first of the ring. `plan` is given every
+    /// transaction that is drawn.
     #[inline(always)]
-    pub fn take(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> Option<Drawn<C::Procedure>> {
+    pub fn has_next(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> bool {
         if self.left == 0 {
-            return None;
+            return false;
         }
         if self.ring.len() <= REFILL_AT.min(self.left as usize - 1) {
             // As many as are left, and no more.
@@ -117,14 +118,20 @@ impl<C: Client> Desk<C> {
             }
             self.interval.last = clock::now();
         }
-        self.left -= 1;
-        self.ring.pop()
+        true
     }
 
-    /// The transaction that will be taken after `ahead` others.
+    /// The transaction that will run after `ahead` others; the one that runs, if it was not taken out, is the first.
     #[inline(always)]
     pub fn peek(&mut self, ahead: usize) -> Option<&mut Drawn<C::Procedure>> {
         self.ring.peek(ahead)
+    }
+
+    /// Takes the first transaction out.
+    #[inline(always)]
+    pub fn take(&mut self) -> Drawn<C::Procedure> {
+        self.left -= 1;
+        self.ring.pop().expect("there is a next one")
     }
 
     /// When the last transaction ended, or the worker was ready for another.

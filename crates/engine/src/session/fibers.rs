@@ -99,7 +99,11 @@ fn live<P: Protocol, C: Client>(
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
         // it; no other fiber of this home runs; and this borrow ends before the next suspension.
-        let Some(mut drawn) = unsafe { &mut *home }.desk.take(|_| {}) else { break };
+        let desk = unsafe { &mut (*home).desk };
+        if !desk.has_next(|_| {}) {
+            break;
+        }
+        let mut drawn = desk.take();
         let began = clock::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             slot.plan(&mut drawn);

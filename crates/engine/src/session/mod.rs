@@ -40,11 +40,15 @@ pub(crate) fn run<'e, A: Architecture, C: Client>(
 ) -> (Report<C>, Supply) {
     let mut slot = Slot::new(txn, epochs, options);
     let mut desk = Desk::new(client, until, 1);
-    while let Some(mut drawn) = desk.take(|drawn| slot.plan(drawn)) {
+    while desk.has_next(|drawn| slot.plan(drawn)) {
         let began = desk.last();
         slot.prefetch(&mut desk);
-        match slot.execute(&mut drawn) {
-            Ok(ended) => slot.enter(&mut desk, drawn, ended, began),
+        // It runs where it lies in the ring: procedures are large.
+        match slot.execute(desk.peek(0).expect("there is a next one")) {
+            Ok(ended) => {
+                let drawn = desk.take();
+                slot.enter(&mut desk, drawn, ended, began);
+            }
             Err(error) => desk.fail(error),
         }
     }

@@ -153,10 +153,10 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if !self.prefetch {
             return;
         }
-        if let Some(second) = desk.peek(1) {
+        if let Some(second) = desk.peek(2) {
             self.txn.prefetch_index(&second.plan);
         }
-        if let Some(next) = desk.peek(0) {
+        if let Some(next) = desk.peek(1) {
             self.txn.prefetch_records(&next.plan);
         }
     }

@@ -212,8 +212,7 @@ fn one_run<E: Engine>(pair: PairName, seed: u64, transactions: u64, operations: 
         let client = workload.client(Seat::new(0, 1, seed * 2 + round));
         let options = EngineOptions { sample_one_in: 3, ..EngineOptions::default() };
         let until = Until::Transactions(transactions);
-        let drive =
-            E::drive::<ModelWorkload>(&mut store, Selection::Pair(pair), vec![client], until, &options);
+        let drive = E::drive(&mut store, Selection::Pair(pair), vec![client], until, &options);
         let measurement = drive.expect("plans are right").measurement;
         assert_eq!(measurement.commits + measurement.user_rollbacks, transactions, "{pair} seed {seed}");
     }

@@ -57,8 +57,7 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(&workload);
-        let drive =
-            E::drive::<ListAppend>(&mut store, self.selection, clients, setting.until, &setting.options)?;
+        let drive = setting.drive::<E, _>(&mut store, clients)?;
         let checks = vec![Check::nothing_held(&E::remains(&store))];
         let mut history = workload.history(drive.clients);
         let read = workload.final_read(&history);
@@ -80,13 +79,7 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note("playing"));
         let players = setting.clients::<E, _>(&workload);
-        let drive = E::drive::<ScenarioWorkload>(
-            &mut store,
-            self.selection,
-            players,
-            setting.until,
-            &setting.options,
-        )?;
+        let drive = setting.drive::<E, _>(&mut store, players)?;
         let mut checks = vec![Check::nothing_held(&E::remains(&store))];
         let read = workload.final_read(&drive.clients);
         let rows = read.rows(setting.read_back::<E>(&mut store, &read));
@@ -117,8 +110,7 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(checked, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(checked);
-        let drive =
-            E::drive::<Checked<W>>(&mut store, self.selection, clients, setting.until, &setting.options)?;
+        let drive = setting.drive::<E, _>(&mut store, clients)?;
         let mut checks = vec![Check::nothing_held(&E::remains(&store))];
         let (mut history, clients) = checked.history(drive.clients);
         checks.extend(own_checks(&clients));

@@ -36,7 +36,7 @@ impl<'a, E: Engine, W: Workload> Session<'a, E, W> {
             E::arrange(selection.architecture(), options.workers, &engine_options)?;
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
-        let drive = E::drive::<W>(&mut self.store, selection, clients, until, &engine_options)?;
+        let drive = E::drive(&mut self.store, selection, clients, until, &engine_options)?;
         let checks = self.checks(&drive.measurement);
         Ok((drive.measurement, checks))
     }

@@ -65,8 +65,8 @@ const MEASURES: [Measure; 3] = [
     },
     Measure {
         title: "Latency, 99th percentile",
-        note: "Over all repetitions.",
-        axis: "latency from the first attempt to commit",
+        note: "From the first attempt to commit, over all repetitions.",
+        axis: "latency",
         value: |summary| summary.latency_ns.p99 as f64,
         whisker: |_| None,
         tick: short_latency,

@@ -62,13 +62,7 @@ pub fn run_scenario<E: Engine>(
     let workload = ScenarioWorkload::new(scenario, setting.workers, rounds);
     let mut store = setting.load::<E, _>(&workload, &|_| {})?;
     let clients = setting.clients::<E, _>(&workload);
-    let drive = E::drive::<ScenarioWorkload>(
-        &mut store,
-        setting.selection,
-        clients,
-        setting.until,
-        &setting.options,
-    )?;
+    let drive = setting.drive::<E, _>(&mut store, clients)?;
     let read = workload.final_read(&drive.clients);
     let rows = read.rows(setting.read_back::<E>(&mut store, &read));
     Ok(workload.judge(&drive.clients, &rows))

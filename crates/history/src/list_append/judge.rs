@@ -35,8 +35,7 @@ pub fn run_list_append<E: Engine>(
 ) -> Result<ListAppendRun, RunError> {
     let mut store = setting.load::<E, _>(workload, progress)?;
     let clients = setting.clients::<E, _>(workload);
-    let drive =
-        E::drive::<ListAppend>(&mut store, setting.selection, clients, setting.until, &setting.options)?;
+    let drive = setting.drive::<E, _>(&mut store, clients)?;
     let mut history = workload.history(drive.clients);
     let read = workload.final_read(&history);
     history.set_finals(&read, setting.read_back::<E>(&mut store, &read));

@@ -66,7 +66,7 @@ fn rows_that_remain_are_those_that_the_history_added() {
     let mut store = setting.load::<Toy<toy::Optimistic>, _>(&checked, &|_| {}).expect("loads");
     let loaded = Toy::<toy::Optimistic>::remains(&store).linked_records;
     assert_eq!(loaded, checked.tables().iter().map(|table| table.rows).sum::<u64>());
-    let drive = Toy::<toy::Optimistic>::drive::<Checked<Membership>>(
+    let drive = Toy::<toy::Optimistic>::drive(
         &mut store,
         setting.selection,
         setting.clients::<Toy<toy::Optimistic>, _>(&checked),

@@ -196,13 +196,13 @@ impl<R: Rules> Engine for Toy<R> {
         Ok(store)
     }
 
-    fn drive<W: Workload>(
+    fn drive<C: Client>(
         store: &mut Store,
         _selection: Selection,
-        clients: Vec<W::Client>,
+        clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<W::Client>, DriveError> {
+    ) -> Result<Drive<C>, DriveError> {
         let Until::Transactions(transactions) = until else { panic!("a toy engine counts transactions") };
         let shared = Shared {
             world: Mutex::new(World {
@@ -218,7 +218,7 @@ impl<R: Rules> Engine for Toy<R> {
         };
         let clients = std::thread::scope(|threads| {
             let shared = &shared;
-            let work = |(worker, mut client): (usize, W::Client)| {
+            let work = |(worker, mut client): (usize, C)| {
                 threads.spawn(move || {
                     let leaving = Leaving { shared, worker };
                     drop(shared.wait(worker));

@@ -1,0 +1,98 @@
+//! Clients and procedures of any type as one type.
+
+use super::Erased;
+use contract::{
+    Abort, Client, Completion, Drive, DriveError, Engine, EngineOptions, Outcome, Plan, Procedure, Selection,
+    Transaction, Until,
+};
+use std::any::Any;
+
+/// Drives clients, their type erased on the way there and found again on the way back.
+pub(crate) fn drive_erased<E: Engine, C: Client + 'static>(
+    store: &mut E::Store,
+    selection: Selection,
+    clients: Vec<C>,
+    until: Until,
+    options: &EngineOptions,
+) -> Result<Drive<C>, DriveError> {
+    let erased = clients.into_iter().map(|client| ErasedClient(Box::new(client))).collect();
+    let Drive { clients, measurement } = E::drive(store, selection, erased, until, options)?;
+    let found_again =
+        |client: ErasedClient| *client.0.into_any().downcast().expect("the client that was erased");
+    Ok(Drive { clients: clients.into_iter().map(found_again).collect(), measurement })
+}
+
+/// Any client.
+struct ErasedClient(Box<dyn AnyClient>);
+
+/// Any client's procedure.
+struct ErasedProcedure(Box<dyn AnyProcedure>);
+
+/// [`Client`] without its associated type.
+trait AnyClient: Send {
+    fn next(&mut self) -> ErasedProcedure;
+
+    fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>);
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<C: Client + 'static> AnyClient for C {
+    fn next(&mut self) -> ErasedProcedure {
+        ErasedProcedure(Box::new(Client::next(self)))
+    }
+
+    fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
+        let procedure = procedure.0.into_any().downcast().expect("a procedure of this client");
+        Client::finished(self, *procedure, completion);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// [`Procedure`] over `dyn Transaction`.
+trait AnyProcedure: Send {
+    fn run(&self, txn: &mut dyn Transaction) -> Result<Outcome, Abort>;
+
+    fn plan(&self, look: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort>;
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<P: Procedure + 'static> AnyProcedure for P {
+    fn run(&self, txn: &mut dyn Transaction) -> Result<Outcome, Abort> {
+        Procedure::run(self, txn)
+    }
+
+    fn plan(&self, look: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
+        Procedure::plan(self, look, plan)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Client for ErasedClient {
+    type Procedure = ErasedProcedure;
+
+    fn next(&mut self) -> ErasedProcedure {
+        self.0.next()
+    }
+
+    fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
+        self.0.finished(procedure, completion);
+    }
+}
+
+impl Procedure for ErasedProcedure {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        self.0.run(&mut Erased(txn))
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        self.0.plan(&mut Erased(look), plan)
+    }
+}
