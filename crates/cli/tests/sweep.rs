@@ -56,6 +56,16 @@ fn assert_complete(folder: &Path, ran: &Ran) {
     assert!(folder.join("out/").exists());
 }
 
+/// The signal that a terminal sends, or, where whoever started this test keeps that from reaching its children, as a
+/// shell does in the background, another that ends a program in the same way.
+fn interrupt() -> &'static str {
+    const SIGINT: u32 = 2;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    if ignored & 1 << (SIGINT - 1) == 0 { "-INT" } else { "-TERM" }
+}
+
 #[test]
 fn an_interrupted_sweep_goes_on_where_it_was() {
     let folder = fresh_folder("interrupt");
@@ -72,7 +82,7 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
         sleep(Duration::from_millis(5));
     }
     let interrupted =
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        Command::new("kill").args([interrupt(), &child.id().to_string()]).status().expect("kill runs");
     assert!(interrupted.success());
     assert!(!child.wait().expect("it ends").success(), "it was interrupted");
     let kept = finished(&folder);
