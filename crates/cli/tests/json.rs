@@ -117,7 +117,7 @@ fn prefetch_and_back_off_are_named_in_results() {
     let summary = run_short(&folder, &line).json();
     assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&false.into(), &0.into()));
     let summary = run_short(&folder, &["run", "micro", "--protocol", "silo", "--json"]).json();
-    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&true.into(), &32_000.into()));
+    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&true.into(), &1_024_000.into()));
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn keep_the_books(workers: usize, seeds: std::ops::Range<u64>, transactions: u64
 
 #[test]
 fn one_worker_agrees_with_the_model() {
-    shared::model::agrees_with_the_model::<ThisEngine>(0..12, 3000);
+    shared::model::agrees_with_the_model::<ThisEngine>(0..8, 1000);
 }
 
 #[test]
@@ -42,5 +42,5 @@ fn partitions_change_hands_while_the_books_are_kept() {
 
 #[test]
 fn more_workers_than_cores_keep_the_books() {
-    keep_the_books(7, 0..2, 8_000);
+    keep_the_books(7, 0..2, 2_000);
 }
