@@ -91,9 +91,14 @@ fn probes(c: &mut Criterion) {
     }
 }
 
+/// The protocols that have something to do.
+fn measured() -> impl Iterator<Item = ProtocolName> {
+    ProtocolName::ALL.iter().copied().filter(|&protocol| protocol != ProtocolName::Unprotected)
+}
+
 fn locks(c: &mut Criterion) {
     let mut group = c.benchmark_group("lock and unlock");
-    for &protocol in ProtocolName::ALL {
+    for protocol in measured() {
         for (mode, exclusive) in [("shared", false), ("exclusive", true)] {
             group.bench_function(format!("{protocol}/{mode}"), |b| {
                 b.iter_custom(|repeat| {
@@ -108,7 +113,7 @@ fn locks(c: &mut Criterion) {
 
 fn commits(c: &mut Criterion) {
     let mut store = load(1_000);
-    for &protocol in ProtocolName::ALL {
+    for protocol in measured() {
         let mut group = c.benchmark_group(format!("commit/{protocol}"));
         for records in [1u64, 16] {
             for update in [false, true] {

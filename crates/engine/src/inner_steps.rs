@@ -53,7 +53,9 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop(repeat),
-        ProtocolName::Unprotected => {}
+        ProtocolName::Unprotected => {
+            unreachable!("where there is no protocol, nothing is locked or committed")
+        }
     }
 }
 
@@ -175,7 +177,9 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
-        ProtocolName::Unprotected => {}
+        ProtocolName::Unprotected => {
+            unreachable!("where there is no protocol, nothing is locked or committed")
+        }
     }
 }
 
