@@ -101,10 +101,16 @@ fn every_option_of_an_architecture_passes() {
 #[test]
 fn scenarios_are_played_under_every_architecture() {
     let folder = fresh_folder("played");
+    let mut played = 0;
     for pair in systems(&folder) {
         let (architecture, protocol) = pair.split_once(' ').expect("two names");
         let system = ["--architecture", architecture, "--protocol", protocol, "--transactions", "5000"];
         let ran = check(&folder, "write-skew", &system);
-        assert_eq!(ran.code, Some(0), "{pair}\n{}\n{}", ran.out, ran.err);
+        // With fewer cores than workers the players may never meet, and that is said; a violation never is.
+        let never_met = ran.out.contains("the players never met");
+        assert!(ran.code == Some(0) || never_met, "{pair}\n{}\n{}", ran.out, ran.err);
+        assert!(!ran.out.contains("NO serial order"), "{pair}\n{}", ran.out);
+        played += usize::from(ran.code == Some(0));
     }
+    assert!(played > 0, "no system's players met");
 }
