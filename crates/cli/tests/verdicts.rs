@@ -106,8 +106,10 @@ fn scenarios_are_played_under_every_architecture() {
         let (architecture, protocol) = pair.split_once(' ').expect("two names");
         let system = ["--architecture", architecture, "--protocol", protocol, "--transactions", "5000"];
         let ran = check(&folder, "write-skew", &system);
-        // With fewer cores than workers the players may never meet, and that is said; a violation never is.
-        let never_met = ran.out.contains("the players never met");
+        // With fewer cores than workers the players may never meet. That, and nothing else, may be wrong with the run.
+        let never_met = ran.code == Some(1)
+            && ran.out.contains("the players never met")
+            && ran.out.matches("FAILED").count() == 1;
         assert!(ran.code == Some(0) || never_met, "{pair}\n{}\n{}", ran.out, ran.err);
         assert!(!ran.out.contains("NO serial order"), "{pair}\n{}", ran.out);
         played += usize::from(ran.code == Some(0));

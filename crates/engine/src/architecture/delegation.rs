@@ -140,11 +140,11 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         }
     }
 
-    fn call<R: Copy + Send>(
-        &mut self,
-        owner: usize,
-        step: impl FnOnce(&Site<'e, P, Owned, Grants>) -> R + Copy + Send,
-    ) -> R {
+    fn call<S, R>(&mut self, owner: usize, step: S) -> R
+    where
+        S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+        R: Copy + Send,
+    {
         self.wait_for_room(owner);
         let timed = self.effort.messages.is_multiple_of(TIMED_ONE_IN);
         let began = if timed { Some(clock::now()) } else { None };
@@ -193,14 +193,19 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     }
 
     #[inline(always)]
-    fn at<R: Copy + Send>(
-        &mut self,
-        partition: PartitionId,
-        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
-    ) -> R {
+    fn site(&self) -> &SiteOf<'_, Self> {
+        &self.site
+    }
+
+    #[inline(always)]
+    fn at<S, R>(&mut self, partition: PartitionId, step: S) -> R
+    where
+        S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+        R: Copy + Send,
+    {
         if self.is_here(partition) {
             self.serve_now_and_then();
-            step(&self.site)
+            self.in_place(step)
         } else {
             self.call(partition.index(), step)
         }
@@ -212,7 +217,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            step(&self.site);
+            self.in_place(step);
         } else {
             self.wait_for_room(partition.index());
             self.outbox.post(partition.index(), step::post(step));

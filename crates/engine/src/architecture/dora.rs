@@ -11,8 +11,9 @@
 //!
 //! A partition's owner may change between transactions; see [`super::owners`].
 //!
-//! An aborted transaction goes home and sleeps. It does not run while one that holds locks could: of DORA's abort storms,
-//! that is the cause ([`crate::fiber::scheduler`]).
+//! An aborted transaction goes home and sleeps, and runs again only when no transaction that holds locks could run
+//! instead. Without that, those who retry keep the holder of their lock from its own thread, and abort storms follow
+//! ([`crate::fiber::scheduler`]).
 
 use super::owners::Owners;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
@@ -61,7 +62,7 @@ type Captures = [MaybeUninit<u64>; step::CAPTURE_BYTES / 8];
 
 impl Posted {
     fn new<T, S: FnOnce(&T) + Copy + Send>(partition: PartitionId, step: S) -> Posted {
-        const { step::fits::<S>() };
+        const { step::fits::<S, ()>() };
         unsafe fn run<T, S: FnOnce(&T) + Copy>(captures: &Captures, site: *const ()) {
             // SAFETY: the captures are an `S`, put there by `new`, and `site` is a live `T`, by `Posted::run`'s caller.
             let (step, site) = unsafe { (captures.as_ptr().cast::<S>().read(), &*site.cast::<T>()) };
@@ -208,17 +209,22 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     #[inline(always)]
-    fn at<R: Copy + Send>(
-        &mut self,
-        partition: PartitionId,
-        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
-    ) -> R {
+    fn site(&self) -> &SiteOf<'_, Self> {
+        &self.site
+    }
+
+    #[inline(always)]
+    fn at<S, R>(&mut self, partition: PartitionId, step: S) -> R
+    where
+        S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+        R: Copy + Send,
+    {
         debug_assert!(self.entered.contains(&partition), "a step at a partition that was not entered");
         self.go_to(partition);
         if !self.posted.is_empty() {
             self.run_posted(partition);
         }
-        step(&self.site)
+        self.in_place(step)
     }
 
     #[inline(always)]
@@ -227,7 +233,7 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            step(&self.site);
+            self.in_place(step);
         } else {
             self.posted.push(Posted::new(partition, step));
         }

@@ -34,6 +34,7 @@ pub(crate) use grants::Grants;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::message::step;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, SlotId, Wake, Waker};
 use crate::storage::{Partition, Table};
@@ -125,18 +126,41 @@ pub(crate) trait Architecture {
         true
     }
 
-    /// Runs `step` at `partition` and answers its result.
-    fn at<R: Copy + Send>(
-        &mut self,
-        partition: PartitionId,
-        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
-    ) -> R;
+    /// Where the steps run that run in place.
+    fn site(&self) -> &SiteOf<'_, Self>;
+
+    /// Runs `step` at `partition` and answers its result; in place, unless the architecture says otherwise.
+    #[inline(always)]
+    fn at<S, R>(&mut self, partition: PartitionId, step: S) -> R
+    where
+        S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+        R: Copy + Send,
+    {
+        let _ = partition;
+        self.in_place(step)
+    }
 
     /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::settle`] it is on
-    /// its way.
+    /// its way. In place, unless the architecture says otherwise.
+    #[inline(always)]
     fn post<S>(&mut self, partition: PartitionId, step: S)
     where
-        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static;
+        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
+    {
+        let _ = partition;
+        self.in_place(step);
+    }
+
+    /// Runs a step here and now. It could have been sent: that is asserted.
+    #[inline(always)]
+    fn in_place<S, R>(&self, step: S) -> R
+    where
+        S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
+        R: Copy + Send,
+    {
+        const { step::fits::<S, R>() };
+        step(self.site())
+    }
 
     /// Waits until the queued request of `slot` is decided.
     fn wait(&mut self, slot: SlotId) -> Wake;

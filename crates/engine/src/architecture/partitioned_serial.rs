@@ -12,7 +12,6 @@
 use super::{Architecture, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::latch::{Latch, TestAndTestAndSet};
-use crate::message::step;
 use crate::physical::Owned;
 use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;
@@ -118,21 +117,8 @@ impl Architecture for PartitionedSerial<'_> {
     }
 
     #[inline(always)]
-    fn at<R: Copy + Send>(
-        &mut self,
-        _: PartitionId,
-        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
-    ) -> R {
-        step(&self.site)
-    }
-
-    #[inline(always)]
-    fn post<S>(&mut self, _: PartitionId, step: S)
-    where
-        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
-    {
-        const { step::fits::<S>() };
-        step(&self.site);
+    fn site(&self) -> &SiteOf<'_, Self> {
+        &self.site
     }
 
     fn wait(&mut self, _: SlotId) -> Wake {

@@ -19,11 +19,9 @@
 
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
-use crate::message::step;
 use crate::physical::Concurrent;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
-use contract::PartitionId;
 
 /// One worker of shared-everything.
 pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
@@ -45,22 +43,8 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn at<R: Copy + Send>(
-        &mut self,
-        _: PartitionId,
-        step: impl FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
-    ) -> R {
-        const { step::fits::<R>() };
-        step(&self.site)
-    }
-
-    #[inline(always)]
-    fn post<S>(&mut self, _: PartitionId, step: S)
-    where
-        S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
-    {
-        const { step::fits::<S>() };
-        step(&self.site);
+    fn site(&self) -> &SiteOf<'_, Self> {
+        &self.site
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {

@@ -55,6 +55,11 @@ pub(crate) struct Hot(u64);
 const LINE_BYTES: usize = 64;
 const ADDRESS_BITS: u32 = 48;
 
+const _: () = assert!(
+    STACK_BYTES / LINE_BYTES < 1 << (u64::BITS - ADDRESS_BITS),
+    "a stack's lines fit beside an address"
+);
+
 impl Hot {
     fn new(top: usize, yielder: usize) -> Hot {
         let lines = (yielder / LINE_BYTES - top / LINE_BYTES) as u64;

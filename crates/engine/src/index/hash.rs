@@ -201,12 +201,16 @@ impl<L: Latch> HashIndex<L> {
     #[inline(always)]
     pub fn candidate(&self, hash: Hash) -> Option<RecordRef> {
         let bucket = self.bucket(hash);
+        let first = bucket.matches(hash).trailing_zeros() as usize;
         // Relaxed: the record is only asked for, not read.
-        let slots = bucket.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
-        let mut candidates = slots.filter(|slot| slot >> TAG_SHIFT == hash.tag());
-        // SAFETY: a nonempty slot holds the address of a record of this partition's arena, which lives as long as
-        // the index.
-        candidates.next().map(|slot| unsafe { RecordRef::from_bits(slot & ADDRESS) })
+        let entry = bucket.slots.get(first)?.load(Ordering::Relaxed);
+        // Whoever filled the slot may have emptied it since.
+        if entry == 0 {
+            return None;
+        }
+        // SAFETY: a nonempty slot holds the address of a record of this partition's arena, which lives as long as the
+        // index.
+        Some(unsafe { RecordRef::from_bits(entry & ADDRESS) })
     }
 
     /// The record linked under `key`. Writes nothing.

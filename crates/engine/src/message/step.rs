@@ -30,7 +30,7 @@ where
     S: FnOnce(&T) -> R + Copy + Send,
     R: Copy + Send,
 {
-    const { fits::<S>() };
+    const { fits::<S, R>() };
     unsafe fn run<T, S: FnOnce(&T) -> R + Copy, R: Copy + Send>(taken: Taken<'_>, site: *const ()) {
         // SAFETY: the message carries a `Packed<S>`, and `site` is a `T`, by the contract of `Run`.
         let (packed, site) = unsafe { (taken.body::<Packed<S>>(), &*site.cast::<T>()) };
@@ -45,7 +45,7 @@ pub(crate) fn post<T, S>(step: S) -> Packed<S>
 where
     S: FnOnce(&T) + Copy + Send,
 {
-    const { fits::<S>() };
+    const { fits::<S, ()>() };
     unsafe fn run<T, S: FnOnce(&T) + Copy>(taken: Taken<'_>, site: *const ()) {
         // SAFETY: as in `call`.
         let (packed, site) = unsafe { (taken.body::<Packed<S>>(), &*site.cast::<T>()) };
@@ -55,11 +55,14 @@ where
     Packed { run: run::<T, S>, step }
 }
 
-/// Asserts, at compile time, that a step can be sent.
-pub(crate) const fn fits<S>() {
+/// Asserts, at compile time, that a step can be sent, and its answer sent back.
+pub(crate) const fn fits<S, R>() {
     assert!(size_of::<S>() <= CAPTURE_BYTES, "a step's captures fit in a message");
     assert!(align_of::<S>() <= 8, "a step's captures are aligned in a message");
     assert!(!std::mem::needs_drop::<S>(), "a step owns nothing");
+    assert!(size_of::<R>() <= BODY_BYTES, "an answer fits in its message");
+    assert!(align_of::<R>() <= 8, "an answer is aligned in its message");
+    assert!(!std::mem::needs_drop::<R>(), "an answer owns nothing");
 }
 
 /// Runs the step that a message carries.

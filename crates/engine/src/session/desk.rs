@@ -140,11 +140,6 @@ impl<C: Client> Desk<C> {
         self.interval.last
     }
 
-    /// Transactions that have ended and count.
-    pub fn ended(&self) -> u64 {
-        self.counts.commits + self.counts.user_rollbacks
-    }
-
     /// A transaction has ended, now.
     #[inline(always)]
     pub fn end(

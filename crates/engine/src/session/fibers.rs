@@ -36,6 +36,8 @@ struct Home<C: Client> {
     desk: Desk<C>,
     supplies: Vec<Supply>,
     panic: Option<Box<dyn Any + Send>>,
+    /// Transactions that have ended since a partition was offered last.
+    kept_for: u64,
 }
 
 /// Runs `client`'s transactions on worker `me`, as many in flight as there are supplies.
@@ -47,13 +49,14 @@ pub(crate) fn run<P: Protocol, C: Client>(
     until: Until,
 ) -> (Report<C>, Vec<Supply>) {
     let in_flight = supplies.len();
-    let mut home = Home { desk: Desk::new(client, until, in_flight), supplies: Vec::new(), panic: None };
+    let desk = Desk::new(client, until, in_flight);
+    let mut home = Home { desk, supplies: Vec::new(), panic: None, kept_for: 0 };
     let place = &raw mut home;
     let body = |(number, supply)| {
         let slot = SlotId((me * in_flight + number) as u32);
-        // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds at a suspension, a
-        // transaction, its slot and a procedure, is `Send` or refers to what all workers share, but for `place`, which
-        // is used at home only.
+        // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds
+        // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
+        // for `place`, which is used at home only.
         unsafe { Fiber::new(move |current| live(current, slot, supply, place, world)) }
     };
     let fibers = supplies.into_iter().enumerate().map(body).collect();
@@ -124,8 +127,9 @@ fn live<P: Protocol, C: Client>(
                 home.panic.get_or_insert(panic);
             }
         }
-        let ended = home.desk.ended();
-        if world.options.hand_over_every != 0 && ended.is_multiple_of(world.options.hand_over_every) {
+        home.kept_for += 1;
+        if home.kept_for == world.options.hand_over_every {
+            home.kept_for = 0;
             slot.txn.architecture.offer_a_partition();
         }
         slot.txn.architecture.idle();
