@@ -83,6 +83,7 @@ fn claims_are_answered_in_words() {
         claim("Silo is faster than nothing", "at_least = 0"),
         claim("Silo is a million times as fast", "at_least = 1e6"),
         claim("Silo is faster on large machines", "at_least = 1\nfewest_workers = 1000"),
+        claim("Silo sends faster messages", "at_most = 1").replace("throughput", "round_trip_ns"),
     ]
     .concat();
     fs::write(folder.join("claims.toml"), &text).expect("a file");
@@ -92,14 +93,21 @@ fn claims_are_answered_in_words() {
         "\nholds: Silo is faster than nothing\n    ratio ",
         "\ndoes not hold: Silo is a million times as fast\n    ratio ",
         "\ncannot be told here: Silo is faster on large machines\n    it is about 1000 workers or more; here: 1 worker\n",
+        "\ncannot be told here: Silo sends faster messages\n    silo has no round_trip_ns in 2 of 2 repetitions; no-wait \
+         has no round_trip_ns in 2 of 2 repetitions; a longer --duration may sample it, if the system has it at all\n",
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
     }
-    fs::write(folder.join("claims.toml"), text.replace("'throughput'", "'speed'")).expect("a file");
+    let report = fs::read_to_string(folder.join("results/sweep-claims/report.html")).expect("a report");
+    assert!(
+        report.contains("silo has no round_trip_ns in 2 of 2 repetitions"),
+        "the reason is in the report, too"
+    );
+    fs::write(folder.join("claims.toml"), text.replace("'round_trip_ns'", "'speed'")).expect("a file");
     let refused = run(&folder, &["sweep", "claims.toml"]);
     assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
     assert!(
-        refused.err.starts_with("error: claims.toml:14:11: measure speed: allowed: throughput, "),
+        refused.err.starts_with("error: claims.toml:33:11: measure speed: allowed: throughput, "),
         "{}",
         refused.err
     );

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,31 @@ fn assert_complete(folder: &Path, ran: &Ran) {
     assert_eq!(finished(folder), POINTS);
     let samples = fs::read_to_string(folder.join("out/samples.csv")).expect("samples");
     assert_eq!(samples.lines().count(), 1 + POINTS);
-    assert!(folder.join("out/").exists());
+    assert!(folder.join("out/report.html").exists());
+}
+
+/// A sweep that has `points` finished and goes on.
+fn begun(folder: &Path, points: usize) -> Child {
+    let child = trireme(folder)
+        .args(["sweep", "points.toml", "--out", "out"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let began = Instant::now();
+    while finished(folder) < points {
+        assert!(began.elapsed() < Duration::from_secs(60), "{points} points take no minute");
+        sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+/// Runs `line` where no file may have more than so many KiB: that stands for a full disk, on which a write is cut
+/// short and the next one fails.
+fn run_on_full_disk(folder: &Path, most_kib: usize, line: &str) -> Ran {
+    let binary = env!("CARGO_BIN_EXE_trireme");
+    let script = format!("trap '' XFSZ; ulimit -f {most_kib}; exec '{binary}' {line}");
+    Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash runs").into()
 }
 
 /// The signal that a terminal sends, or, where whoever started this test keeps that from reaching its children, as a
@@ -70,17 +94,7 @@ fn interrupt() -> &'static str {
 fn an_interrupted_sweep_goes_on_where_it_was() {
     let folder = fresh_folder("interrupt");
     fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
-    let mut child = trireme(&folder)
-        .args(["sweep", "points.toml", "--out", "out"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
-    let began = Instant::now();
-    while finished(&folder) < 3 {
-        assert!(began.elapsed() < Duration::from_secs(60), "three points take no minute");
-        sleep(Duration::from_millis(5));
-    }
+    let mut child = begun(&folder, 3);
     let interrupted =
         Command::new("kill").args([interrupt(), &child.id().to_string()]).status().expect("kill runs");
     assert!(interrupted.success());
@@ -111,17 +125,11 @@ fn a_torn_last_line_is_measured_again() {
     assert_complete(&folder, &ran);
 }
 
-/// A limit on the size of a file stands for a full disk: a write is cut short and the next one fails.
 #[test]
 fn a_full_disk_loses_no_finished_point() {
     let folder = fresh_folder("full-disk");
     fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
-    let script = format!(
-        "trap '' XFSZ; ulimit -f 12; exec '{}' sweep points.toml --out out --json",
-        env!("CARGO_BIN_EXE_trireme")
-    );
-    let limited: Ran =
-        Command::new("bash").args(["-c", &script]).current_dir(&*folder).output().expect("bash runs").into();
+    let limited = run_on_full_disk(&folder, 12, "sweep points.toml --out out --json");
     assert_eq!((limited.code, limited.out.as_str()), (Some(1), ""), "{}", limited.err);
     let errors: Vec<&str> = limited.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{}", limited.err);
@@ -145,13 +153,7 @@ fn a_full_disk_loses_no_answer() {
         ("check micro --protocol silo --transactions 1000 --records 1000 --history events --json", "events"),
     ];
     for (line, file) in lines {
-        let script = format!("trap '' XFSZ; ulimit -f 8; exec '{}' {line}", env!("CARGO_BIN_EXE_trireme"));
-        let ran: Ran = Command::new("bash")
-            .args(["-c", &script])
-            .current_dir(&*folder)
-            .output()
-            .expect("bash runs")
-            .into();
+        let ran = run_on_full_disk(&folder, 8, line);
         assert_eq!(ran.code, Some(1), "{line}\n{}", ran.err);
         assert!(ran.json().is_object(), "{line}");
         let error = ran.err.lines().last().expect("a line");
@@ -168,17 +170,7 @@ fn a_full_disk_loses_no_answer() {
 fn one_sweep_at_a_time_writes_a_folder() {
     let folder = fresh_folder("two-sweeps");
     fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
-    let mut first = trireme(&folder)
-        .args(["sweep", "points.toml", "--out", "out"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
-    let began = Instant::now();
-    while finished(&folder) < 1 {
-        assert!(began.elapsed() < Duration::from_secs(60), "a point takes no minute");
-        sleep(Duration::from_millis(5));
-    }
+    let mut first = begun(&folder, 1);
     let second = sweep(&folder);
     assert_eq!(second.code, Some(2), "{}", second.err);
     assert!(
@@ -207,6 +199,21 @@ fn a_changed_experiment_is_refused_and_a_grown_one_is_not() {
     fs::write(folder.join("points.toml"), EXPERIMENT.replace("0.9]", "0.9, 0.99]")).expect("a file");
     let grown = sweep(&folder);
     assert_eq!((grown.code, measured_now(&grown)), (Some(0), 4), "{}", grown.err);
+}
+
+/// Its lines would be misread.
+#[test]
+fn a_journal_of_another_version_is_refused() {
+    let folder = fresh_folder("older");
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    fs::create_dir(folder.join("out")).expect("a folder");
+    let older = "{\"schema\":\"trireme.sweep/1\"}\n{\"settings\":{}}\n";
+    fs::write(folder.join("out/points.jsonl"), older).expect("a file");
+    let refused = sweep(&folder);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    let begins = "error: out/points.jsonl:1: schema trireme.sweep/1: allowed: trireme.sweep/2, ";
+    assert!(refused.err.starts_with(begins) && refused.err.lines().count() == 1, "{}", refused.err);
+    assert_eq!(fs::read_to_string(folder.join("out/points.jsonl")).expect("a journal"), older);
 }
 
 #[test]

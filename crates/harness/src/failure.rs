@@ -105,7 +105,13 @@ impl From<DriveError> for Failure {
 
 impl From<Misfit> for Failure {
     fn from(misfit: Misfit) -> Failure {
-        Failure::Value(BadValue::new(misfit.option, misfit.value, misfit.allowed))
+        Failure::Value(misfit.into())
+    }
+}
+
+impl From<Misfit> for BadValue {
+    fn from(misfit: Misfit) -> BadValue {
+        BadValue::new(misfit.option, misfit.value, misfit.allowed)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Measuring, sweeps, result folders and the report: everything between a loaded engine and a reader.
 //!
 //! The harness is generic over [`contract::Engine`], so it is compiled once for every engine, and over nothing else:
-//! it knows no architecture and no protocol. What it prints for a person goes through [`observer`]; it writes only
-//! into a result folder.
+//! nothing it does depends on which architecture or protocol runs. What it prints for a person goes through
+//! [`observer`]; it writes only into a result folder.
 //!
 //! | question | file |
 //! |---|---|

@@ -5,6 +5,7 @@
 
 use crate::text::durations;
 use contract::EngineOptions;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -22,19 +23,26 @@ pub struct RunOptions {
     pub repeat: usize,
     /// Seed of everything random. Repetition `n` draws from `seed + n`, under every system the same.
     pub seed: u64,
+    /// What the engine is told.
+    pub engine: EngineChoices,
+}
+
+/// The engine's choices that an option sets. Results show them under the fields' names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineChoices {
     /// Whether the engine asks for planned lines ahead.
     pub prefetch: bool,
     /// A retry first waits a random time below this, doubled at each further attempt.
     pub back_off_first_ns: u64,
-    /// The most that the doubling reaches.
+    /// The most that the doubling reaches; 0 retries at once.
     pub back_off_cap_ns: u64,
-    /// Workers that own partitions and host no transactions, under asymmetric delegation.
+    /// Workers that own partitions and host no transactions, under asymmetric-delegation.
     pub servers: usize,
-    /// Transactions that a worker has begun and not ended, at most, under architectures with fibers.
+    /// Transactions that a worker has begun and not ended, at most, under dora.
     pub in_flight: usize,
     /// Whether shared-everything splits its indexes.
     pub split_indexes: bool,
-    /// Transactions of a worker between two offers of a partition to its neighbour, under DORA; 0 for never.
+    /// Transactions of a worker between two offers of a partition to its neighbour, under dora; 0 for never.
     pub hand_over_every: u64,
 }
 
@@ -121,13 +129,15 @@ impl RunOptions {
             duration: Duration::from_secs(10),
             repeat: 5,
             seed: engine.seed,
-            prefetch: engine.prefetch,
-            back_off_first_ns: engine.back_off_first_ns,
-            back_off_cap_ns: engine.back_off_cap_ns,
-            servers: engine.servers,
-            in_flight: engine.in_flight,
-            split_indexes: engine.split_indexes,
-            hand_over_every: engine.hand_over_every,
+            engine: EngineChoices {
+                prefetch: engine.prefetch,
+                back_off_first_ns: engine.back_off_first_ns,
+                back_off_cap_ns: engine.back_off_cap_ns,
+                servers: engine.servers,
+                in_flight: engine.in_flight,
+                split_indexes: engine.split_indexes,
+                hand_over_every: engine.hand_over_every,
+            },
         }
     }
 
@@ -173,18 +183,18 @@ impl RunOptions {
             }
             "repeat" => self.repeat = count(1000)?,
             "seed" => self.seed = value.parse().map_err(|_| bad("a whole number, 0 <= seed < 2^64"))?,
-            "prefetch" => self.prefetch = on_or_off()?,
-            "servers" => self.servers = at_least_one()?,
-            "in-flight" => self.in_flight = at_least_one()?,
-            "split-indexes" => self.split_indexes = on_or_off()?,
+            "prefetch" => self.engine.prefetch = on_or_off()?,
+            "servers" => self.engine.servers = at_least_one()?,
+            "in-flight" => self.engine.in_flight = at_least_one()?,
+            "split-indexes" => self.engine.split_indexes = on_or_off()?,
             "hand-over-every" => {
                 let number = value.parse().ok().filter(|&n| n >= 1);
-                self.hand_over_every = match value {
+                self.engine.hand_over_every = match value {
                     "never" => 0,
                     _ => number.ok_or_else(|| bad("a whole number, at least 1, or never"))?,
                 }
             }
-            "back-off" => (self.back_off_first_ns, self.back_off_cap_ns) = back_off(value)?,
+            "back-off" => (self.engine.back_off_first_ns, self.engine.back_off_cap_ns) = back_off(value)?,
             _ => unreachable!("OPTIONS names only what is set here"),
         }
         Ok(())
@@ -201,14 +211,14 @@ impl RunOptions {
             "duration" => durations::show(self.duration),
             "repeat" => self.repeat.to_string(),
             "seed" => self.seed.to_string(),
-            "prefetch" => on_or_off(self.prefetch),
-            "servers" => self.servers.to_string(),
-            "in-flight" => self.in_flight.to_string(),
-            "split-indexes" => on_or_off(self.split_indexes),
-            "hand-over-every" if self.hand_over_every == 0 => "never".to_owned(),
-            "hand-over-every" => self.hand_over_every.to_string(),
-            "back-off" if self.back_off_cap_ns == 0 => "off".to_owned(),
-            "back-off" => format!("{}..{}", self.back_off_first_ns, self.back_off_cap_ns),
+            "prefetch" => on_or_off(self.engine.prefetch),
+            "servers" => self.engine.servers.to_string(),
+            "in-flight" => self.engine.in_flight.to_string(),
+            "split-indexes" => on_or_off(self.engine.split_indexes),
+            "hand-over-every" if self.engine.hand_over_every == 0 => "never".to_owned(),
+            "hand-over-every" => self.engine.hand_over_every.to_string(),
+            "back-off" if self.engine.back_off_cap_ns == 0 => "off".to_owned(),
+            "back-off" => format!("{}..{}", self.engine.back_off_first_ns, self.engine.back_off_cap_ns),
             _ => panic!("{name} is not an option of a run"),
         }
     }
@@ -221,14 +231,14 @@ impl RunOptions {
     /// What the engine is told for repetition `repetition`.
     pub fn engine_options(&self, repetition: usize) -> EngineOptions {
         EngineOptions {
-            prefetch: self.prefetch,
+            prefetch: self.engine.prefetch,
             seed: self.repetition_seed(repetition),
-            back_off_first_ns: self.back_off_first_ns,
-            back_off_cap_ns: self.back_off_cap_ns,
-            servers: self.servers,
-            in_flight: self.in_flight,
-            split_indexes: self.split_indexes,
-            hand_over_every: self.hand_over_every,
+            back_off_first_ns: self.engine.back_off_first_ns,
+            back_off_cap_ns: self.engine.back_off_cap_ns,
+            servers: self.engine.servers,
+            in_flight: self.engine.in_flight,
+            split_indexes: self.engine.split_indexes,
+            hand_over_every: self.engine.hand_over_every,
             ..EngineOptions::default()
         }
     }

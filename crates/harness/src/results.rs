@@ -426,7 +426,8 @@ mod tests {
         let (pairs, _) = supported::<MockEngine>(&subject().options);
         let crowded = refuse(&pairs, MOST_WORKERS + 1, ROWS);
         assert_eq!(crowded.to_string(), "--workers 9: allowed: 1 <= workers <= 8 under shared-everything");
-        let options = RunOptions { servers: 2, ..subject().options };
+        let mut options = subject().options;
+        options.engine.servers = 2;
         let (pairs, _) = supported::<MockEngine>(&options);
         let misfit = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &options, &Silent);
         assert_eq!(misfit.expect_err("refused").to_string(), "--servers 2: allowed: others");

@@ -6,10 +6,12 @@
 //! | `environment.json` | the machine, its system and its settings |
 //! | `summary.json` | what `--json` prints |
 //! | `samples.csv` | one row a repetition; a check has none |
-//! | `latency/SYSTEM.csv` | latency by percentile, all repetitions together; a check has none |
+//! | `latency/SYSTEM.csv`, a sweep's `latency/POINT.csv` | latency by percentile, all repetitions together; a check has none |
+//! | `points.jsonl` | a sweep's finished points, from which it goes on; others have none |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
-//! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole.
+//! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
+//! `points.jsonl` grows line by line.
 
 pub mod latency;
 pub mod parameters;

@@ -27,7 +27,7 @@ pub struct SweepReport<'a> {
     pub surroundings: &'a Surroundings,
     /// All points, in the order of the axes: values by axis, and the numbers if the point is finished.
     pub points: Vec<(Vec<String>, Option<&'a Summary>)>,
-    /// The points whose architecture does not have their protocol.
+    /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
     /// The claims, by what is known so far.
     pub claims: &'a [Told],
@@ -121,8 +121,11 @@ fn finding(claims: &[Told]) -> Option<String> {
     let [holds, does_not, untold] =
         [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeToldHere].map(count);
     let all = counted(claims.len(), "claim");
-    (!claims.is_empty())
-        .then(|| format!("Of {all}, {holds} hold, {does_not} do not hold, and {untold} cannot be told here."))
+    let hold = if holds == 1 { "holds" } else { "hold" };
+    let do_not = if does_not == 1 { "does not" } else { "do not" };
+    (!claims.is_empty()).then(|| {
+        format!("Of {all}, {holds} {hold}, {does_not} {do_not} hold, and {untold} cannot be told here.")
+    })
 }
 
 fn claims(claims: &[Told]) -> Block {
@@ -136,7 +139,8 @@ fn claims(claims: &[Told]) -> Block {
     };
     Block::Table {
         title: "Claims".to_owned(),
-        note: "Medians of the repetitions, left over right; in brackets, what the slowest and fastest ones make of it."
+        note: "Medians of the repetitions, left over right, or of one side alone; in brackets, what the slowest and \
+               fastest ones make of it."
             .to_owned(),
         head: ["claim", "verdict", "measure", "found"].map(Cell::words).into(),
         rows: claims.iter().map(row).collect(),
@@ -331,7 +335,7 @@ fn table(report: &SweepReport<'_>) -> Block {
         let mut cells: Vec<Cell> = place.iter().map(|value| Cell::words(value.as_str())).collect();
         match summary {
             Some(summary) => cells.extend(tables::numbers(summary)),
-            None => cells.extend(["not yet", "", "", "", "", ""].map(Cell::number)),
+            None => cells.extend(tables::no_numbers("not yet")),
         }
         cells
     };

@@ -24,6 +24,11 @@ pub fn numbers(summary: &Summary) -> [Cell; 6] {
     .map(Cell::number)
 }
 
+/// In place of [`numbers`] where there are none; `why` stands first.
+pub fn no_numbers(why: &str) -> [Cell; 6] {
+    std::array::from_fn(|column| Cell::number(if column == 0 { why } else { "" }))
+}
+
 /// What each architecture cost. A dash stands where nothing was measured.
 pub fn costs(summaries: &[&Summary]) -> Block {
     let times = |value: Option<f64>| value.map_or(NOTHING.to_owned(), ratio);

@@ -15,6 +15,7 @@ pub use latency::Latency;
 pub use time_shares::TimeShares;
 
 use crate::measure::{Measured, warnings};
+use crate::options::EngineChoices;
 use crate::subject::Subject;
 use contract::{AbortReason, LatencyHistogram, Measurement, TimeShare};
 use serde::{Deserialize, Serialize};
@@ -75,20 +76,9 @@ pub struct Summary {
     pub duration_s: f64,
     /// Seed of everything random.
     pub seed: u64,
-    /// Whether planned lines were asked for ahead.
-    pub prefetch: bool,
-    /// First bound of the random wait before a retry.
-    pub back_off_first_ns: u64,
-    /// Last bound of the random wait before a retry.
-    pub back_off_cap_ns: u64,
-    /// Dedicated servers, under asymmetric-delegation.
-    pub servers: usize,
-    /// Transactions in flight per worker at most, under dora.
-    pub in_flight: usize,
-    /// Whether shared-everything split its indexes.
-    pub split_indexes: bool,
-    /// Transactions of an owner between two of its partitions' hand-overs, under dora; 0 for never.
-    pub hand_over_every: u64,
+    /// What the engine was told.
+    #[serde(flatten)]
+    pub engine: EngineChoices,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What is odd, and what to do about it.
@@ -131,13 +121,7 @@ impl Summary {
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
             seed: options.seed,
-            prefetch: options.prefetch,
-            back_off_first_ns: options.back_off_first_ns,
-            back_off_cap_ns: options.back_off_cap_ns,
-            servers: options.servers,
-            in_flight: options.in_flight,
-            split_indexes: options.split_indexes,
-            hand_over_every: options.hand_over_every,
+            engine: options.engine.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
         };

@@ -1,6 +1,6 @@
 //! From values to pixels: linear and logarithmic scales with ticks at round values.
 
-/// A linear scale from zero, or from the smallest value, that ends at a tick.
+/// From values to places between 0 and 1, evenly or evenly in the logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     kind: Kind,

@@ -1,39 +1,24 @@
-//! From an experiment to its points: every name and value resolved and checked before anything is measured.
+//! All points of an experiment: every name and value resolved and checked before anything is measured.
 
-use super::experiment::{Axis, Experiment, Setting};
+use super::case::{Case, Named};
+use super::experiment::{Axis, Experiment};
 use crate::failure::Failure;
-use crate::measure::admit;
-use crate::options::{BadValue, OPTIONS, RunOptions};
-use crate::subject::{Place, Subject};
+use crate::measure::{Fit, fit};
+use crate::options::{BadValue, RunOptions};
+use crate::subject::Place;
 use crate::summary::Unmeasured;
-use contract::{ArchitectureName, Engine, PairName, ProtocolName};
-use std::collections::BTreeMap;
-use workloads::{AnyWorkload, ParameterError, Parameters};
+use contract::{Engine, PairName};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More points than this are a mistake: at a second each they take days.
 const MOST_POINTS: usize = 100_000;
-
-/// One point.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Its values by axis.
-    pub at: Vec<String>,
-    /// The system.
-    pub pair: PairName,
-    /// What is measured.
-    pub subject: Subject,
-    /// The workload itself.
-    pub workload: AnyWorkload,
-    /// Everything resolved, under its name: what identifies the point.
-    pub settings: BTreeMap<String, String>,
-}
 
 /// All points of an experiment.
 #[derive(Clone, Debug)]
 pub struct Cases {
     /// In the order of the axes, the last one changing fastest.
     pub cases: Vec<Case>,
-    /// The pairs that the engine does not have.
+    /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
 }
 
@@ -45,28 +30,38 @@ impl Cases {
         place: &Place,
     ) -> Result<Cases, Failure> {
         admit_points(experiment)?;
-        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
+        let mut cases = Vec::new();
         let mut known = BTreeMap::new();
-        let mut misfit = None;
         for at in combinations(experiment) {
-            let case = Case::resolve(experiment, at, defaults, place)?;
+            let case = Case::resolve::<E>(experiment, at, defaults, place)?;
             if let Some(same) = known.insert(case.settings.clone(), case.at.clone()) {
                 return Err(refuse_twice(experiment, &same, &case.at));
             }
-            match admit::<E>(case.pair, &case.subject.options) {
-                Ok(()) => resolved.cases.push(case),
-                Err(Failure::Unsupported { pair, why }) => resolved.leave_out(pair, why),
-                Err(Failure::Value(bad)) => match misfit_of::<E>(&case) {
-                    Some(why) => {
-                        resolved.leave_out(case.pair, why);
-                        misfit.get_or_insert(Named::of(experiment, &case.at).refuse(bad));
-                    }
-                    None => return Err(Named::of(experiment, &case.at).refuse(bad)),
-                },
-                Err(other) => return Err(other),
+            cases.push(case);
+        }
+        Cases::fitting::<E>(experiment, cases)
+    }
+
+    /// Those of `cases` that can be measured, by the rule of [`fit`].
+    fn fitting<E: Engine>(experiment: &Experiment, cases: Vec<Case>) -> Result<Cases, Failure> {
+        let fits = |case: &&Case| matches!(fit::<E>(case.pair, &case.subject.options, true), Fit::Fits);
+        let fitting: BTreeSet<PairName> = cases.iter().filter(fits).map(|case| case.pair).collect();
+        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
+        let mut misfit = None;
+        for case in cases {
+            let refused = |bad: BadValue| Named::of(experiment, &case.at).refuse(bad);
+            match fit::<E>(case.pair, &case.subject.options, fitting.contains(&case.pair)) {
+                Fit::Fits => resolved.cases.push(case),
+                Fit::NoPair(why) => resolved.leave_out(case.pair, why),
+                Fit::LeftOut(why) => {
+                    resolved.leave_out(case.pair, why.to_string());
+                    misfit.get_or_insert_with(|| refused(why.into()));
+                }
+                Fit::Refused(bad) => return Err(refused(bad)),
             }
         }
         match misfit {
+            // A sweep of nothing would hide the reason.
             Some(misfit) if resolved.cases.is_empty() => Err(misfit),
             _ => Ok(resolved),
         }
@@ -88,16 +83,6 @@ impl Cases {
         }
         common
     }
-}
-
-/// Why a point does not fit its architecture, if others of the same axes may: asymmetric delegation needs more workers
-/// than one, and fewer servers than workers.
-fn misfit_of<E: Engine>(case: &Case) -> Option<String> {
-    let (architecture, options) = (case.pair.architecture, &case.subject.options);
-    let may_be_left_out = architecture == ArchitectureName::AsymmetricDelegation
-        && options.workers <= E::most_workers(architecture);
-    let arranged = E::arrange(architecture, options.workers, &options.engine_options(0));
-    arranged.err().filter(|_| may_be_left_out).map(|misfit| misfit.to_string())
 }
 
 /// Refuses more points than anybody waits for, before they are made.
@@ -146,149 +131,6 @@ pub(crate) fn combinations(experiment: &Experiment) -> Vec<Vec<String>> {
     all
 }
 
-/// The names of one point with their values, and where each stands.
-struct Named<'a> {
-    experiment: &'a Experiment,
-    settings: Vec<Setting>,
-}
-
-impl<'a> Named<'a> {
-    fn of(experiment: &'a Experiment, at: &[String]) -> Named<'a> {
-        let on_axes = experiment.axes.iter().zip(at).map(|(axis, value)| Setting {
-            name: axis.name.clone(),
-            value: value.clone(),
-            place: Some(axis.place.clone()),
-        });
-        Named { experiment, settings: experiment.base.iter().cloned().chain(on_axes).collect() }
-    }
-
-    /// Takes the setting called `name` out.
-    fn take(&mut self, name: &str) -> Option<Setting> {
-        let position = self.settings.iter().position(|setting| setting.name == name)?;
-        Some(self.settings.remove(position))
-    }
-
-    fn setting(&self, name: &str) -> Option<&Setting> {
-        self.settings.iter().find(|setting| setting.name == name)
-    }
-
-    /// The place of the setting called `name`, or the file if it does not name it.
-    fn place_of(&self, name: &str) -> String {
-        let place = self.setting(name).and_then(|setting| setting.place.clone());
-        place.unwrap_or_else(|| self.experiment.path.clone())
-    }
-
-    /// A default may be refused, too: it stands nowhere.
-    fn refuse(&self, bad: BadValue) -> Failure {
-        match self.setting(&bad.option) {
-            Some(setting) => setting.refuse(bad),
-            None => Failure::Input { place: self.experiment.path.clone(), what: bad.to_string() },
-        }
-    }
-}
-
-impl Case {
-    fn resolve(
-        experiment: &Experiment,
-        at: Vec<String>,
-        defaults: &RunOptions,
-        place: &Place,
-    ) -> Result<Case, Failure> {
-        let mut named = Named::of(experiment, &at);
-        let pair = pair(&mut named)?;
-        let mut options = defaults.clone();
-        for option in OPTIONS {
-            if let Some(setting) = named.take(option.name) {
-                let set = options.set(&setting.name, &setting.value).expect("a name of OPTIONS");
-                set.map_err(|bad| setting.refuse(bad))?;
-            }
-        }
-        let given: Parameters =
-            named.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
-        let workload = workloads::build(&experiment.workload.value, &given)
-            .map_err(|error| refuse_parameter(experiment, &named, error))?;
-        let subject = Subject::of(&workload, options, place.clone());
-        let settings = identity(&subject, pair);
-        Ok(Case { at, pair, subject, workload, settings })
-    }
-}
-
-fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
-    match named.take("architecture") {
-        Some(setting) => setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown))),
-        None => Ok(ArchitectureName::SharedEverything),
-    }
-}
-
-fn protocol(named: &mut Named<'_>, architecture: ArchitectureName) -> Result<ProtocolName, Failure> {
-    match named.take("protocol") {
-        Some(setting) => setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown))),
-        None if architecture == ArchitectureName::PartitionedSerial => Ok(ProtocolName::Unprotected),
-        None => {
-            let allowed: Vec<&str> = ProtocolName::ALL.iter().map(|protocol| protocol.name()).collect();
-            let what = format!("it names no protocol; allowed: {}", allowed.join(", "));
-            Err(Failure::Input { place: named.experiment.path.clone(), what })
-        }
-    }
-}
-
-/// `system`, or `architecture` and `protocol`.
-fn pair(named: &mut Named<'_>) -> Result<PairName, Failure> {
-    let Some(setting) = named.take("system") else {
-        let architecture = architecture(named)?;
-        return Ok(PairName { architecture, protocol: protocol(named, architecture)? });
-    };
-    let unknown = |unknown| setting.refuse(BadValue::from(unknown));
-    let words: Vec<&str> = setting.value.split_whitespace().collect();
-    match words[..] {
-        [architecture, protocol] => Ok(PairName {
-            architecture: architecture.parse().map_err(unknown)?,
-            protocol: protocol.parse().map_err(unknown)?,
-        }),
-        [alone] if alone == ArchitectureName::PartitionedSerial.name() => Ok(PairName {
-            architecture: ArchitectureName::PartitionedSerial,
-            protocol: ProtocolName::Unprotected,
-        }),
-        _ => {
-            let allowed =
-                "an architecture and a protocol, such as 'shared-everything silo'; or partitioned-serial";
-            Err(setting.refuse(BadValue::new("system", &setting.value, allowed)))
-        }
-    }
-}
-
-fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
-    match error {
-        ParameterError::UnknownWorkload { given, allowed } => {
-            experiment.workload.refuse(BadValue::new("workload", given, allowed.join(", ")))
-        }
-        ParameterError::UnknownParameter { workload, given, allowed } => {
-            let options =
-                ["system", "architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
-            let all: Vec<&str> = options.chain(allowed).collect();
-            let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
-            Failure::Input { place: named.place_of(&given), what }
-        }
-        ParameterError::BadValue { parameter, value, allowed } => {
-            named.refuse(BadValue::new(parameter, value, allowed))
-        }
-        ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
-            let what =
-                format!("{parameter} {value} does not go with {with} {with_value}: allowed: {allowed}");
-            Failure::Input { place: named.place_of(parameter), what }
-        }
-    }
-}
-
-fn identity(subject: &Subject, pair: PairName) -> BTreeMap<String, String> {
-    let mut settings = subject.options.resolved();
-    settings.extend(subject.parameters.clone());
-    settings.insert("workload".to_owned(), subject.workload.clone());
-    settings.insert("architecture".to_owned(), pair.architecture.to_string());
-    settings.insert("protocol".to_owned(), pair.protocol.to_string());
-    settings
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,22 +165,37 @@ mod tests {
             (pairs.join(", "), resolved.left_out.iter().map(name).collect::<Vec<_>>().join(", "))
         };
         let systems =
-            "system = ['delegation  no-wait', 'partitioned-serial', 'dora silo', 'shared-everything silo']";
+            "system = ['delegation', 'partitioned-serial  none', 'dora silo', 'shared-everything silo']";
         let (measured, left_out) = of(systems);
-        assert_eq!(measured, "delegation no-wait, shared-everything silo");
+        assert_eq!(
+            measured, "delegation no-wait, shared-everything silo",
+            "the fake delegation has one protocol"
+        );
         assert_eq!(left_out, "partitioned-serial none, dora silo");
-        let (_, left_out) = of("architecture = ['partitioned-serial']");
-        assert_eq!(left_out, "partitioned-serial none", "it needs no protocol");
+        assert_eq!(of("architecture = ['delegation']").0, "delegation no-wait");
     }
 
     #[test]
     fn a_point_that_does_not_fit_its_architecture_is_left_out() {
-        let text = "workload = 'micro'\n[base]\nsystem = 'asymmetric-delegation no-wait'\n[axes]\n";
-        let resolved = resolve(&format!("{text}workers = [1, 2]")).expect("one point fits");
+        let text = "workload = 'micro'\n[base]\nsystem = 'asymmetric-delegation no-wait'\n";
+        let resolved = resolve(&format!("{text}[axes]\nworkers = [1, 2]")).expect("one point fits");
         assert_eq!(resolved.cases.len(), 1);
         assert_eq!(resolved.left_out[0].why, "workers 1: allowed: others");
-        let refused = resolve(&format!("{text}workers = [1]")).expect_err("none fits").to_string();
+        let refused = resolve(&format!("{text}[axes]\nworkers = [1]")).expect_err("none fits").to_string();
         assert_eq!(refused, "e.toml:5:11: workers 1: allowed: others");
+        // Whoever sets an option means the points that it fits, if there are any.
+        let resolved =
+            resolve(&format!("{text}servers = 2\n[axes]\nworkers = [2, 4]")).expect("4 workers fit");
+        assert_eq!((resolved.cases.len(), resolved.left_out.len()), (1, 1));
+    }
+
+    #[test]
+    fn an_option_that_fits_nowhere_is_refused_if_somebody_set_it() {
+        let text = "workload = 'micro'\n[axes]\nsystem = ['shared-everything silo', 'asymmetric-delegation no-wait']\n";
+        let resolved = resolve(&format!("{text}workers = [1]")).expect("shared-everything fits");
+        assert_eq!((resolved.cases.len(), resolved.left_out.len()), (1, 1), "nobody set the servers");
+        let refused = resolve(&format!("{text}workers = [1, 2]\n[base]\nservers = 2")).expect_err("set");
+        assert_eq!(refused.to_string(), "e.toml:6:11: servers 2: allowed: others");
     }
 
     #[test]
@@ -359,7 +216,10 @@ mod tests {
                 "[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 99]",
                 "e.toml:5:11: workers 99: allowed: 1 <= wo",
             ),
-            ("[axes]\nworkers = [1]", "e.toml: it names no protocol; allowed: "),
+            (
+                "[axes]\nworkers = [1]",
+                "e.toml: it names no protocol; allowed under shared-everything: no-wait, ",
+            ),
             (
                 "[axes]\nsystem = ['silo']",
                 "e.toml:3:10: system silo: allowed: an architecture and a protocol, such as 'shared-everything silo'",

@@ -3,7 +3,8 @@
 //! Points of the same workload and layout share one loaded store; whatever is finished is kept before the next one
 //! starts, and the report is drawn again, so that it can be watched.
 
-use super::cases::{Case, Cases};
+use super::case::Case;
+use super::cases::Cases;
 use super::claims::{self, Known, Told};
 use super::experiment::{Axis, Experiment};
 use super::journal::{Finished, Header, Journal, SCHEMA};
@@ -38,7 +39,7 @@ pub struct Conducted {
     pub axes: BTreeMap<String, Vec<String>>,
     /// The finished points, in the order of the axes.
     pub points: Vec<PointResult>,
-    /// The pairs that the engine does not have.
+    /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
 }
 
@@ -413,7 +414,7 @@ mod tests {
         assert!(summary.contains("\"verdict\": \"does-not-hold\""), "{summary}");
         let report = fs::read_to_string(folder.join("report.html")).expect("a report");
         assert!(
-            report.contains("Of 4 claims, 2 hold, 1 do not hold, and 1 cannot be told here."),
+            report.contains("Of 4 claims, 2 hold, 1 does not hold, and 1 cannot be told here."),
             "the finding"
         );
         assert!(

@@ -1,4 +1,4 @@
-//! Reading an experiment file: names and shapes. What the values mean is decided in [`super::cases`].
+//! Reading an experiment file: names and shapes. What the values mean is decided in [`super::case`].
 
 use super::claims::{Claim, ClaimText};
 use super::ranges;
@@ -141,8 +141,7 @@ impl Experiment {
         if let Some(x) = &self.x
             && !self.axes.iter().any(|axis| axis.name == x.value)
         {
-            let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-            return Err(x.refuse(BadValue::new("x", &x.value, format!("the axes {}", names.join(", ")))));
+            return Err(x.refuse(BadValue::new("x", &x.value, names_of(&self.axes))));
         }
         Ok(())
     }
@@ -163,6 +162,17 @@ impl Experiment {
     }
 }
 
+/// The axes that can be named, for messages.
+pub(super) fn names_of(axes: &[Axis]) -> String {
+    let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+    if names.is_empty() {
+        "none, for there are no axes".to_owned()
+    } else {
+        format!("the axes {}", names.join(", "))
+    }
+}
+
+/// A file's text, with which places are told.
 pub(super) struct Source<'a> {
     path: &'a str,
     text: &'a str,
@@ -195,7 +205,8 @@ impl Source<'_> {
             .map(|(name, value)| {
                 let at = value.span().start;
                 let given = scalar(value.get_ref()).ok_or_else(|| {
-                    self.failure(at, format!("{name}: allowed: one text, number or true/false"))
+                    let allowed = "one text, number or true/false";
+                    self.failure(at, BadValue::new(&name, value.get_ref(), allowed).to_string())
                 })?;
                 Ok(Setting { name, value: given, place: Some(self.place(at)) })
             })
@@ -220,10 +231,8 @@ impl Source<'_> {
                     _ => None,
                 };
                 let values = values.filter(|values| !values.is_empty()).ok_or_else(|| {
-                    self.failure(
-                        at,
-                        format!("{name}: allowed: a list of values, or {{ from, to, times or step }}"),
-                    )
+                    let allowed = "a list of values, or { from, to, times or step }";
+                    self.failure(at, BadValue::new(&name, value.get_ref(), allowed).to_string())
                 })?;
                 for (position, value) in values.iter().enumerate() {
                     if values[..position].contains(value) {
@@ -284,10 +293,10 @@ mod tests {
         assert!(failure("workload = 'm'\n[axes\n").starts_with("e.toml:2:6: unclosed table"));
         assert!(failure("title = 'x'").contains("missing field `workload`"));
         let cases = [
-            ("[axes]\nworkers = 2", "e.toml:3:11: workers: allowed: a list of values, or { from, to,"),
-            ("[axes]\nworkers = []", "e.toml:3:11: workers: allowed: a list"),
+            ("[axes]\nworkers = 2", "e.toml:3:11: workers 2: allowed: a list of values, or { from, to,"),
+            ("[axes]\nworkers = []", "e.toml:3:11: workers []: allowed: a list"),
             ("[axes]\nworkers = [1, 1]", "e.toml:3:11: workers: 1 is listed twice"),
-            ("[base]\nworkers = [1]", "e.toml:3:11: workers: allowed: one text, number or true/false"),
+            ("[base]\nworkers = [1]", "e.toml:3:11: workers [1]: allowed: one text, number or true/false"),
             ("[base]\nseed = 1\n[axes]\nseed = [1]", "e.toml:5:8: seed is in [base] and in [axes]"),
             (
                 "[base]\nprotocol = 'silo'\n[axes]\nsystem = ['partitioned-serial']",

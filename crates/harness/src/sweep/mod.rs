@@ -27,20 +27,24 @@
 //! ```
 //!
 //! `system` stands for `architecture` and `protocol` together where not all of their combinations are wanted:
-//! `system = ["shared-everything silo", "delegation no-wait", "partitioned-serial"]`.
+//! `system = ["shared-everything silo", "delegation no-wait", "partitioned-serial"]`. An architecture with one protocol
+//! needs no second word.
 //!
 //! The points are all combinations of the axes' values. What is not named has the command's default. A point whose
-//! architecture does not have its protocol is left out, and the report says why. Names and values are checked before
-//! anything is measured; two points that come to the same are refused.
+//! architecture does not have its protocol, or does not fit its options, is left out, and the report says why
+//! ([`crate::measure::fit`]). Names and values are checked before anything is measured; two points that come to the
+//! same are refused.
 //!
 //! # What is kept
 //!
 //! A point is one line of `points.jsonl` in the result folder, appended and synced before the next point starts
-//! ([`journal`]), which one sweep at a time may write. The same sweep into the same folder skips the points that are there: a point is known by its
-//! *resolved* settings (workload, every effective parameter and option, architecture, protocol), so a new title or a
-//! further value of an axis continues, while a changed base does not: finished points that the file no longer asks
-//! for are refused rather than mixed with others. `parameters.toml` in the folder is an experiment file too.
+//! ([`journal`]); one sweep at a time may write it. The same sweep into the same folder skips the points that are
+//! there: a point is known by its *resolved* settings (workload, every effective parameter and option, architecture,
+//! protocol), so a new title or a further value of an axis continues, while a changed base does not: finished points
+//! that the file no longer asks for are refused rather than mixed with others. `parameters.toml` in the folder is an
+//! experiment file too.
 
+mod case;
 mod cases;
 pub mod claims;
 mod conduct;
@@ -48,8 +52,9 @@ mod experiment;
 pub mod journal;
 mod ranges;
 
+pub use case::Case;
+pub use cases::Cases;
 #[cfg(test)]
 pub(crate) use cases::combinations;
-pub use cases::{Case, Cases};
 pub use conduct::{Conducted, PointResult, conduct};
 pub use experiment::{Axis, Experiment, Setting};

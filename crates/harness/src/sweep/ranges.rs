@@ -1,22 +1,57 @@
-//! Axes that are given as a range: `{ from = 1, to = "cores", times = 2 }`.
+//! Axes that are given as a range, `{ from = 1, to = "cores", times = 2 }`, or as a list with an end that depends on the
+//! machine, `{ of = [1, 2, 4, 9, 18, 36, 54, 72], to = "cores" }`.
 
 use toml::{Table, Value};
 
 /// More values than this are a mistake.
 const MOST_VALUES: usize = 1000;
 
-/// The values of a range. `to` itself is always the last one, so that "up to all cores" means it.
+/// The values of a range. `to` itself is always the last one, so that "up to all cores" means it; but a list that ends
+/// before `to` ends there.
 pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
-    if let Some(other) = range.keys().find(|key| !["from", "to", "times", "step"].contains(&key.as_str())) {
-        return Err(format!("{other}: allowed in a range: from, to, and times or step"));
+    let known = ["from", "to", "times", "step", "of"];
+    if let Some(other) = range.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(format!("a range names {other}: allowed: from, to, and times or step; or of and to"));
     }
-    let number = |name: &str| match range.get(name) {
+    match range.get("of") {
+        Some(list) => capped(range, list, cores),
+        None => steps(range, cores),
+    }
+}
+
+/// The number called `name`, if the range has it.
+fn number(range: &Table, name: &str, cores: usize) -> Result<Option<f64>, String> {
+    match range.get(name) {
         Some(Value::Integer(value)) => Ok(Some(*value as f64)),
         Some(Value::Float(value)) if value.is_finite() => Ok(Some(*value)),
         Some(Value::String(word)) if word == "cores" => Ok(Some(cores as f64)),
-        Some(_) => Err(format!("{name}: allowed: a finite number, or \"cores\"")),
+        Some(other) => Err(format!("{name} {other}: allowed: a finite number, or \"cores\"")),
         None => Ok(None),
+    }
+}
+
+/// Those of `list` that are below `to`, and `to` in place of the others.
+fn capped(range: &Table, list: &Value, cores: usize) -> Result<Vec<String>, String> {
+    if let Some(other) = range.keys().find(|key| !["of", "to"].contains(&key.as_str())) {
+        return Err(format!("a range with of names {other}: allowed: of and to"));
+    }
+    let to = number(range, "to", cores)?.ok_or("a range with of needs to")?;
+    let finite = |value: &Value| match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Float(value) if value.is_finite() => Some(*value),
+        _ => None,
     };
+    let values: Option<Vec<f64>> = list.as_array().and_then(|list| list.iter().map(finite).collect());
+    let values = values.filter(|values| !values.is_empty() && values.is_sorted_by(|one, next| one < next));
+    let values = values.ok_or_else(|| format!("of {list}: allowed: a list of numbers that grow"))?;
+    let beyond = values.iter().any(|&value| value >= to);
+    let below = values.into_iter().filter(|&value| value < to);
+    Ok(below.chain(beyond.then_some(to)).map(|value| value.to_string()).collect())
+}
+
+/// From `from` to `to`, by `times` or `step`.
+fn steps(range: &Table, cores: usize) -> Result<Vec<String>, String> {
+    let number = |name: &str| number(range, name, cores);
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
         return Err("a range needs from and to".to_owned());
     };
@@ -24,9 +59,11 @@ pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
         (Some(times), None) if times > 1.0 && from > 0.0 => {
             Box::new(move |nth| from * times.powi(nth as i32))
         }
-        (Some(_), None) => return Err("times: allowed: times > 1, with from > 0".to_owned()),
+        (Some(times), None) => {
+            return Err(format!("times {times} with from {from}: allowed: times > 1, with from > 0"));
+        }
         (None, Some(step)) if step > 0.0 => Box::new(move |nth| from + step * nth as f64),
-        (None, Some(_)) => return Err("step: allowed: step > 0".to_owned()),
+        (None, Some(step)) => return Err(format!("step {step}: allowed: step > 0")),
         _ => return Err("a range needs either times or step".to_owned()),
     };
     if from > to {
@@ -38,7 +75,7 @@ pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
     let mut values: Vec<f64> =
         (0..MOST_VALUES).map(|nth| rounded(next(nth))).take_while(|&value| value < rounded(to)).collect();
     if values.len() == MOST_VALUES {
-        return Err(format!("the range has more than {MOST_VALUES} values"));
+        return Err(format!("the range has more values: allowed: at most {MOST_VALUES}"));
     }
     values.push(rounded(to));
     Ok(values.iter().map(f64::to_string).collect())
@@ -66,23 +103,44 @@ mod tests {
     }
 
     #[test]
+    fn a_list_ends_where_the_machine_does() {
+        let papers = "of = [1, 2, 4, 9, 18]\nto = 'cores'";
+        for (cores, values) in
+            [(1, "1"), (2, "1 2"), (3, "1 2 3"), (9, "1 2 4 9"), (17, "1 2 4 9 17"), (64, "1 2 4 9 18")]
+        {
+            assert_eq!(of(papers, cores).as_deref(), Ok(values));
+        }
+        let bad = [
+            ("of = [1, 2]", "a range with of needs to"),
+            ("of = 3\nto = 2", "of 3: allowed: a list of numbers that grow"),
+            ("of = []\nto = 2", "of []: allowed: a list of numbers that grow"),
+            ("of = [2, 1]\nto = 2", "of [2, 1]: allowed: a list of numbers that grow"),
+            ("of = ['all']\nto = 2", "of [\"all\"]: allowed: a list of numbers that grow"),
+            ("of = [1]\nto = 2\nstep = 1", "a range with of names step: allowed: of and to"),
+        ];
+        for (text, message) in bad {
+            assert_eq!(of(text, 4), Err(message.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn ranges_that_do_not_end_are_refused() {
         let bad = [
-            "from = 1\nto = 2",
-            "from = 1\nto = 8\ntimes = 1",
-            "from = 0\nto = 8\ntimes = 2",
-            "from = 1\nto = 8\nstep = 0",
-            "from = 1\nto = 8\nstep = 1\ntimes = 2",
-            "from = 9\nto = 8\nstep = 1",
-            "from = 0\nto = 1e9\nstep = 0.001",
-            "to = 8\nstep = 1",
-            "from = 'all'\nto = 8\nstep = 1",
-            "from = 1\nto = 8\nstep = 1\nby = 2",
-            "from = nan\nto = 8\nstep = 1",
-            "from = 1\nto = inf\nstep = inf",
+            ("from = 1\nto = 2", "a range needs either times or step"),
+            ("from = 1\nto = 8\ntimes = 1", "times 1 with from 1: allowed: times > 1, with from > 0"),
+            ("from = 0\nto = 8\ntimes = 2", "times 2 with from 0: allowed: times > 1, with from > 0"),
+            ("from = 1\nto = 8\nstep = 0", "step 0: allowed: step > 0"),
+            ("from = 1\nto = 8\nstep = 1\ntimes = 2", "a range needs either times or step"),
+            ("from = 9\nto = 8\nstep = 1", "from 9: allowed: from <= to, which is 8"),
+            ("from = 0\nto = 1e9\nstep = 0.001", "the range has more values: allowed: at most 1000"),
+            ("to = 8\nstep = 1", "a range needs from and to"),
+            ("from = 'all'\nto = 8\nstep = 1", "from \"all\": allowed: a finite number, or \"cores\""),
+            ("from = 1\nto = 8\nstep = 1\nby = 2", "a range names by: allowed: from, to, and times or step; or of and to"),
+            ("from = nan\nto = 8\nstep = 1", "from nan: allowed: a finite number, or \"cores\""),
+            ("from = 1\nto = inf\nstep = inf", "to inf: allowed: a finite number, or \"cores\""),
         ];
-        for text in bad {
-            assert!(of(text, 4).is_err(), "{text}");
+        for (text, message) in bad {
+            assert_eq!(of(text, 4), Err(message.to_owned()), "{text}");
         }
     }
 }

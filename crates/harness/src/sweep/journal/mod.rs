@@ -3,33 +3,24 @@
 //! The first line says what the folder is ([`Header`]); every further line is a [`Finished`] point. A line is written
 //! with its line feed in one call and synced; whoever is interrupted in between leaves at most one torn last line.
 //! [`Journal::open`] cuts such a line off, and its point is measured again. A torn line anywhere else is damage that
-//! nobody repairs silently: it is refused. So is a journal that another sweep has open.
+//! nobody repairs silently: it is refused. So is a journal that another sweep has open, and one whose lines are of
+//! another [`SCHEMA`], or were measured elsewhere (`header`).
+
+mod header;
+
+pub use header::{Header, SCHEMA};
 
 use crate::failure::{Failure, words};
-use crate::subject::Place;
 use crate::summary::Summary;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Name and version of the lines.
-pub const SCHEMA: &str = "trireme.sweep/1";
-
 /// The journal's name in a result folder.
 pub const FILE_NAME: &str = "points.jsonl";
-
-/// The first line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// The experiment's name.
-    pub experiment: String,
-    /// Where its points are measured: a journal does not mix machines or builds.
-    pub place: Place,
-}
 
 /// A finished point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +34,7 @@ pub struct Finished {
 }
 
 /// Where lines go. Once `append` returns `Ok`, the bytes survive a crash.
-pub trait Sink {
+trait Sink {
     /// Appends `bytes`, all or with an error.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
@@ -91,11 +82,6 @@ impl Journal {
         Ok((journal, finished))
     }
 
-    /// A journal that writes to `sink`; `path` is for messages.
-    pub fn with_sink(path: &Path, sink: Box<dyn Sink>) -> Journal {
-        Journal { path: path.to_owned(), sink }
-    }
-
     /// Keeps `line`; once this returns, it survives a crash.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), Failure> {
         let mut bytes = serde_json::to_vec(line).expect("lines have text keys and finite numbers");
@@ -134,60 +120,41 @@ fn whole_lines(text: &[u8]) -> &[u8] {
 fn read_lines(path: &Path, lines: &[u8], header: &Header) -> Result<Vec<Finished>, Failure> {
     let mut finished = Vec::new();
     for (number, line) in lines.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let place = || format!("{}:{}", path.display(), number + 1);
-        let damaged = |error: serde_json::Error| Failure::Input {
-            place: place(),
-            what: format!("not a line of a sweep ({error}); use another --out"),
+        let read = match number {
+            0 => header.continues(line),
+            _ => read_line(line).map(|point| finished.push(point)),
         };
-        if number == 0 {
-            let found: Header = serde_json::from_slice(line).map_err(damaged)?;
-            continues(&found, header).map_err(|what| Failure::Input { place: place(), what })?;
-        } else {
-            finished.push(serde_json::from_slice(line).map_err(damaged)?);
-        }
+        read.map_err(|what| Failure::Input {
+            place: format!("{}:{}", path.display(), number + 1),
+            what: format!("{what}; use another --out"),
+        })?;
     }
     Ok(finished)
 }
 
-fn continues(found: &Header, header: &Header) -> Result<(), String> {
-    if found.schema != header.schema {
-        return Err(format!(
-            "the folder is of {}, this program writes {}; use another --out",
-            found.schema, header.schema
-        ));
-    }
-    if found.place != header.place {
-        let show = |place: &Place| {
-            let build = if place.debug_build { "debug" } else { "release" };
-            format!("{}, {} cores, {build} build", place.machine, place.cores)
-        };
-        return Err(format!(
-            "the folder's points are from {}, this is {}; use another --out",
-            show(&found.place),
-            show(&header.place)
-        ));
-    }
-    Ok(())
+fn read_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(line).map_err(|error| format!("not a line of a sweep ({error})"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::Place;
     use crate::summary::tests::some_summary;
     use std::cell::RefCell;
     use std::fs;
     use std::rc::Rc;
 
-    fn header() -> Header {
+    pub(super) fn header() -> Header {
         Header { schema: SCHEMA.to_owned(), experiment: "e".to_owned(), place: Place::hardware(2) }
     }
 
-    fn point(workers: usize) -> Finished {
+    pub(super) fn point(workers: usize) -> Finished {
         let settings = BTreeMap::from([("workers".to_owned(), workers.to_string())]);
         Finished { settings, summary: some_summary(), samples: Vec::new() }
     }
 
-    fn scratch() -> tempfile::TempDir {
+    pub(super) fn scratch() -> tempfile::TempDir {
         tempfile::tempdir().expect("a folder for the test")
     }
 
@@ -249,16 +216,6 @@ mod tests {
     }
 
     #[test]
-    fn other_places_are_not_mixed() {
-        let scratch = scratch();
-        let folder = scratch.path();
-        Journal::open(folder, &header()).expect("a new journal");
-        let elsewhere = Header { place: Place::hardware(64), ..header() };
-        let refused = Journal::open(folder, &elsewhere).err().expect("refused").to_string();
-        assert!(refused.contains("2 cores") && refused.contains("64 cores"), "{refused}");
-    }
-
-    #[test]
     fn one_sweep_at_a_time_has_the_journal() {
         let scratch = scratch();
         let first = Journal::open(scratch.path(), &header()).expect("a new journal");
@@ -288,6 +245,10 @@ mod tests {
         }
     }
 
+    fn journal_on(disk: SmallDisk, path: &str) -> Journal {
+        Journal { path: PathBuf::from(path), sink: Box::new(disk) }
+    }
+
     #[test]
     fn a_disk_that_fills_at_any_byte_loses_no_finished_point() {
         let lines = [point(1), point(2), point(3)];
@@ -300,7 +261,7 @@ mod tests {
         for room in 0..=all {
             let bytes = Rc::new(RefCell::new(begun.clone()));
             let disk = SmallDisk { room, bytes: bytes.clone() };
-            let mut journal = Journal::with_sink(Path::new("points.jsonl"), Box::new(disk));
+            let mut journal = journal_on(disk, "points.jsonl");
             let kept = lines.iter().take_while(|line| journal.append(*line).is_ok()).count();
             fs::write(folder.join(FILE_NAME), &*bytes.borrow()).expect("what was on the disk");
             let (_, finished) = Journal::open(folder, &header()).expect("read again");
@@ -311,7 +272,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_one_clear_line() {
         let disk = SmallDisk { room: 0, bytes: Rc::default() };
-        let mut journal = Journal::with_sink(Path::new("out/points.jsonl"), Box::new(disk));
+        let mut journal = journal_on(disk, "out/points.jsonl");
         let failure = journal.append(&point(1)).expect_err("no room");
         assert_eq!(failure.to_string(), "cannot write out/points.jsonl: no storage space");
         assert_eq!(failure.exit_code(), 1);

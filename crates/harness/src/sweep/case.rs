@@ -1,0 +1,172 @@
+//! One point: from the names and values at its place to what is measured.
+
+use super::experiment::{Experiment, Setting};
+use crate::failure::Failure;
+use crate::measure::pairs_of;
+use crate::options::{BadValue, OPTIONS, RunOptions};
+use crate::subject::{Place, Subject};
+use contract::{ArchitectureName, Engine, PairName};
+use std::collections::BTreeMap;
+use workloads::{AnyWorkload, ParameterError, Parameters};
+
+/// One point.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its values by axis.
+    pub at: Vec<String>,
+    /// The system.
+    pub pair: PairName,
+    /// What is measured.
+    pub subject: Subject,
+    /// The workload itself.
+    pub workload: AnyWorkload,
+    /// Everything resolved, under its name: what identifies the point.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The names of one point with their values, and where each stands.
+pub(super) struct Named<'a> {
+    experiment: &'a Experiment,
+    settings: Vec<Setting>,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn of(experiment: &'a Experiment, at: &[String]) -> Named<'a> {
+        let on_axes = experiment.axes.iter().zip(at).map(|(axis, value)| Setting {
+            name: axis.name.clone(),
+            value: value.clone(),
+            place: Some(axis.place.clone()),
+        });
+        Named { experiment, settings: experiment.base.iter().cloned().chain(on_axes).collect() }
+    }
+
+    /// Takes the setting called `name` out.
+    fn take(&mut self, name: &str) -> Option<Setting> {
+        let position = self.settings.iter().position(|setting| setting.name == name)?;
+        Some(self.settings.remove(position))
+    }
+
+    fn setting(&self, name: &str) -> Option<&Setting> {
+        self.settings.iter().find(|setting| setting.name == name)
+    }
+
+    /// The place of the setting called `name`, or the file if it does not name it.
+    fn place_of(&self, name: &str) -> String {
+        let place = self.setting(name).and_then(|setting| setting.place.clone());
+        place.unwrap_or_else(|| self.experiment.path.clone())
+    }
+
+    /// A default may be refused, too: it stands nowhere.
+    pub(super) fn refuse(&self, bad: BadValue) -> Failure {
+        match self.setting(&bad.option) {
+            Some(setting) => setting.refuse(bad),
+            None => Failure::Input { place: self.experiment.path.clone(), what: bad.to_string() },
+        }
+    }
+}
+
+impl Case {
+    pub(super) fn resolve<E: Engine>(
+        experiment: &Experiment,
+        at: Vec<String>,
+        defaults: &RunOptions,
+        place: &Place,
+    ) -> Result<Case, Failure> {
+        let mut named = Named::of(experiment, &at);
+        let pair = pair::<E>(&mut named)?;
+        let mut options = defaults.clone();
+        for option in OPTIONS {
+            if let Some(setting) = named.take(option.name) {
+                let set = options.set(&setting.name, &setting.value).expect("a name of OPTIONS");
+                set.map_err(|bad| setting.refuse(bad))?;
+            }
+        }
+        let given: Parameters =
+            named.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
+        let workload = workloads::build(&experiment.workload.value, &given)
+            .map_err(|error| refuse_parameter(experiment, &named, error))?;
+        let subject = Subject::of(&workload, options, place.clone());
+        let settings = identity(&subject, pair);
+        Ok(Case { at, pair, subject, workload, settings })
+    }
+}
+
+fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
+    match named.take("architecture") {
+        Some(setting) => setting.value.parse().map_err(|unknown| setting.refuse(BadValue::from(unknown))),
+        None => Ok(ArchitectureName::SharedEverything),
+    }
+}
+
+/// `system`, or `architecture` and `protocol`.
+fn pair<E: Engine>(named: &mut Named<'_>) -> Result<PairName, Failure> {
+    if let Some(setting) = named.take("system") {
+        return system::<E>(&setting);
+    }
+    let architecture = architecture(named)?;
+    if let Some(setting) = named.take("protocol") {
+        let unknown = |unknown| setting.refuse(BadValue::from(unknown));
+        return Ok(PairName { architecture, protocol: setting.value.parse().map_err(unknown)? });
+    }
+    match *pairs_of::<E>(architecture) {
+        [pair] => Ok(pair),
+        ref pairs => {
+            let allowed: Vec<&str> = pairs.iter().map(|pair| pair.protocol.name()).collect();
+            let what = format!("it names no protocol; allowed under {architecture}: {}", allowed.join(", "));
+            Err(Failure::Input { place: named.experiment.path.clone(), what })
+        }
+    }
+}
+
+fn system<E: Engine>(setting: &Setting) -> Result<PairName, Failure> {
+    let unknown = |unknown| setting.refuse(BadValue::from(unknown));
+    let malformed = || {
+        let allowed = "an architecture and a protocol, such as 'shared-everything silo'; an architecture with one \
+                       protocol needs no second word";
+        setting.refuse(BadValue::new("system", &setting.value, allowed))
+    };
+    let words: Vec<&str> = setting.value.split_whitespace().collect();
+    match words[..] {
+        [architecture, protocol] => Ok(PairName {
+            architecture: architecture.parse().map_err(unknown)?,
+            protocol: protocol.parse().map_err(unknown)?,
+        }),
+        [alone] => match *pairs_of::<E>(alone.parse().map_err(|_| malformed())?) {
+            [pair] => Ok(pair),
+            _ => Err(malformed()),
+        },
+        _ => Err(malformed()),
+    }
+}
+
+fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
+    match error {
+        ParameterError::UnknownWorkload { given, allowed } => {
+            experiment.workload.refuse(BadValue::new("workload", given, allowed.join(", ")))
+        }
+        ParameterError::UnknownParameter { workload, given, allowed } => {
+            let options =
+                ["system", "architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
+            let all: Vec<&str> = options.chain(allowed).collect();
+            let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
+            Failure::Input { place: named.place_of(&given), what }
+        }
+        ParameterError::BadValue { parameter, value, allowed } => {
+            named.refuse(BadValue::new(parameter, value, allowed))
+        }
+        ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
+            let what =
+                format!("{parameter} {value} does not go with {with} {with_value}: allowed: {allowed}");
+            Failure::Input { place: named.place_of(parameter), what }
+        }
+    }
+}
+
+fn identity(subject: &Subject, pair: PairName) -> BTreeMap<String, String> {
+    let mut settings = subject.options.resolved();
+    settings.extend(subject.parameters.clone());
+    settings.insert("workload".to_owned(), subject.workload.clone());
+    settings.insert("architecture".to_owned(), pair.architecture.to_string());
+    settings.insert("protocol".to_owned(), pair.protocol.to_string());
+    settings
+}
