@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use contract::TimeClass;
 use harness::check::CheckSummary;
+use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
 use harness::measure::warnings;
 use harness::results::{CompareResult, System};
@@ -114,6 +115,57 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
         reasons(&summary.aborts).replace("  ", " "),
         thousands(summary.user_rollbacks as f64),
     );
+    text.push_str(&findings(summary));
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    let report = folder.map(|folder| format!("\nreport: {}\n", folder.report().display()));
+    let _ = write!(text, "{}\n{}\n", report.unwrap_or_default(), summary.outcome());
+    text
+}
+
+/// Many schedules, and what was found.
+pub fn of_exploration(summary: &ExplorationSummary) -> String {
+    let mut text = format!(
+        "{} {} over {}, {} on virtual cores, {} each\n{} {} from seed {}\n",
+        summary.architecture,
+        summary.protocol,
+        summary.workload,
+        counted(summary.workers, "worker"),
+        counted(summary.transactions as usize, "transaction"),
+        counted(summary.schedules as usize, &format!("{} schedule", summary.schedule)),
+        "explored",
+        summary.first_seed,
+    );
+    if let (Some(commits), Some(aborts)) = (summary.commits, &summary.aborts) {
+        let _ = writeln!(
+            text,
+            "{} commits, {} aborts{}",
+            thousands(commits as f64),
+            thousands(aborts.values().sum::<u64>() as f64),
+            reasons(aborts).replace("  ", " "),
+        );
+    }
+    if let Some(find) = &summary.find {
+        let _ = writeln!(text, "\nfound with seed {}:", find.seed);
+        if let Some(words) = &find.panic {
+            let _ = writeln!(text, "the engine panicked: {words}");
+        }
+        if let Some(check) = &find.check {
+            let _ = writeln!(text, "{}", findings(check));
+        }
+        let _ = writeln!(text, "replay: {}", find.replay);
+    }
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    let _ = write!(text, "\n{}\n", summary.outcome());
+    text
+}
+
+/// What was found in a checked run.
+fn findings(summary: &CheckSummary) -> String {
+    let mut text = String::new();
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "{verdict}");
     }
@@ -124,11 +176,6 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
     for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
         let _ = writeln!(text, "{}: {}", check.name, check.detail);
     }
-    for warning in &summary.warnings {
-        let _ = writeln!(text, "warning: {warning}");
-    }
-    let report = folder.map(|folder| format!("\nreport: {}\n", folder.report().display()));
-    let _ = write!(text, "{}\n{}\n", report.unwrap_or_default(), summary.outcome());
     text
 }
 

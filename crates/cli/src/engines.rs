@@ -4,6 +4,8 @@ use harness::{BadValue, Failure};
 
 /// The engine on the machine at hand.
 pub type Hardware = engine::ThisEngine;
+/// The engine on the simulated machine.
+pub type Simulated = engine_simulated::ThisEngine;
 
 /// Refuses a machine that no engine runs on.
 pub fn admit_machine(on: &str) -> Result<(), Failure> {

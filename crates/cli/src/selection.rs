@@ -15,9 +15,17 @@ use workloads::{AnyWorkload, ParameterError, Parameters};
 
 /// The workload with everything that was typed about it.
 pub fn subject(matches: &ArgMatches, defaults: RunOptions) -> Result<(Subject, AnyWorkload), Failure> {
+    subject_with(matches, defaults, None)
+}
+
+fn subject_with(
+    matches: &ArgMatches,
+    defaults: RunOptions,
+    records: Option<&str>,
+) -> Result<(Subject, AnyWorkload), Failure> {
     let options = options(matches, defaults)?;
     let (name, below) = matches.subcommand().expect("a measuring command has a workload");
-    let workload = workload(name, below)?;
+    let workload = workload(name, below, records)?;
     let subject = Subject::of(&workload, options, Place::hardware(engines::cores()));
     Ok((subject, workload))
 }
@@ -27,9 +35,26 @@ pub fn check_subject(
     matches: &ArgMatches,
     defaults: RunOptions,
 ) -> Result<(Subject, CheckWorkload), Failure> {
+    check_subject_of(matches, defaults, None)
+}
+
+/// What an exploration runs: as a check, with tables of `records` rows if their size can be given and was not.
+pub fn explored_subject(
+    matches: &ArgMatches,
+    defaults: RunOptions,
+    records: &str,
+) -> Result<(Subject, CheckWorkload), Failure> {
+    check_subject_of(matches, defaults, Some(records))
+}
+
+fn check_subject_of(
+    matches: &ArgMatches,
+    defaults: RunOptions,
+    records: Option<&str>,
+) -> Result<(Subject, CheckWorkload), Failure> {
     let name = matches.subcommand_name().expect("a check has a workload");
     let Some(own) = Own::all().find(|own| own.name() == name) else {
-        let (subject, workload) = subject(matches, defaults)?;
+        let (subject, workload) = subject_with(matches, defaults, records)?;
         return Ok((subject, CheckWorkload::Measured(Box::new(workload))));
     };
     let mut options =
@@ -62,7 +87,8 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
     OPTIONS.iter().filter_map(|option| Some((option.name, typed(matches, option.name)?)))
 }
 
-fn workload(name: &str, matches: &ArgMatches) -> Result<AnyWorkload, Failure> {
+/// `records`: rows of its table, unless typed.
+fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
         .find(|workload| workload.name == name)
@@ -70,7 +96,10 @@ fn workload(name: &str, matches: &ArgMatches) -> Result<AnyWorkload, Failure> {
     let given: Parameters = description
         .parameters
         .iter()
-        .filter_map(|parameter| Some((parameter.name, typed(matches, parameter.name)?)))
+        .filter_map(|parameter| {
+            let default = records.filter(|_| parameter.name == "records");
+            Some((parameter.name, typed(matches, parameter.name).or(default)?))
+        })
         .collect();
     workloads::build(name, &given).map_err(|error| match error {
         ParameterError::BadValue { parameter, value, allowed } => {

@@ -6,6 +6,7 @@
 //! plays by the anomalies' names that must end as in some serial order.
 
 mod borrowed;
+pub mod exploration;
 mod recorded;
 mod summary;
 mod trial;
@@ -18,6 +19,7 @@ pub use workload::{CheckWorkload, Own};
 
 use crate::failure::Failure;
 use crate::options::BadValue;
+use crate::text::numbers::counted;
 use history::{MOST_TRANSACTIONS, MOST_WORKERS};
 
 /// The options of [`crate::options`] that mean something here: a check ends after so many transactions, not after a
@@ -33,7 +35,7 @@ pub fn admit(workers: usize, transactions: u64) -> Result<(), Failure> {
         return Err(BadValue::new("workers", workers, allowed).into());
     }
     if !(1..=most).contains(&transactions) {
-        let allowed = format!("1 <= transactions <= {most} with {workers} workers");
+        let allowed = format!("1 <= transactions <= {most} with {}", counted(workers, "worker"));
         return Err(BadValue::new("transactions", transactions, allowed).into());
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! What a check says: the object that `check --json` prints and `summary.json` holds.
 
+use crate::options::EngineChoices;
 use crate::summary::Check;
 use history::Verdict;
 use history::anomalies::Judgement;
@@ -43,20 +44,9 @@ pub struct CheckSummary {
     pub user_rollbacks: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// Whether planned lines were asked for ahead.
-    pub prefetch: bool,
-    /// First bound of the random wait before a retry.
-    pub back_off_first_ns: u64,
-    /// Last bound of the random wait before a retry.
-    pub back_off_cap_ns: u64,
-    /// Dedicated servers, under asymmetric-delegation.
-    pub servers: usize,
-    /// Transactions in flight per worker at most, under dora.
-    pub in_flight: usize,
-    /// Whether shared-everything split its indexes.
-    pub split_indexes: bool,
-    /// Transactions of an owner between two of its partitions' hand-overs, under dora; 0 for never.
-    pub hand_over_every: u64,
+    /// What the engine was told.
+    #[serde(flatten)]
+    pub engine: EngineChoices,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What was checked; the first is whether the history is serializable.

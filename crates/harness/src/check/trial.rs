@@ -90,7 +90,7 @@ impl Trial<'_> {
                 format!("{} of {} rounds as in no serial order", judgement.violations, judgement.rounds)
             }),
         );
-        checks.push(Check::new("rounds-were-played", judgement.rounds > 0, || {
+        checks.push(Check::new(NEVER_MET, judgement.rounds > 0, || {
             "the players never met; use more --transactions, or as many cores as the scenario has roles"
                 .to_owned()
         }));
@@ -193,13 +193,7 @@ impl Trial<'_> {
             aborts: aborts_by_reason(std::iter::once(measurement)),
             user_rollbacks: measurement.user_rollbacks,
             seed: options.seed,
-            prefetch: options.prefetch,
-            back_off_first_ns: options.back_off_first_ns,
-            back_off_cap_ns: options.back_off_cap_ns,
-            servers: options.servers,
-            in_flight: options.in_flight,
-            split_indexes: options.split_indexes,
-            hand_over_every: options.hand_over_every,
+            engine: options.engine.clone(),
             parameters: self.subject.parameters.clone(),
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
             passed,
@@ -209,6 +203,9 @@ impl Trial<'_> {
         }
     }
 }
+
+/// The check that fails when players never met: nothing was shown, neither right nor wrong.
+pub(super) const NEVER_MET: &str = "rounds-were-played";
 
 /// Those in which a scenario's players look for each other included.
 const TRANSACTIONS_A_ROUND: u64 = 12;

@@ -1,4 +1,8 @@
 //! `check`: run one system with everything written down, and judge whether what it did is serializable.
+//!
+//! [`explore`] does the same many times over on the simulated machine.
+
+mod explore;
 
 use super::verdict;
 use crate::arguments::{out, running, system, typed, workloads};
@@ -54,16 +58,20 @@ pub fn arguments() -> Command {
                 .to_owned(),
         ));
     let command = running(system(command), &check::OPTIONS, &RunOptions::for_run(engines::cores()));
+    let command = explore::arguments(command);
     workloads(command.arg(out("Folder of the results, with a report [default: none is made]")))
         .subcommands(Own::all().map(|own| Command::new(own.name()).about(own.summary())))
 }
 
 /// Checks.
 pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
+    if explore::is_asked_for(matches)? {
+        return explore::explore(matches, line);
+    }
     let (subject, workload) = selection::check_subject(matches, RunOptions::for_run(engines::cores()))?;
     let selection = selected(matches)?;
-    let transactions = transactions(matches)?;
-    admit(selection, &subject, transactions)?;
+    let transactions = transactions(matches, TRANSACTIONS)?;
+    admit::<Hardware>(selection, &subject, transactions)?;
     let folder = typed(matches, "out").map(|out| Folder::create(Path::new(out))).transpose()?;
     let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
@@ -101,20 +109,20 @@ fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
     }
 }
 
-fn transactions(matches: &ArgMatches) -> Result<u64, Failure> {
+fn transactions(matches: &ArgMatches, default: u64) -> Result<u64, Failure> {
     match typed(matches, "transactions") {
         Some(number) => number
             .parse()
             .map_err(|_| BadValue::new("transactions", number, "a whole number, at least 1").into()),
-        None => Ok(TRANSACTIONS),
+        None => Ok(default),
     }
 }
 
-fn admit(selection: Selection, subject: &Subject, transactions: u64) -> Result<(), Failure> {
+fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) -> Result<(), Failure> {
     match selection {
-        Selection::Pair(pair) => measure::admit::<Hardware>(pair, &subject.options)?,
+        Selection::Pair(pair) => measure::admit::<E>(pair, &subject.options)?,
         Selection::Canary(ArchitectureName::SharedEverything, _) => {
-            measure::admit_workers::<Hardware>(ArchitectureName::SharedEverything, &subject.options)?;
+            measure::admit_workers::<E>(ArchitectureName::SharedEverything, &subject.options)?;
         }
         Selection::Canary(architecture, canary) => {
             let what = format!(
@@ -124,8 +132,7 @@ fn admit(selection: Selection, subject: &Subject, transactions: u64) -> Result<(
         }
     }
     let options = &subject.options;
-    let arrangement =
-        Hardware::arrange(selection.architecture(), options.workers, &options.engine_options(0))?;
+    let arrangement = E::arrange(selection.architecture(), options.workers, &options.engine_options(0))?;
     check::admit(arrangement.clients, transactions)
 }
 

@@ -1,0 +1,103 @@
+//! `check --explore`: canaries are found and replayed, honest systems pass, and bad input is refused.
+
+mod common;
+
+use common::{Ran, fresh_folder, run, systems};
+use std::path::Path;
+
+/// Each canary with a workload that shows what it omits.
+const SHOWN_BY: [(&str, &str); 5] = [
+    ("no-read-validation", "micro --writes 50"),
+    ("no-miss-validation", "missing-key-write-skew"),
+    ("early-release", "micro --writes 50"),
+    ("skipped-certify", "micro --writes 50"),
+    ("dirty-reads", "micro --writes 50"),
+];
+
+fn explore(folder: &Path, workload: &str, more: &str) -> Ran {
+    let line: Vec<&str> = ["check"].into_iter().chain(workload.split(' ')).chain(more.split(' ')).collect();
+    run(folder, &line)
+}
+
+#[test]
+fn every_canary_is_found_and_its_find_replays() {
+    let folder = fresh_folder("explored-canaries");
+    for (canary, workload) in SHOWN_BY {
+        for kind in ["random", "pct"] {
+            let more = format!("--explore {kind} --canary {canary} --seeds 5000 --json");
+            let ran = explore(&folder, workload, &more);
+            assert_eq!(ran.code, Some(1), "{canary}, {kind}: {}\n{}", ran.out, ran.err);
+            let found = ran.json();
+            assert_eq!((&found["passed"], &found["canary"]), (&false.into(), &true.into()));
+
+            let replay = found["find"]["replay"].as_str().expect("a command");
+            let words: Vec<&str> = replay.split(' ').skip(1).collect();
+            let again = run(&folder, &words);
+            assert_eq!(again.code, Some(1), "{replay}\n{}", again.out);
+            let again = again.json();
+            assert_eq!(again["schedules"], 1);
+            assert_eq!(again["find"]["seed"], found["find"]["seed"]);
+            assert_eq!(
+                without_times(&again["find"]["check"]),
+                without_times(&found["find"]["check"]),
+                "{replay}"
+            );
+        }
+    }
+}
+
+/// How long the judge took is the host's affair.
+fn without_times(check: &serde_json::Value) -> serde_json::Value {
+    let mut check = check.clone();
+    if let Some(verdict) = check.get_mut("verdict").and_then(serde_json::Value::as_object_mut) {
+        verdict.remove("elapsed_s");
+    }
+    check
+}
+
+#[test]
+fn every_honest_system_passes_every_schedule() {
+    let folder = fresh_folder("explored-honest");
+    for pair in systems(&folder) {
+        let (architecture, protocol) = pair.split_once(' ').expect("two names");
+        for (workload, kind) in [
+            ("micro --writes 50", "random"),
+            ("ycsb", "pct"),
+            ("membership", "random"),
+            ("list-append", "pct"),
+        ] {
+            let more =
+                format!("--explore {kind} --seeds 60 --architecture {architecture} --protocol {protocol}");
+            let ran = explore(&folder, workload, &more);
+            assert_eq!(ran.code, Some(0), "{pair} over {workload}\n{}\n{}", ran.out, ran.err);
+            assert!(ran.out.contains(&format!("60 {kind} schedules explored from seed 1")), "{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn the_same_seeds_give_the_same_answer() {
+    let folder = fresh_folder("explored-twice");
+    let more = "--explore random --seeds 100 --seed 7 --architecture dora --protocol dl-detect --json";
+    let (first, second) = (explore(&folder, "ycsb", more), explore(&folder, "ycsb", more));
+    assert_eq!((first.code, &first.out), (Some(0), &second.out));
+}
+
+#[test]
+fn what_does_not_go_with_exploring_is_refused() {
+    let folder = fresh_folder("explored-refused");
+    for (more, said) in [
+        ("--explore often", "--explore often: allowed: random, pct"),
+        ("--explore random --seeds 0", "--seeds 0: allowed: a whole number, at least 1"),
+        ("--seeds 5 --protocol silo", "--seeds goes with --explore only; allowed: both"),
+        (
+            "--explore pct --out here",
+            "--out does not go with --explore; allowed: replay a find, which prints it",
+        ),
+        ("--explore pct --architecture dora --protocol silo", "--architecture dora --protocol silo: "),
+    ] {
+        let ran = explore(&folder, "micro", more);
+        assert_eq!(ran.code, Some(2), "{more}\n{}", ran.out);
+        assert!(ran.err.contains(said), "{more}\n{}", ran.err);
+    }
+}
