@@ -2,7 +2,7 @@
 //!
 //! The engine touches the world only through the modules below. They exist in [`hardware`] and, with the same
 //! names and signatures, in [`simulated`]; the engine's source is compiled once against each. So one text
-//! runs on the machine at hand and under a scheduler that owns every interleaving.
+//! runs on the machine at hand, under a scheduler that owns every interleaving, and on machines that only a file describes.
 //!
 //! | the engine needs | module |
 //! |---|---|
@@ -14,6 +14,8 @@
 //! | memory, and how much of it there is | `region`, `memory` |
 //! | time | `clock` |
 //! | threads and cores | `worker` |
+//! | stacks of coroutines | `stack` |
+//! | to do what is not to be measured | `unobserved` |
 //!
 //! What only exists on hardware: [`hardware::topology`], [`hardware::facts`] and [`hardware::environment`],
 //! for the `doctor` command and for the environment that stands beside every result.

@@ -1,41 +1,72 @@
-//! The facade on a machine of our own: one host thread, every interleaving chosen, counted and repeatable.
+//! The facade on machines of our own: virtual cores on one host thread, counted and repeatable.
 //!
-//! [`explore`] sets a schedule up and runs a closure. Inside, `worker::run` makes every worker a virtual
-//! core, a coroutine on a stack of its own, and every access through the facade is a *scheduling point*:
-//! there the schedule may let another core go on. An access itself is not interrupted. The same schedule with
-//! the same seed gives the same interleaving, bit for bit, in every process: nothing depends on host
-//! addresses, and [`trace_hash`] tells two runs apart.
+//! There are two such machines behind one facade, and a third state between them:
 //!
-//! What it shows and what not:
+//! | set up by | which core goes on | time | for |
+//! |---|---|---|---|
+//! | [`explore`] | a schedule says, at every access | one clock, rough costs | every interleaving |
+//! | [`simulate`] | the one whose clock is behind | a clock for each core, costs of a described machine | how it scales |
+//! | [`unobserved()`] | each until it ends or pauses | none | loading, checking |
+//!
+//! Inside, `worker::run` makes every worker a virtual core, a coroutine on a stack of its own ([`stack`]). An access itself
+//! is not interrupted. The same seed gives the same run, bit for bit, in every process: nothing depends on host addresses
+//! ([`timed`] says how), and [`trace_hash`] tells two runs apart.
+//!
+//! What they show and what not:
 //! - **Sequentially consistent only.** Cores see each other's writes at once and in one order, whatever
-//!   `Ordering` they name. A missing Acquire is invisible here; latches, rings and epochs are tried under
-//!   `loom` for that.
-//! - A racing copy of a record may be torn between its cache lines and once within each; a copy under a lock
-//!   is copied line by line, so that a lock that does not exclude is seen.
-//! - One clock for all cores, which every access advances by a rough cost: real-time order is the order of
-//!   the schedule. It is not a model of what a machine's caches cost.
-//! - Who waits must say so by `cpu::pause`. Who never gets on is caught by [`Exploration::step_bound`].
+//!   `Ordering` they name; what an ordering costs is charged. A missing Acquire is invisible here; latches, rings and epochs
+//!   are tried under `loom` for that.
+//! - In an exploration a racing copy of a record may be torn between its cache lines and once within each; a copy under a
+//!   lock is copied line by line, so that a lock that does not exclude is seen. In a simulation copies are not torn.
+//! - An exploration's clock is no model of what a machine's caches cost: real-time order is the order of the schedule. A
+//!   simulation's is ([`model`]), for a machine that a file describes ([`description`]).
+//! - Who waits must say so by `cpu::pause`. Who never gets on is caught by [`Exploration::step_bound`] and
+//!   [`Simulation::time_bound`].
 //!
-//! Outside of [`explore`], accesses act directly: they are the host's atomics, and sound from any thread.
+//! Outside of all three, accesses act directly: they are the host's atomics, and sound from any thread.
 
+mod access;
 pub mod atomic;
 pub mod cell;
 pub mod clock;
+mod cores;
 pub mod cpu;
+pub mod description;
+mod elision;
 mod exploration;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "latch.rs"]
 pub mod latch;
 mod lines;
-mod machine;
+mod memory_map;
+pub mod model;
 pub mod payload;
 pub mod region;
 pub mod schedule;
+pub mod stack;
+pub mod timed;
+mod unobserved;
 pub mod worker;
 
-pub use exploration::{Accesses, Exploration, accesses, explore, trace_hash};
+pub use description::{Description, DescriptionError};
+pub use exploration::{Accesses, Exploration, accesses, explore};
 pub use lines::{SharedLines, shared_lines, watch_lines};
 pub use schedule::Schedule;
+pub use timed::{Progress, Simulation, Statistics, simulate, statistics};
+pub use unobserved::unobserved;
+
+/// A hash of all accesses since the exploration or the simulation began, in their order: of core and kind; in a simulation
+/// of line and time as well. Two runs with the same hash went alike.
+///
+/// Panics outside of both.
+#[track_caller]
+pub fn trace_hash() -> u64 {
+    match (access::control(), access::timed()) {
+        (_, Some(machine)) => machine.trace(),
+        (access::Control::Exploring, _) => exploration::machine::with(exploration::machine::Machine::trace),
+        _ => panic!("asked outside of an exploration and of a simulation"),
+    }
+}
 
 /// How much memory there is to take: the host's.
 pub mod memory {

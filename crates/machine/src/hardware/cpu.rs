@@ -1,9 +1,19 @@
 //! The core that runs: waiting, hints, and accounting for computation.
 
+use super::clock::Ticks;
+
 /// Tells the core that it spins.
 #[inline(always)]
 pub fn pause() {
     std::hint::spin_loop();
+}
+
+/// As [`pause`], in a loop that ends at `deadline` even if nothing that it looks at changes: a simulated machine need
+/// not follow its every turn.
+#[inline(always)]
+pub fn pause_until(deadline: Ticks) {
+    let _ = deadline;
+    pause();
 }
 
 /// Waiting for another worker, for a short time at best.
@@ -35,6 +45,13 @@ impl Spin {
             std::thread::yield_now();
         }
     }
+
+    /// As [`Spin::pause`], in a loop that ends at `deadline`; see [`pause_until`].
+    #[inline]
+    pub fn pause_until(&mut self, deadline: Ticks) {
+        let _ = deadline;
+        self.pause();
+    }
 }
 
 /// Accounts for `cycles` of computation that accesses nothing shared. On hardware the computation itself
@@ -42,6 +59,13 @@ impl Spin {
 #[inline(always)]
 pub fn work(cycles: u64) {
     let _ = cycles;
+}
+
+/// Accounts for taking over `bytes` bytes at `at` that another worker had: the frames of a fiber that has come. On
+/// hardware the accesses themselves do.
+#[inline(always)]
+pub fn take_over(at: *const u8, bytes: usize) {
+    let _ = (at, bytes);
 }
 
 /// Asks for the cache line at `at`, to read it. A hint: any address will do.

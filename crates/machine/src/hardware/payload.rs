@@ -64,6 +64,16 @@ pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), at, from.len()) }
 }
 
+/// The address of byte `offset` of the record at `record`, for the operations of this module.
+///
+/// # Safety
+/// The record must lie in one live allocation, with at least `offset` bytes.
+#[inline(always)]
+pub unsafe fn place(record: *mut u8, offset: usize) -> *mut u8 {
+    // SAFETY: the caller vouches for the record.
+    unsafe { record.byte_add(offset) }
+}
+
 /// Puts a value at `at`; what was there is forgotten.
 ///
 /// # Safety

@@ -56,6 +56,13 @@ unsafe impl Sync for Region {}
 impl Region {
     /// Maps `bytes` bytes of zeroes at a multiple of [`HUGE_PAGE_BYTES`].
     pub fn reserve(bytes: usize) -> Result<Region, RegionError> {
+        let region = Region::reserve_small_pages(bytes)?;
+        advice::back_by_huge_pages(&region, region.len.max(1).next_multiple_of(HUGE_PAGE_BYTES));
+        Ok(region)
+    }
+
+    /// As [`Region::reserve`], for memory of which little will be used here and there.
+    pub(crate) fn reserve_small_pages(bytes: usize) -> Result<Region, RegionError> {
         let refused = |why: String| RegionError { bytes, why };
         let opened_bytes = bytes
             .max(1)
@@ -83,8 +90,23 @@ impl Region {
             mprotect(base.as_ptr().cast(), opened_bytes, MprotectFlags::READ | MprotectFlags::WRITE)
                 .map_err(|why| refused(why.to_string()))?;
         }
-        advice::back_by_huge_pages(&region, opened_bytes);
         Ok(region)
+    }
+
+    /// How far apart records of `stride` bytes lie once [`Region::elide`] has laid a region out.
+    #[inline]
+    pub fn spacing(stride: usize, stored_bytes: usize) -> usize {
+        let _ = stored_bytes;
+        stride
+    }
+
+    /// Lays the region out in records of `stride` bytes; answers how far apart they lie, which is what whoever computes a
+    /// record's place must use. Here it is `stride`: a simulated machine may store less of a record than it is charged for,
+    /// its first `stored_bytes` at least.
+    #[inline]
+    pub fn elide(&mut self, stride: usize, stored_bytes: usize) -> Result<usize, RegionError> {
+        let _ = stored_bytes;
+        Ok(stride)
     }
 
     /// The first byte; as aligned as [`HUGE_PAGE_BYTES`].

@@ -3,13 +3,13 @@
 //! Being the host's atomics underneath, they are as large and as aligned, zero bytes are zero, and they stay
 //! sound where no exploration runs and several host threads share them.
 
-use super::machine::{Access, access, access_at};
+use super::access::{Access, access, access_at};
 pub use std::sync::atomic::Ordering;
 
 /// A fence: counted, and a scheduling point. Among virtual cores there is nothing to order.
 #[inline]
 pub fn fence(order: Ordering) {
-    access(Access::Fence);
+    access(if order == Ordering::SeqCst { Access::Fence } else { Access::WeakFence });
     std::sync::atomic::fence(order);
 }
 
@@ -37,7 +37,8 @@ macro_rules! atomic {
             /// Writes the word.
             #[inline]
             pub fn store(&self, value: $value, order: Ordering) {
-                access_at(Access::Store, &self.0);
+                let ordered = order == Ordering::SeqCst;
+                access_at(if ordered { Access::OrderedStore } else { Access::Store }, &self.0);
                 self.0.store(value, order);
             }
 

@@ -1,6 +1,6 @@
 //! Words that one thread owns. Counted as loads and stores, and scheduling points like them.
 
-use super::machine::{Access, access_at};
+use super::access::{Access, access_at};
 
 /// A word of the thread that owns it.
 #[derive(Default)]

@@ -1,17 +1,30 @@
-//! Virtual time: one clock for all cores, of one tick a nanosecond, that accesses and `cpu::work` advance.
+//! Virtual time, of one tick a nanosecond.
 //!
-//! Outside of an exploration, the host's time in nanoseconds.
+//! In an exploration one clock for all cores, which accesses and `cpu::work` advance. In a simulation every core's own.
+//! Outside of both, the host's time in nanoseconds.
 
-use super::machine::{self, Access, access};
+use super::access::{Access, Control, access, control, timed};
+use super::exploration::machine as exploring;
+use super::unobserved;
 use crate::hardware;
 pub use crate::hardware::clock::Ticks;
 use std::time::Duration;
 
-/// Now. A scheduling point, which advances the clock: who waits for a point in time will see it come.
+/// Now. It advances the clock: who waits for a point in time will see it come.
 #[inline]
 pub fn now() -> Ticks {
     access(Access::Clock);
-    Ticks(machine::clock_ns().unwrap_or_else(|| hardware::clock::nanoseconds(hardware::clock::now().0)))
+    Ticks(passed_ns())
+}
+
+/// The time, without looking at the clock.
+pub(super) fn passed_ns() -> u64 {
+    match (control(), timed()) {
+        (_, Some(machine)) => machine.clock_ns(),
+        (Control::Exploring, _) => exploring::clock_ns(),
+        (Control::Unobserved, _) => unobserved::clock_ns(),
+        _ => hardware::clock::nanoseconds(hardware::clock::now().0),
+    }
 }
 
 /// How long `ticks` are, in nanoseconds.

@@ -1,11 +1,22 @@
 //! The virtual core that runs: waiting, hints, and accounting for computation.
 
-use super::machine::{Access, access, compute};
+use super::access::{Access, Control, access, control, timed};
+use super::clock::Ticks;
+use super::exploration::machine as exploring;
 
-/// Tells the machine that the core waits, so that a schedule lets another one go on.
+/// Tells the machine that the core waits, so that another one may go on.
 #[inline]
 pub fn pause() {
     access(Access::Pause);
+}
+
+/// As [`pause`], in a loop that ends at `deadline` even if nothing that it looks at changes.
+#[inline]
+pub fn pause_until(deadline: Ticks) {
+    match timed() {
+        Some(machine) => machine.pause_until(deadline.0),
+        None => pause(),
+    }
 }
 
 /// Waiting for another worker.
@@ -24,23 +35,46 @@ impl Spin {
     pub fn pause(&mut self) {
         pause();
     }
+
+    /// As [`pause_until`].
+    #[inline]
+    pub fn pause_until(&mut self, deadline: Ticks) {
+        pause_until(deadline);
+    }
 }
 
-/// Accounts for `cycles` of computation that accesses nothing shared: the clock advances by as many
+/// Accounts for `cycles` of computation that accesses nothing shared. In an exploration the clock advances by as many
 /// nanoseconds.
 #[inline]
 pub fn work(cycles: u64) {
-    compute(cycles);
+    match (control(), timed()) {
+        (_, Some(machine)) => machine.work(cycles),
+        (Control::Exploring, _) => exploring::compute(cycles),
+        _ => {}
+    }
 }
 
-/// Asks for the cache line at `at`, to read it. Free here.
+/// Accounts for taking over `bytes` bytes at `at` that another worker had: the frames of a fiber that has come, whose
+/// accesses bypass the facade. Their lines are fetched to be written.
+#[inline]
+pub fn take_over(at: *const u8, bytes: usize) {
+    if let Some(machine) = timed() {
+        machine.take_over(at.addr(), bytes);
+    }
+}
+
+/// Asks for the cache line at `at`, to read it. Free in an exploration.
 #[inline(always)]
 pub fn prefetch_read(at: *const u8) {
-    let _ = at;
+    if let Some(machine) = timed() {
+        machine.prefetch(at.addr(), false);
+    }
 }
 
-/// Asks for the cache line at `at`, to write it. Free here.
+/// Asks for the cache line at `at`, to write it. Free in an exploration.
 #[inline(always)]
 pub fn prefetch_write(at: *const u8) {
-    let _ = at;
+    if let Some(machine) = timed() {
+        machine.prefetch(at.addr(), true);
+    }
 }

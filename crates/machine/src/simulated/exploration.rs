@@ -1,6 +1,9 @@
 //! Setting a schedule up, and what can be asked while it runs.
 
-use super::machine::{self, Access, Machine};
+pub(super) mod machine;
+
+use self::machine::Machine;
+use super::access::{Access, Control, control};
 use super::schedule::Schedule;
 use crate::panics::message;
 use std::ops::Sub;
@@ -42,6 +45,10 @@ impl From<Schedule> for Exploration {
 #[track_caller]
 pub fn explore<R>(exploration: impl Into<Exploration>, f: impl FnOnce() -> R) -> R {
     let exploration = exploration.into();
+    assert!(
+        matches!(control(), Control::Outside | Control::Exploring),
+        "an exploration inside of a simulation"
+    );
     let set_up = machine::with(|machine| machine.set_up(exploration));
     let outcome = catch_unwind(AssertUnwindSafe(f));
     drop(set_up);
@@ -92,24 +99,15 @@ impl Sub for Accesses {
 pub fn accesses() -> Accesses {
     of_the_exploration(|machine| Accesses {
         loads: machine.count(Access::Load),
-        stores: machine.count(Access::Store),
+        stores: machine.count(Access::Store) + machine.count(Access::OrderedStore),
         read_modify_writes: machine.count(Access::ReadModifyWrite),
-        fences: machine.count(Access::Fence),
+        fences: machine.count(Access::Fence) + machine.count(Access::WeakFence),
         payload_lines: machine.count(Access::PayloadRead) + machine.count(Access::PayloadWrite),
     })
 }
 
-/// A hash of all accesses since the exploration began, as pairs of core and kind, in their order. Two runs
-/// with the same hash interleaved alike.
-///
-/// Panics outside of an exploration.
-#[track_caller]
-pub fn trace_hash() -> u64 {
-    of_the_exploration(Machine::trace)
-}
-
 #[track_caller]
 fn of_the_exploration<R>(ask: impl FnOnce(&Machine) -> R) -> R {
-    assert!(!machine::with(Machine::is_outside), "asked outside of an exploration");
+    assert!(matches!(control(), Control::Exploring), "asked outside of an exploration");
     machine::with(ask)
 }

@@ -4,7 +4,7 @@
 //! workers share no line but the data. Lines of regions are the data; everything else that goes through the facade
 //! is the engine's own.
 
-use super::machine;
+use super::exploration::machine;
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -1,11 +1,15 @@
-//! Access to the bytes of records: the hardware's, with every cache line touched counted and a scheduling
-//! point.
+//! Access to the bytes of records: the hardware's, with every cache line that is touched noted.
 //!
-//! Copies go line by line, so that another core may come between; a racing copy may be torn once more, in the
-//! middle of each line. Bytes seen in place cannot be torn by another core, for the closure that sees them is
-//! not interrupted.
+//! In an exploration every line is a scheduling point: copies go line by line, so that another core may come between; a
+//! racing copy may be torn once more, in the middle of each line. Bytes seen in place cannot be torn by another core, for
+//! the closure that sees them is not interrupted.
+//!
+//! In a simulation the lines of an operation are charged together, as far as they overlap, and then all is done at once.
+//!
+//! Of elided rows (`elision`) there is a stored prefix, and zeroes.
 
-use super::machine::{Access, access_at};
+use super::access::{Access, access_at, timed};
+use super::elision::{self, with_scratch};
 use crate::hardware::payload as hardware;
 use std::ops::Range;
 
@@ -18,7 +22,12 @@ const WORD_BYTES: usize = 8;
 /// As for [`hardware::view`](crate::hardware::payload::view).
 #[inline]
 pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
-    lines(at, len).for_each(|line| access_at(Access::PayloadRead, at.wrapping_add(line.start)));
+    touch(Access::PayloadRead, at, len);
+    if let Some(stored) = elision::stored(at, len) {
+        // SAFETY: the caller vouches for the bytes, of which these are stored.
+        let load = |prefix: &mut [u8]| unsafe { load_stored(at, prefix) };
+        return with_scratch(stored, len, load, |bytes| f(bytes), |_| ());
+    }
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::view(at, len, f) }
 }
@@ -29,7 +38,18 @@ pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> 
 /// As for [`hardware::view_mut`](crate::hardware::payload::view_mut).
 #[inline]
 pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
-    lines(at, len).for_each(|line| access_at(Access::PayloadWrite, at.wrapping_add(line.start)));
+    touch(Access::PayloadWrite, at, len);
+    if let Some(stored) = elision::stored(at, len) {
+        // SAFETY: the caller vouches for the bytes, of which these are stored.
+        let load = |prefix: &mut [u8]| unsafe { load_stored(at, prefix) };
+        let keep = |prefix: &[u8]| {
+            if !prefix.is_empty() {
+                // SAFETY: as above.
+                unsafe { hardware::copy_in(at, prefix) }
+            }
+        };
+        return with_scratch(stored, len, load, f, keep);
+    }
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::view_mut(at, len, f) }
 }
@@ -40,6 +60,17 @@ pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> 
 /// As for [`hardware::copy_out`](crate::hardware::payload::copy_out).
 #[inline]
 pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
+    let stored = elision::stored(at, into.len());
+    if stored.is_some() || timed().is_some() {
+        touch(Access::PayloadRead, at, into.len());
+        let (stored, others) = into.split_at_mut(stored.unwrap_or(into.len()));
+        others.fill(0);
+        if !stored.is_empty() {
+            // SAFETY: those of the bytes that the caller vouches for which are stored.
+            unsafe { hardware::copy_out(at, stored) }
+        }
+        return;
+    }
     for line in lines(at, into.len()) {
         access_at(Access::PayloadRead, at.wrapping_add(line.start));
         // SAFETY: part of the bytes that the caller vouches for.
@@ -53,6 +84,16 @@ pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
 /// As for [`hardware::copy_in`](crate::hardware::payload::copy_in).
 #[inline]
 pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
+    let stored = elision::stored(at, from.len());
+    if stored.is_some() || timed().is_some() {
+        touch(Access::PayloadWrite, at, from.len());
+        let stored = &from[..stored.unwrap_or(from.len())];
+        if !stored.is_empty() {
+            // SAFETY: those of the bytes that the caller vouches for which are stored.
+            unsafe { hardware::copy_in(at, stored) }
+        }
+        return;
+    }
     for line in lines(at, from.len()) {
         access_at(Access::PayloadWrite, at.wrapping_add(line.start));
         // SAFETY: part of the bytes that the caller vouches for.
@@ -66,8 +107,7 @@ pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
 /// As for [`hardware::put`](crate::hardware::payload::put).
 #[inline]
 pub unsafe fn put<T: Copy>(at: *mut T, value: T) {
-    lines(at.cast(), size_of::<T>())
-        .for_each(|line| access_at(Access::PayloadWrite, at.cast::<u8>().wrapping_add(line.start)));
+    touch(Access::PayloadWrite, at.cast(), size_of::<T>());
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::put(at, value) }
 }
@@ -78,8 +118,7 @@ pub unsafe fn put<T: Copy>(at: *mut T, value: T) {
 /// As for [`hardware::take`](crate::hardware::payload::take).
 #[inline]
 pub unsafe fn take<T: Copy>(at: *const T) -> T {
-    lines(at.cast(), size_of::<T>())
-        .for_each(|line| access_at(Access::PayloadRead, at.cast::<u8>().wrapping_add(line.start)));
+    touch(Access::PayloadRead, at.cast(), size_of::<T>());
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe { hardware::take(at) }
 }
@@ -90,6 +129,17 @@ pub unsafe fn take<T: Copy>(at: *const T) -> T {
 /// As for [`hardware::copy_out_racing`](crate::hardware::payload::copy_out_racing).
 #[inline]
 pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
+    let stored = elision::stored(at, into.len());
+    if stored.is_some() || timed().is_some() {
+        touch(Access::PayloadRead, at, into.len());
+        let (stored, others) = into.split_at_mut(stored.unwrap_or(into.len()));
+        others.fill(0);
+        if !stored.is_empty() {
+            // SAFETY: those of the bytes that the caller vouches for which are stored.
+            unsafe { hardware::copy_out_racing(at, stored) }
+        }
+        return;
+    }
     for (part, first) in torn_lines(at, into.len()) {
         access_at(if first { Access::PayloadRead } else { Access::Tear }, at.wrapping_add(part.start));
         // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
@@ -103,10 +153,50 @@ pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
 /// As for [`hardware::copy_in_racing`](crate::hardware::payload::copy_in_racing).
 #[inline]
 pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {
+    let stored = elision::stored(at, from.len());
+    if stored.is_some() || timed().is_some() {
+        touch(Access::PayloadWrite, at, from.len());
+        let stored = &from[..stored.unwrap_or(from.len())];
+        if !stored.is_empty() {
+            // SAFETY: those of the bytes that the caller vouches for which are stored.
+            unsafe { hardware::copy_in_racing(at, stored) }
+        }
+        return;
+    }
     for (part, first) in torn_lines(at, from.len()) {
         access_at(if first { Access::PayloadWrite } else { Access::Tear }, at.wrapping_add(part.start));
         // SAFETY: part of the bytes that the caller vouches for, and so are the words that hold them.
         unsafe { hardware::copy_in_racing(at.wrapping_add(part.start), &from[part]) }
+    }
+}
+
+/// The address of byte `offset` of the record at `record`, for the operations of this module: of a record that is stored
+/// as a whole, simply that byte.
+///
+/// # Safety
+/// As for [`hardware::place`](crate::hardware::payload::place).
+#[inline]
+pub unsafe fn place(record: *mut u8, offset: usize) -> *mut u8 {
+    elision::place(record, offset)
+}
+
+/// Copies stored bytes at `at`, which may be none.
+///
+/// # Safety
+/// As for [`copy_out`], unless `into` is empty.
+unsafe fn load_stored(at: *const u8, into: &mut [u8]) {
+    if !into.is_empty() {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { hardware::copy_out(at, into) }
+    }
+}
+
+/// Notes that `len` bytes at `at` are read or written.
+#[inline]
+fn touch(kind: Access, at: *const u8, len: usize) {
+    match timed() {
+        Some(machine) => machine.access_range(kind, at.addr(), len),
+        None => lines(at, len).for_each(|line| access_at(kind, at.wrapping_add(line.start))),
     }
 }
 

@@ -1,53 +1,34 @@
 //! The machine that an exploration runs on: its clock, its books, its cores, and the switch between them.
 //!
-//! It belongs to one host thread and is found through a thread-local, the facade's only one: an access in a
-//! latch or a ring has nowhere else to find it. Three places of control:
+//! It belongs to one host thread. Three places of control:
 //!
-//! - *outside* of an exploration, accesses are not noticed;
+//! - *outside* of an exploration, accesses do not come here;
 //! - at the *front* of one, in the closure that is explored, they are counted, and there is nobody to switch
 //!   to;
 //! - on a *core* they are counted and are scheduling points.
 //!
-//! A core is a coroutine; `worker` resumes the one that [`Machine::next_to_run`] names, until it ends or a
+//! A core is a coroutine; `cores` resumes the one that [`Machine::next_to_run`] names, until it ends or a
 //! scheduling point chose another, which [`Machine::switch_to`] notes before it suspends. Cores may run
 //! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
 //!
 //! While a panic unwinds a core, its destructors' accesses act directly: were the core suspended in the
 //! middle, the others would run on a host thread that counts a panic which is not theirs.
 
-use super::exploration::Exploration;
-use super::lines::Lines;
-use super::schedule::{Point, Schedule, Scheduler};
-use corosensei::Yielder;
+use super::Exploration;
+use crate::simulated::access::{Access, Control, Moved, move_control, pause_while_unwinding};
+use crate::simulated::cores::{Conductor, CoreYielder, suspend};
+use crate::simulated::lines::Lines;
+use crate::simulated::schedule::{Point, Schedule, Scheduler};
 use std::cell::{Cell, RefCell};
 
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Load,
-    Store,
-    ReadModifyWrite,
-    Fence,
-    PayloadRead,
-    PayloadWrite,
-    /// The middle of a line in a racing copy: a scheduling point, but no access of its own.
-    Tear,
-    Clock,
-    Pause,
-}
-
-impl Access {
-    const KINDS: usize = Access::Pause as usize + 1;
-
-    /// Round numbers of a processor of today with everything in its nearest cache; not a cost model.
-    const fn nanoseconds(self) -> u64 {
-        match self {
-            Access::Load | Access::Store | Access::PayloadRead | Access::PayloadWrite => 1,
-            Access::ReadModifyWrite | Access::Fence => 5,
-            Access::Tear => 0,
-            Access::Clock => 10,
-            Access::Pause => 40,
-        }
+/// Round numbers of a processor of today with everything in its nearest cache; not a cost model.
+const fn nanoseconds(kind: Access) -> u64 {
+    match kind {
+        Access::Load | Access::Store | Access::PayloadRead | Access::PayloadWrite => 1,
+        Access::OrderedStore | Access::ReadModifyWrite | Access::Fence | Access::WeakFence => 5,
+        Access::Tear | Access::TakeOver => 0,
+        Access::Clock => 10,
+        Access::Pause => 40,
     }
 }
 
@@ -67,11 +48,8 @@ enum Doing {
     Ended,
 }
 
-/// How a core suspends itself.
-pub(super) type CoreYielder = Yielder<(), ()>;
-
 /// See the module.
-pub(super) struct Machine {
+pub(in crate::simulated) struct Machine {
     place: Cell<Place>,
     accesses: [Cell<u64>; Access::KINDS],
     trace: Cell<u64>,
@@ -79,12 +57,10 @@ pub(super) struct Machine {
     /// Scheduling points since cores last started; at the front, pauses.
     steps: Cell<u64>,
     settings: Cell<Exploration>,
-    /// Pauses of destructors while a panic unwinds.
-    unwinding_pauses: Cell<u64>,
     /// When the first sleeper wakes.
     next_wake_ns: Cell<u64>,
     scheduler: RefCell<Option<Box<dyn Scheduler>>>,
-    pub(super) lines: RefCell<Lines>,
+    pub(in crate::simulated) lines: RefCell<Lines>,
     cores: RefCell<Cores>,
 }
 
@@ -111,7 +87,6 @@ thread_local! {
             clock_ns: Cell::new(0),
             steps: Cell::new(0),
             settings: Cell::new(Exploration::of(Schedule::RoundRobin)),
-            unwinding_pauses: Cell::new(0),
             next_wake_ns: Cell::new(u64::MAX),
             scheduler: RefCell::new(None),
             lines: RefCell::new(Lines::new()),
@@ -127,45 +102,36 @@ thread_local! {
 }
 
 /// Notes an access that is about to happen, and lets another core go on if the schedule says so.
-#[inline]
-pub(super) fn access(kind: Access) {
-    with(|machine| {
-        if machine.place.get() != Place::Outside {
-            machine.access(kind);
-        }
-    });
+pub(in crate::simulated) fn access(kind: Access) {
+    with(|machine| machine.access(kind));
 }
 
-/// As [`access`], of the cache line at `at`.
-#[inline]
-pub(super) fn access_at<T>(kind: Access, at: *const T) {
+/// As [`access`], of the cache line at `address`.
+pub(in crate::simulated) fn access_at(kind: Access, address: usize) {
     with(|machine| {
-        if machine.place.get() != Place::Outside {
-            machine.touch(kind, at.addr());
-            machine.access(kind);
-        }
+        machine.touch(kind, address);
+        machine.access(kind);
     });
 }
 
 /// Lets time pass for computation.
-#[inline]
-pub(super) fn compute(ns: u64) {
+pub(in crate::simulated) fn compute(ns: u64) {
     with(|machine| machine.clock_ns.set(machine.clock_ns.get() + ns));
 }
 
-/// The virtual time; `None` outside of an exploration.
-pub(super) fn clock_ns() -> Option<u64> {
-    with(|machine| (machine.place.get() != Place::Outside).then(|| machine.clock_ns.get()))
+/// The virtual time.
+pub(in crate::simulated) fn clock_ns() -> u64 {
+    with(|machine| machine.clock_ns.get())
 }
 
 /// The machine of this host thread.
 #[inline]
-pub(super) fn with<R>(f: impl FnOnce(&Machine) -> R) -> R {
+pub(in crate::simulated) fn with<R>(f: impl FnOnce(&Machine) -> R) -> R {
     MACHINE.with(f)
 }
 
 /// Set up, and taken down when dropped.
-pub(super) struct Explored(());
+pub(in crate::simulated) struct Explored(#[expect(dead_code, reason = "dropped last")] Moved);
 
 impl Drop for Explored {
     fn drop(&mut self) {
@@ -179,7 +145,7 @@ impl Drop for Explored {
 }
 
 /// Cores that were made, until dropped.
-pub(super) struct Running(());
+pub(in crate::simulated) struct Running(());
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -193,7 +159,7 @@ impl Drop for Running {
 impl Machine {
     /// Begins an exploration.
     #[track_caller]
-    pub(super) fn set_up(&self, settings: Exploration) -> Explored {
+    pub(in crate::simulated) fn set_up(&self, settings: Exploration) -> Explored {
         assert!(self.place.get() == Place::Outside, "an exploration inside of an exploration");
         self.scheduler.replace(Some(settings.schedule.scheduler()));
         self.accesses.iter().for_each(|count| count.set(0));
@@ -201,33 +167,28 @@ impl Machine {
         self.clock_ns.set(0);
         self.steps.set(0);
         self.settings.set(settings);
-        self.unwinding_pauses.set(0);
         self.next_wake_ns.set(u64::MAX);
         self.place.set(Place::Front);
-        Explored(())
-    }
-
-    pub(super) fn is_outside(&self) -> bool {
-        self.place.get() == Place::Outside
+        Explored(move_control(Control::Exploring))
     }
 
     /// Of the exploration, or the defaults.
-    pub(super) fn settings(&self) -> Exploration {
+    pub(in crate::simulated) fn settings(&self) -> Exploration {
         self.settings.get()
     }
 
     /// Accesses of a kind since the exploration began.
-    pub(super) fn count(&self, kind: Access) -> u64 {
+    pub(in crate::simulated) fn count(&self, kind: Access) -> u64 {
         self.accesses[kind as usize].get()
     }
 
     /// A hash of all accesses so far, in their order.
-    pub(super) fn trace(&self) -> u64 {
+    pub(in crate::simulated) fn trace(&self) -> u64 {
         self.trace.get()
     }
 
     /// Makes `cores` cores, the first `workers` of them workers.
-    pub(super) fn make_cores(&self, workers: usize, cores: usize) -> Running {
+    pub(in crate::simulated) fn make_cores(&self, workers: usize, cores: usize) -> Running {
         assert!(self.place.get() == Place::Front, "a virtual core starts workers: one level only");
         assert!(!std::thread::panicking(), "workers are started while a panic unwinds");
         self.cores.replace(Cores {
@@ -243,33 +204,9 @@ impl Machine {
         Running(())
     }
 
-    /// The core to resume; `None` once all have ended. Control is on it from here to [`Machine::suspended`].
-    pub(super) fn next_to_run(&self) -> Option<usize> {
-        let chosen = self.cores.borrow_mut().chosen.take();
-        let core = chosen.or_else(|| self.choose(Point::Vacant))?;
-        self.place.set(Place::Core(core));
-        Some(core)
-    }
-
-    /// Control is back from the core that was resumed.
-    pub(super) fn suspended(&self) {
-        self.place.set(Place::Front);
-    }
-
-    /// A core's body has begun, and suspends itself by `yielder`.
-    pub(super) fn begun(&self, core: usize, yielder: &CoreYielder) {
-        self.cores.borrow_mut().yielders[core] = yielder;
-    }
-
-    /// A core's body has returned.
-    pub(super) fn ended(&self, core: usize) {
-        self.cores.borrow_mut().doing[core] = Doing::Ended;
-        self.find_runnable();
-    }
-
     /// Lets the others go on until the clock has come to `wake_ns` or all workers have ended. Returns whether
     /// they have.
-    pub(super) fn sleep_until(&self, wake_ns: u64) -> bool {
+    pub(in crate::simulated) fn sleep_until(&self, wake_ns: u64) -> bool {
         let Place::Core(core) = self.place.get() else { panic!("only a virtual core sleeps") };
         while !self.cores.borrow().workers_have_ended() && self.clock_ns.get() < wake_ns {
             self.cores.borrow_mut().doing[core] = Doing::SleepsUntil(wake_ns);
@@ -285,18 +222,20 @@ impl Machine {
         let Place::Core(core) = self.place.get() else { return };
         let mut lines = self.lines.borrow_mut();
         if lines.are_watched() && core < self.cores.borrow().workers {
-            let writes = matches!(kind, Access::Store | Access::ReadModifyWrite | Access::PayloadWrite);
-            lines.touch(core, address, writes);
+            lines.touch(core, address, kind.writes());
         }
     }
 
     fn access(&self, kind: Access) {
         if std::thread::panicking() {
-            return self.access_while_unwinding(kind);
+            if kind == Access::Pause {
+                pause_while_unwinding();
+            }
+            return;
         }
         let count = &self.accesses[kind as usize];
         count.set(count.get() + 1);
-        self.clock_ns.set(self.clock_ns.get() + kind.nanoseconds());
+        self.clock_ns.set(self.clock_ns.get() + nanoseconds(kind));
         match self.place.get() {
             Place::Outside => unreachable!("not noticed"),
             Place::Front => {
@@ -323,19 +262,6 @@ impl Machine {
         let (steps, bound) = (self.steps.get() + 1, self.settings.get().step_bound);
         self.steps.set(steps);
         assert!(steps <= bound, "no progress after {bound} steps");
-    }
-
-    /// An access of a destructor. One that waits for another core would wait for ever.
-    #[cold]
-    fn access_while_unwinding(&self, kind: Access) {
-        const BOUND: u64 = 1_000_000;
-        if kind == Access::Pause {
-            self.unwinding_pauses.set(self.unwinding_pauses.get() + 1);
-            if self.unwinding_pauses.get() > BOUND {
-                eprintln!("a destructor waits for another core while a panic unwinds: aborting");
-                std::process::abort();
-            }
-        }
     }
 
     fn scheduling_point(&self, core: usize, kind: Access) {
@@ -372,12 +298,9 @@ impl Machine {
             cores.yielders[core]
         };
         assert!(!yielder.is_null(), "core {core} runs and has not begun");
-        // SAFETY: control is on `core`, so its coroutine is the one that was resumed last and its body, which
-        // owns the yielder and gave us its address in `begun`, has not returned. We may be on the stack of a
-        // coroutine that the body runs: a yielder suspends whatever stack it is called on and returns to who
-        // resumed its coroutine, and the next resumption comes back here. No borrow of the machine's cells is
-        // held.
-        unsafe { (*yielder).suspend(()) }
+        // SAFETY: control is on `core`, so its coroutine is the one that was resumed last and its body, which owns the
+        // yielder and gave us its address in `begun`, has not returned. No borrow of the machine's cells is held.
+        unsafe { suspend(yielder) }
     }
 
     /// Finds out who can go on, and when the next sleeper will.
@@ -400,6 +323,28 @@ impl Machine {
             }
         }
         self.next_wake_ns.set(next_wake_ns);
+    }
+}
+
+impl Conductor for Machine {
+    fn next_to_run(&self) -> Option<usize> {
+        let chosen = self.cores.borrow_mut().chosen.take();
+        let core = chosen.or_else(|| self.choose(Point::Vacant))?;
+        self.place.set(Place::Core(core));
+        Some(core)
+    }
+
+    fn suspended(&self) {
+        self.place.set(Place::Front);
+    }
+
+    fn begun(&self, core: usize, yielder: &CoreYielder) {
+        self.cores.borrow_mut().yielders[core] = yielder;
+    }
+
+    fn ended(&self, core: usize) {
+        self.cores.borrow_mut().doing[core] = Doing::Ended;
+        self.find_runnable();
     }
 }
 

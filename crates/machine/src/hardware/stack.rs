@@ -1,0 +1,3 @@
+//! Stacks of coroutines, each with a guard page.
+
+pub use corosensei::stack::DefaultStack as Stack;
