@@ -1,7 +1,7 @@
 //! What every compilation of the engine offers to the harness: load once, then drive any supported system over it.
 
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, PairName};
+use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
 use crate::table::{Key, PartitionId};
 use crate::workload::{Client, Workload};
 use std::fmt;
@@ -161,6 +161,9 @@ pub struct EngineOptions {
     /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
     /// never.
     pub hand_over_every: u64,
+    /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
+    /// want one record.
+    pub latch: LatchName,
 }
 
 impl Default for EngineOptions {
@@ -176,6 +179,7 @@ impl Default for EngineOptions {
             in_flight: 4,
             split_indexes: false,
             hand_over_every: 0,
+            latch: LatchName::TestAndTestAndSet,
         }
     }
 }

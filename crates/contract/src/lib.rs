@@ -28,7 +28,7 @@ pub use engine::{
     Support, Until,
 };
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
-pub use names::{ArchitectureName, CanaryName, PairName, ProtocolName, UnknownName};
+pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, UnknownName};
 pub use plan::{Access, Plan, PlannedKey};
 pub use procedure::{Outcome, Procedure};
 pub use table::{Key, PartitionId, Span, TableDescription, TableId};

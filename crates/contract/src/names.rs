@@ -93,6 +93,14 @@ names! {
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
 }
 
+names! {
+    /// How threads exclude each other for a few instructions.
+    LatchName, "latch":
+    TestAndSet = "test-and-set", "an atomic exchange until it succeeds: every try takes the line";
+    TestAndTestAndSet = "test-and-test-and-set", "reads until it looks free, then tries: only a release makes them all try";
+    Ticket = "ticket", "first come, first served";
+}
+
 /// An architecture with a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PairName {

@@ -78,6 +78,10 @@ pub struct TableDescription {
     pub name: &'static str,
     /// Payload bytes of a row, the key not counted.
     pub row_bytes: usize,
+    /// Bytes of a row, from its first, whose contents matter. The others are ballast: a simulated machine charges for them
+    /// and need not store them, and they then read as zero. All of them, unless rows are large and nobody looks at what is
+    /// in them.
+    pub kept_bytes: usize,
     /// Rows that loading will bring; their keys come from [`crate::Workload::loaded_key`].
     pub rows: u64,
     /// Rows to expect at most, inserts included: the hash index is sized for it once, and memory is

@@ -55,7 +55,7 @@ pub trait Workload: Sync {
 }
 
 /// One worker's source of transactions.
-pub trait Client: Send {
+pub trait Client: Send + 'static {
     /// What it issues.
     type Procedure: Procedure + 'static;
 

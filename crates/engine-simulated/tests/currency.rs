@@ -65,6 +65,7 @@ impl Workload for Uniform {
         vec![TableDescription {
             name: "rows",
             row_bytes: 40,
+            kept_bytes: 40,
             rows: ROWS,
             capacity: ROWS,
             partition: TableDescription::partition_by_remainder,

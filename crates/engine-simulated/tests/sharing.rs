@@ -66,6 +66,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 40,
+            kept_bytes: 40,
             rows,
             capacity: rows,
             // A worker's own rows are its partition.

@@ -53,6 +53,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 100,
+            kept_bytes: 100,
             rows: self.0,
             capacity: self.0,
             partition: TableDescription::partition_by_remainder,

@@ -7,8 +7,8 @@ use crate::storage::Store;
 use crate::system::{CountRemains, Run};
 use contract::{
     AbortReason, ArchitectureName, Arrangement, Client, Drive, DriveError, Effort, Engine, EngineOptions,
-    Layout, LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, TimeShare, Until,
-    Workload,
+    LatchName, Layout, LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, TimeShare,
+    Until, Workload,
 };
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl Engine for ThisEngine {
             assert!(matrix::support(pair) == Support::Supported, "{pair} is not supported");
         }
         clock::calibrate();
-        collect(matrix::drive(selection, Run { store, clients, until, options, selection }))
+        collect(matrix::drive(selection, options.latch, Run { store, clients, until, options, selection }))
     }
 
     fn remains(store: &Store) -> Remains {
@@ -64,7 +64,9 @@ impl Engine for ThisEngine {
             protocol: contract::ProtocolName::NoWait,
         };
         // A store that nothing ran over is all zero, which is quiet under every protocol.
-        matrix::drive(store.last.unwrap_or(Selection::Pair(anybody)), CountRemains(store))
+        let (selection, latch) =
+            store.last.unwrap_or((Selection::Pair(anybody), LatchName::TestAndTestAndSet));
+        matrix::drive(selection, latch, CountRemains(store))
     }
 }
 

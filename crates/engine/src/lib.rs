@@ -12,7 +12,7 @@
 //! | from a key to its record | [`index`] |
 //! | messages between workers | [`message`] |
 //! | transactions in flight | [`fiber`] |
-//! | the machine | [`facade`] |
+//! | the machine | [`facade`], and what it cannot see: [`work`] |
 //!
 //! This source is compiled twice: as `engine` for the hardware, and as `engine-simulated` for the simulated machine.
 //! Only [`facade`] knows which.
@@ -38,6 +38,7 @@ mod session;
 mod storage;
 mod system;
 mod transaction;
+mod work;
 
 pub use engine::ThisEngine;
 pub use storage::Store;

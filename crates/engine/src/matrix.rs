@@ -2,13 +2,14 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
+use crate::facade::latch::{TestAndSet, TestAndTestAndSet, Ticket};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
 use crate::system::{self, Drives};
 use contract::{
-    ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
-    Selection, Support,
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, LatchName, Layout, Misfit, PairName,
+    ProtocolName, Selection, Support,
 };
 
 /// Whether a pair is supported, and if not, why.
@@ -86,10 +87,10 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
     }
 }
 
-/// Drives the system that is selected.
+/// Drives the system that is selected, with `latch` where it has metadata of more than one word.
 ///
 /// Panics if it is not supported.
-pub(crate) fn drive<D: Drives>(selection: Selection, drives: D) -> D::Output {
+pub(crate) fn drive<D: Drives>(selection: Selection, latch: LatchName, drives: D) -> D::Output {
     use ArchitectureName as A;
     use ProtocolName as P;
     match selection {
@@ -98,7 +99,7 @@ pub(crate) fn drive<D: Drives>(selection: Selection, drives: D) -> D::Output {
             (A::SharedEverything, P::TwoVersionNoWait) => {
                 shared_everything::<protocol::TwoVersionNoWait, D>(drives)
             }
-            (A::SharedEverything, P::DlDetect) => shared_everything::<protocol::DlDetect, D>(drives),
+            (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, drives),
             (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(drives),
             (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(drives),
             (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
@@ -136,6 +137,22 @@ where
     P::Common<Shared>: Sync,
 {
     drives.drive::<system::SharedEverything<P, Shared>>()
+}
+
+/// Shared-everything with a protocol that latches its metadata.
+fn latched<P: Protocol, D: Drives>(latch: LatchName, drives: D) -> D::Output
+where
+    P::Common<Shared<TestAndSet>>: Sync,
+    P::Common<Shared<TestAndTestAndSet>>: Sync,
+    P::Common<Shared<Ticket>>: Sync,
+{
+    match latch {
+        LatchName::TestAndSet => drives.drive::<system::SharedEverything<P, Shared<TestAndSet>>>(),
+        LatchName::TestAndTestAndSet => {
+            drives.drive::<system::SharedEverything<P, Shared<TestAndTestAndSet>>>()
+        }
+        LatchName::Ticket => drives.drive::<system::SharedEverything<P, Shared<Ticket>>>(),
+    }
 }
 
 fn delegation<P: Protocol, D: Drives>(drives: D) -> D::Output

@@ -237,7 +237,7 @@ impl<C: Client> Drives for Run<'_, C> {
 
     fn drive<S: System>(self) -> Vec<Report<C>> {
         let Run { store, clients, until, options, selection } = self;
-        store.prepare(selection);
+        store.prepare(selection, options.latch);
         let supplies = store.hand_out(S::slots(clients.len(), options));
         let setting =
             Setting { tables: &store.tables, architecture: selection.architecture(), until, options };

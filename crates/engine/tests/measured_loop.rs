@@ -79,6 +79,7 @@ impl Workload for Mixed {
         vec![TableDescription {
             name: "rows",
             row_bytes: 100,
+            kept_bytes: 100,
             rows: ROWS,
             capacity: ROWS,
             partition: TableDescription::partition_by_remainder,

@@ -2,13 +2,14 @@
 //! transaction is undone, and everybody else ends.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Completion, DriveError, Engine, EngineOptions, Key,
-    Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, Support,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, DriveError, Engine, EngineOptions,
+    Key, Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span,
+    Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::time::Duration;
 
 const WORKERS: usize = 3;
 const ROWS: u64 = 30;
@@ -23,6 +24,8 @@ enum Mistake {
     StalePlan,
     /// The tenth transaction panics after it has written.
     Panic,
+    /// The tenth transaction aborts however often it is tried, as one does that meets another for ever.
+    Endless,
 }
 
 struct Rows(Mistake);
@@ -52,6 +55,9 @@ impl Procedure for Touch {
             let presence =
                 txn.update(T, key, Span::whole(8), &mut |bytes| bytes[0] = bytes[0].wrapping_add(1))?;
             assert_eq!(presence, Presence::Present);
+        }
+        if self.mistake == Some(Mistake::Endless) && self.number == 10 {
+            return Err(Abort(AbortReason::Conflict));
         }
         assert!(self.mistake != Some(Mistake::Panic) || self.number != 10, "a procedure that panics");
         Ok(Outcome::Commit)
@@ -91,6 +97,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 8,
+            kept_bytes: 8,
             rows: ROWS,
             capacity: ROWS,
             partition: TableDescription::partition_by_remainder,
@@ -206,4 +213,26 @@ fn a_panic_is_passed_on_and_leaves_nothing_behind() {
         assert_eq!(ThisEngine::remains(&store).held, 0, "{pair}");
     }
     std::panic::set_hook(hook);
+}
+
+/// A transaction that cannot commit does not outlast the run: it is given up when the run is over, and nothing is held.
+#[test]
+fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
+    let pairs = PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported);
+    for pair in pairs {
+        for warmup in [Duration::ZERO, Duration::from_millis(20)] {
+            let until = Until::Interval { warmup, duration: Duration::from_millis(10) };
+            let options = EngineOptions { back_off_cap_ns: 0, in_flight: 1, ..EngineOptions::default() };
+            let workers = if pair.architecture == ArchitectureName::AsymmetricDelegation { 2 } else { 1 };
+            let arrangement = ThisEngine::arrange(pair.architecture, workers, &options).expect("it fits");
+            assert_eq!(arrangement.clients, 1, "{pair}");
+            let workload = Rows(Mistake::Endless);
+            let client = workload.client(Seat::new(0, 1, 1).over(arrangement.layout.partitions));
+            let mut alone = ThisEngine::load(&workload, arrangement.layout, &|_| ()).expect("a small table");
+            let drive = ThisEngine::drive(&mut alone, Selection::Pair(pair), vec![client], until, &options);
+            let measured = drive.expect("no mistake that is told").measurement;
+            assert!(measured.commits <= 9 && measured.aborts.iter().sum::<u64>() > 0, "{pair}: {measured:?}");
+            assert_eq!(ThisEngine::remains(&alone).held, 0, "{pair}");
+        }
+    }
 }

@@ -43,6 +43,8 @@ impl<W: Workload> Checked<W> {
         let layouts = Layouts::of(&tables);
         for (table, description) in tables.iter_mut().enumerate() {
             description.row_bytes = layouts.table(TableId(table as u16)).stamped_bytes;
+            // The checker judges from what rows hold.
+            description.kept_bytes = description.row_bytes;
         }
         Checked { inner, deletes, tables, layouts }
     }

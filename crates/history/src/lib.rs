@@ -74,7 +74,7 @@ pub use check::check;
 pub use checked::{Checked, CheckedClient, CheckedProcedure, Deletes};
 pub use checked_run::{CheckedRun, RunError, Setting, run_checked};
 pub use elle::{ElleLayout, write_elle_registers};
-pub use erased::Erased;
+pub use erased::{Erased, drive_erased};
 pub use final_read::{FinalRead, FinalReader, FinalRows, ReadBatch};
 pub use history::{Ending, FinalVersion, History, KeyInWords, TransactionRecord, WorkerHistory};
 pub use operation::{Operation, OperationKind};

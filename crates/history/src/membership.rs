@@ -85,6 +85,7 @@ impl Workload for Membership {
         let table = |name, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
+            kept_bytes: row_bytes,
             rows,
             capacity,
             partition: TableDescription::partition_by_remainder,

@@ -89,6 +89,7 @@ impl Workload for Micro {
         vec![TableDescription {
             name: "micro",
             row_bytes: size_of::<Row>(),
+            kept_bytes: size_of::<Row>(),
             rows,
             capacity: rows,
             partition: TableDescription::partition_by_remainder,

@@ -4,7 +4,7 @@
 //! for ever. The time is random so that two that met do not meet again, and grows so that many spread out. It is the
 //! same under every architecture; what an architecture does meanwhile is its own.
 
-use crate::facade::clock;
+use crate::facade::clock::{self, Ticks};
 use contract::EngineOptions;
 use fastrand::Rng;
 use std::time::Duration;
@@ -28,8 +28,13 @@ impl BackOff {
         }
     }
 
-    /// Clock ticks to wait after the `attempt`-th attempt, from 1.
-    pub fn ticks(&mut self, attempt: u32) -> u64 {
+    /// How long to wait after the `attempt`-th attempt, from 1, which has ended now.
+    pub fn until(&mut self, attempt: u32) -> Ticks {
+        let now = clock::now();
+        Ticks(now.0 + self.ticks(attempt))
+    }
+
+    fn ticks(&mut self, attempt: u32) -> u64 {
         let doublings = (attempt - 1).min(32);
         let bound = self.first_ticks.saturating_mul(1 << doublings).min(self.cap_ticks);
         if bound == 0 { 0 } else { self.random.u64(0..bound) }

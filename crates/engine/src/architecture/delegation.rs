@@ -238,11 +238,15 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     /// Serves meanwhile, and at least until all that the aborted attempt gave back has arrived: to those who wait for it
     /// the transaction is in their way until then, and DL_DETECT would find the same cycle again and again.
     fn back_off(&mut self, attempt: u32) {
-        let (began, ticks) = (clock::now(), self.back_off.ticks(attempt));
+        let until = self.back_off.until(attempt);
         self.spin = cpu::Spin::new();
         loop {
-            self.serve_or_pause();
-            if clock::now().since(began) >= ticks && self.outbox.is_drained() {
+            if self.serve() {
+                self.spin = cpu::Spin::new();
+            } else {
+                self.spin.pause_until(until);
+            }
+            if clock::now() >= until && self.outbox.is_drained() {
                 return;
             }
         }

@@ -19,7 +19,7 @@ use super::owners::Owners;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::AtomicUsize;
-use crate::facade::clock::{self, Ticks};
+use crate::facade::clock;
 use crate::fiber::{Current, Suspension};
 use crate::message::{Rings, step};
 use crate::physical::Owned;
@@ -250,8 +250,8 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
 
     fn back_off(&mut self, attempt: u32) {
         self.go_home();
-        let ticks = self.back_off.ticks(attempt);
-        self.current.suspend(Suspension::Sleep(Ticks(clock::now().0 + ticks)));
+        let until = self.back_off.until(attempt);
+        self.current.suspend(Suspension::Sleep(until));
     }
 
     fn pause(&mut self, _: u32) {

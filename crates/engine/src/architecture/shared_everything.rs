@@ -60,10 +60,13 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         // Whoever was in the way is running, and soon done; after so many attempts it may be waiting for this very core.
         const ATTEMPTS_BEFORE_YIELDING: u32 = 10;
-        let (began, ticks) = (clock::now(), self.back_off.ticks(attempt));
+        let until = self.back_off.until(attempt);
         let mut spin = cpu::Spin::new();
-        while clock::now().since(began) < ticks {
-            if attempt > ATTEMPTS_BEFORE_YIELDING { spin.pause() } else { cpu::pause() }
+        while clock::now() < until {
+            match attempt > ATTEMPTS_BEFORE_YIELDING {
+                true => spin.pause_until(until),
+                false => cpu::pause_until(until),
+            }
         }
     }
 

@@ -15,9 +15,9 @@ pub(crate) mod scheduler;
 pub(crate) use scheduler::Scheduler;
 
 use crate::facade::clock::Ticks;
+use crate::facade::stack::Stack;
 use crate::facade::{cpu, worker};
 use crate::protocol::SlotId;
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::mem::{ManuallyDrop, MaybeUninit};
 
@@ -43,7 +43,7 @@ pub(crate) enum Suspension {
 const STACK_BYTES: usize = 256 << 10;
 
 /// A suspended fiber.
-pub(crate) struct Fiber(Coroutine<usize, Suspension, (), DefaultStack>);
+pub(crate) struct Fiber(Coroutine<usize, Suspension, (), Stack>);
 
 /// What of a fiber's stack another worker will need first.
 ///
@@ -53,6 +53,10 @@ pub(crate) struct Fiber(Coroutine<usize, Suspension, (), DefaultStack>);
 pub(crate) struct Hot(u64);
 
 const LINE_BYTES: usize = 64;
+
+/// Lines of a fiber's frames that a visit touches, about: those of the operation, nearest to the top, and what it needs of
+/// the transaction and the procedure below.
+const TOUCHED_LINES: usize = 24;
 const ADDRESS_BITS: u32 = 48;
 
 const _: () = assert!(
@@ -66,15 +70,19 @@ impl Hot {
         Hot(top as u64 & ((1 << ADDRESS_BITS) - 1) | lines << ADDRESS_BITS)
     }
 
-    /// Asks for it, to be written.
+    /// Asks for it, to be written, and accounts for the rest of the frames, which will be needed as well.
     fn prefetch(self) {
         let top = self.0 & ((1 << ADDRESS_BITS) - 1);
+        let to_the_yielder = (self.0 >> ADDRESS_BITS) as i64;
         // The registers that were saved lie below.
-        let lines = (-2..4).chain([(self.0 >> ADDRESS_BITS) as i64]);
+        let lines = (-2..4).chain([to_the_yielder]);
         for line in lines {
             let address = top.wrapping_add_signed(line * LINE_BYTES as i64);
             cpu::prefetch_write(std::ptr::without_provenance(address as usize));
         }
+        let frames = std::ptr::without_provenance(top as usize);
+        let touched = (to_the_yielder as usize + 1).min(TOUCHED_LINES);
+        cpu::take_over(frames, touched * LINE_BYTES);
     }
 }
 
@@ -85,7 +93,7 @@ impl Fiber {
     /// What `body` borrows outlives the fiber. What it captures, and what its stack holds at any suspension, may be used
     /// by every worker that the fiber migrates to.
     pub unsafe fn new(body: impl FnOnce(Current)) -> Fiber {
-        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a fiber's stack");
+        let stack = Stack::new(STACK_BYTES).expect("address space for a fiber's stack");
         let main = move |yielder: &Yielder<usize, Suspension>, here: usize| body(Current { yielder, here });
         // SAFETY: the caller vouches for what `body` borrows.
         Fiber(unsafe { Coroutine::with_stack_unchecked(stack, main) })

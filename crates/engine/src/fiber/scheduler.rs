@@ -16,6 +16,7 @@ use crate::architecture::Grants;
 use crate::facade::clock::{self, Ticks};
 use crate::message::{Inbox, Outbox, Rings};
 use crate::protocol::SlotId;
+use crate::work;
 use std::collections::VecDeque;
 
 /// See the module.
@@ -65,6 +66,7 @@ impl<'e> Scheduler<'e> {
         self.wake();
         let next = self.ready.pop_front().or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
         let Some(mut fiber) = next else { return false };
+        work::switch();
         match fiber.resume(self.me) {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
@@ -73,6 +75,11 @@ impl<'e> Scheduler<'e> {
             None => self.living -= 1,
         }
         true
+    }
+
+    /// When the first of those that sleep wants to go on.
+    pub fn next_wake(&self) -> Option<Ticks> {
+        self.sleeping.iter().map(|(until, _)| *until).min()
     }
 
     /// Takes in the fibers that came from other workers.

@@ -6,6 +6,7 @@
 use super::ring::{Drawn, RING, Ring};
 use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
+use crate::work;
 use contract::{
     AbortReason, Client, Completion, DriveError, Effort, EngineOptions, LatencyHistogram, Measurement,
     Outcome, Receipts, TimeShare, Until,
@@ -130,8 +131,33 @@ impl<C: Client> Desk<C> {
     /// Takes the first transaction out.
     #[inline(always)]
     pub fn take(&mut self) -> Drawn<C::Procedure> {
+        work::transaction();
         self.left -= 1;
         self.ring.pop().expect("there is a next one")
+    }
+
+    /// When a transaction that has not ended outlasts the run.
+    #[inline(always)]
+    pub fn gives_up_at(&self) -> Ticks {
+        match self.interval.warm_at {
+            Some(warm_at) => Ticks(warm_at.0.saturating_add(clock::ticks_of(self.interval.duration))),
+            None => self.interval.end,
+        }
+    }
+
+    /// A transaction was given up, now: the run is over.
+    pub fn give_up(&mut self, aborts: &mut Aborts) {
+        if let Some(warm_at) = self.interval.warm_at.take() {
+            // Nothing ended since, or it would have been seen.
+            self.interval.counting_since = warm_at;
+            self.counts.clear();
+            self.generation += 1;
+        }
+        for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
+            *sum += aborts;
+        }
+        self.interval.last = clock::now();
+        self.left = 0;
     }
 
     /// When the last transaction ended, or the worker was ready for another.

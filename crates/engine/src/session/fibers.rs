@@ -78,7 +78,10 @@ pub(crate) fn run<P: Protocol, C: Client>(
         if ended.load(Ordering::Acquire) == world.workers {
             break;
         }
-        spin.pause();
+        match scheduler.next_wake() {
+            Some(until) => spin.pause_until(until),
+            None => spin.pause(),
+        }
     }
     drop(scheduler);
     if let Some(panic) = home.panic {
@@ -106,12 +109,12 @@ fn live<P: Protocol, C: Client>(
         if !desk.has_next(|_| {}) {
             break;
         }
-        let mut drawn = desk.take();
+        let (mut drawn, give_up_at) = (desk.take(), desk.gives_up_at());
         let began = clock::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             slot.plan(&mut drawn);
             slot.prefetch_now(&drawn);
-            slot.execute(&mut drawn)
+            slot.execute(&mut drawn, give_up_at)
         }));
         if outcome.is_err() {
             slot.txn.abandon();
@@ -120,7 +123,8 @@ fn live<P: Protocol, C: Client>(
         // SAFETY: as above.
         let home = unsafe { &mut *home };
         match outcome {
-            Ok(Ok(ended)) => slot.enter(&mut home.desk, drawn, ended, began),
+            Ok(Ok(Some(ended))) => slot.enter(&mut home.desk, drawn, ended, began),
+            Ok(Ok(None)) => slot.give_up(&mut home.desk),
             Ok(Err(error)) => home.desk.fail(error),
             Err(panic) => {
                 home.desk.stop();

@@ -44,11 +44,13 @@ pub(crate) fn run<'e, A: Architecture, C: Client>(
         let began = desk.last();
         slot.prefetch(&mut desk);
         // It runs where it lies in the ring: procedures are large.
-        match slot.execute(desk.peek(0).expect("there is a next one")) {
-            Ok(ended) => {
+        let give_up_at = desk.gives_up_at();
+        match slot.execute(desk.peek(0).expect("there is a next one"), give_up_at) {
+            Ok(Some(ended)) => {
                 let drawn = desk.take();
                 slot.enter(&mut desk, drawn, ended, began);
             }
+            Ok(None) => slot.give_up(&mut desk),
             Err(error) => desk.fail(error),
         }
     }

@@ -4,8 +4,10 @@ use super::desk::{Aborts, Desk, Sampling};
 use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
+use crate::facade::clock::{self, Ticks};
 use crate::storage::store::Supply;
 use crate::transaction::Txn;
+use crate::work;
 use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
 
 /// Transactions between two looks at the garbage.
@@ -14,6 +16,10 @@ const RECLAIM_EVERY: u64 = 64;
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
 /// next; one that is wrong is wrong for ever.
 const MOST_PLANS: u32 = 8;
+
+/// Attempts between two looks at the clock: a transaction that aborts for ever, as transactions that retry at once may,
+/// must not outlast its run.
+const LOOK_UP_EVERY: u32 = 64;
 
 /// How a transaction ended.
 #[derive(Clone, Copy)]
@@ -73,15 +79,20 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Runs one transaction until it ends.
+    /// Runs one transaction until it ends, or if it will not, until `give_up_at`; `None`: it was given up.
     #[inline(always)]
-    pub fn execute<P: Procedure>(&mut self, drawn: &mut Drawn<P>) -> Result<Ended, DriveError> {
+    pub fn execute<P: Procedure>(
+        &mut self,
+        drawn: &mut Drawn<P>,
+        give_up_at: Ticks,
+    ) -> Result<Option<Ended>, DriveError> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
         let mut attempts = 1;
         let mut plans = 1;
         let ended = loop {
+            work::attempt();
             self.txn.begin(&drawn.plan);
             let ended = match drawn.procedure.run(&mut self.txn) {
                 Ok(Outcome::Commit) => self.txn.commit().map(|()| Outcome::Commit),
@@ -105,6 +116,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
                     }
                     self.txn.architecture.back_off(attempts);
                     self.txn.stopwatch.aborted();
+                    if attempts.is_multiple_of(LOOK_UP_EVERY) && clock::now() >= give_up_at {
+                        return Ok(None);
+                    }
                     attempts += 1;
                 }
             }
@@ -112,7 +126,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.txn.stopwatch.is_on() {
             self.txn.stopwatch.stop();
         }
-        Ok(ended)
+        Ok(Some(ended))
     }
 
     /// Enters the transaction that has ended into the worker's books.
@@ -122,7 +136,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         desk: &mut Desk<C>,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
-        began: crate::facade::clock::Ticks,
+        began: Ticks,
     ) {
         if self.txn.stopwatch.has_samples() {
             desk.add_sample(&self.txn.stopwatch.take());
@@ -138,6 +152,12 @@ impl<'e, A: Architecture> Slot<'e, A> {
             let reclaimable = self.epochs.reclaimable();
             self.txn.supply.iter_mut().flatten().for_each(|cache| cache.reclaim(reclaimable));
         }
+    }
+
+    /// Enters a transaction that was given up: only its aborts count.
+    #[cold]
+    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<C>) {
+        desk.give_up(&mut self.aborts);
     }
 
     fn effort(&mut self) -> Effort {

@@ -22,6 +22,8 @@ const LEAST_RESERVED_BYTES: u64 = 1 << 30;
 pub(crate) struct Arena {
     region: Region,
     shape: Shape,
+    /// From one record to the next.
+    spacing: usize,
     /// Records taken so far.
     taken: AtomicU64,
     /// Records that fit.
@@ -31,16 +33,20 @@ pub(crate) struct Arena {
 impl Arena {
     /// Bytes that `records` records will take.
     pub fn bytes_for(shape: Shape, records: u64) -> u64 {
-        records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64
+        records.next_multiple_of(CHUNK_RECORDS) * Region::spacing(shape.stride, shape.stored_bytes) as u64
     }
 
     /// Reserves address space for a partition of about `records` records.
     pub fn reserve(shape: Shape, records: u64) -> Result<Self, RegionError> {
-        let bytes = (Self::bytes_for(shape, records) * OVERSIZE).max(LEAST_RESERVED_BYTES);
+        let bytes = records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64;
+        let bytes = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
         let bytes = usize::try_from(bytes).expect("a 64-bit machine");
+        let mut region = Region::reserve(bytes)?;
+        let spacing = region.elide(shape.stride, shape.stored_bytes)?;
         Ok(Arena {
-            region: Region::reserve(bytes)?,
+            region,
             shape,
+            spacing,
             taken: AtomicU64::new(0),
             room: bytes as u64 / shape.stride as u64,
         })
@@ -59,7 +65,7 @@ impl Arena {
             self.room,
             self.shape.stride
         );
-        let bytes = first as usize * self.shape.stride..last as usize * self.shape.stride;
+        let bytes = first as usize * self.spacing..last as usize * self.spacing;
         self.region.fault_in(bytes);
         Chunk { next: first, end: last }
     }
@@ -71,7 +77,7 @@ impl Arena {
 
     /// Bytes behind the records taken.
     pub fn bytes_taken(&self) -> u64 {
-        self.taken() * self.shape.stride as u64
+        self.taken() * self.spacing as u64
     }
 
     /// Visits records by position, in use or not; positions below [`Arena::taken`].
@@ -82,10 +88,10 @@ impl Arena {
     #[inline]
     fn record(&self, position: u64) -> RecordRef {
         debug_assert!(position < self.taken());
-        // SAFETY: the position was taken, so its stride lies within the region, which the store keeps alive as
+        // SAFETY: the position was taken, so its record lies within the region, which the store keeps alive as
         // long as any reference to its records is used; strides are multiples of 16.
         unsafe {
-            let base = self.region.base().byte_add(position as usize * self.shape.stride);
+            let base = self.region.base().byte_add(position as usize * self.spacing);
             RecordRef::new(NonNull::new_unchecked(base))
         }
     }

@@ -27,21 +27,24 @@ const LINE_BYTES: usize = 64;
 pub(crate) struct Shape {
     /// Payload bytes that the table's rows have.
     pub row_bytes: usize,
-    /// Distance between records.
+    /// Distance between records, as the machine has them.
     pub stride: usize,
+    /// Bytes of a record, from its first, that must be stored, whatever the machine has.
+    pub stored_bytes: usize,
 }
 
 impl Shape {
-    /// Rows of `row_bytes` bytes.
+    /// Rows of `row_bytes` bytes, the first `kept_bytes` of which matter.
     ///
     /// The stride is rounded up to the largest power of two, 64 at most, that keeps a record within
     /// `row_bytes + 32` bytes. A multiple of 64 gives every record lines of its own; at 16 and above, header and
     /// metadata never straddle a line.
-    pub fn new(row_bytes: usize) -> Self {
+    pub fn new(row_bytes: usize, kept_bytes: usize) -> Self {
         let exact = HEADER_BYTES + row_bytes;
         let alignment =
             [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= row_bytes + 32).unwrap_or(16);
-        Shape { row_bytes, stride: exact.next_multiple_of(alignment) }
+        let stored_bytes = HEADER_BYTES + kept_bytes;
+        Shape { row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes }
     }
 }
 
@@ -124,7 +127,7 @@ impl RecordRef {
     #[inline(always)]
     fn at(self, offset: u32) -> *mut u8 {
         // SAFETY: `offset` lies within the row (asserted by the operation that named the span), so within the stride.
-        unsafe { self.0.as_ptr().byte_add(HEADER_BYTES + offset as usize) }
+        unsafe { payload::place(self.0.as_ptr(), HEADER_BYTES + offset as usize) }
     }
 
     /// Shows bytes of the payload in place.
@@ -205,7 +208,8 @@ impl RecordRef {
         let end = (misaligned + last.max(1) - 1) / LINE_BYTES;
         let stop = end.min(line + MOST_LINES - 1);
         while line <= stop {
-            let at = header.wrapping_byte_add(line * LINE_BYTES - misaligned);
+            // SAFETY: not beyond the span, which lies in the record.
+            let at = unsafe { payload::place(self.0.as_ptr(), line * LINE_BYTES - misaligned) }.cast_const();
             if write_span {
                 cpu::prefetch_write(at)
             } else {
@@ -223,12 +227,12 @@ mod tests {
     #[test]
     fn a_record_costs_at_most_32_bytes_more_than_its_row() {
         for row_bytes in 0..5000 {
-            let shape = Shape::new(row_bytes);
+            let shape = Shape::new(row_bytes, row_bytes);
             assert!(shape.stride >= HEADER_BYTES + row_bytes.next_multiple_of(8), "{shape:?}");
             assert!(shape.stride <= row_bytes + 32, "{shape:?}");
             assert_eq!(shape.stride % 16, 0, "{shape:?}");
         }
-        assert_eq!(Shape::new(1000).stride, 1024);
-        assert_eq!(Shape::new(80).stride, 96);
+        assert_eq!(Shape::new(1000, 1000).stride, 1024);
+        assert_eq!(Shape::new(80, 80).stride, 96);
     }
 }

@@ -5,12 +5,12 @@
 
 use super::arena::{Chunk, RecordCache};
 use super::record::RecordRef;
-use super::table::{Bucket, Table};
+use super::table::{Bucket, Partition, Table};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::RegionError;
-use crate::facade::{memory, worker};
+use crate::facade::{memory, unobserved, worker};
 use crate::index::hash::Linked;
-use contract::{Key, Layout, LoadError, Selection, Span, TableId, Workload};
+use contract::{Key, LatchName, Layout, LoadError, Selection, Span, TableId, Workload};
 
 /// Rows that a loading thread takes at once.
 const LOAD_BLOCK: u64 = 1024;
@@ -26,12 +26,20 @@ pub struct Store {
     /// By worker of the last runs.
     pub(crate) supplies: Vec<Supply>,
     /// Who left the metadata as it is.
-    pub(crate) last: Option<Selection>,
+    pub(crate) last: Option<(Selection, LatchName)>,
 }
 
 impl Store {
-    /// Reserves the workload's tables and fills them with as many threads as there are cores.
+    /// Reserves the workload's tables and fills them with as many threads as there are cores. No machine charges for it.
     pub(crate) fn load<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Self, LoadError> {
+        unobserved(|| Self::load_observed(workload, layout, progress))
+    }
+
+    fn load_observed<W: Workload>(
         workload: &W,
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),
@@ -59,24 +67,13 @@ impl Store {
         Ok(store)
     }
 
-    /// Makes the metadata what `selection` expects to start from.
-    pub(crate) fn prepare(&mut self, selection: Selection) {
+    /// Makes the metadata what `selection` with `latch` expects to start from.
+    pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run's epochs start anew, and versions must not come from later ones.
         if self.last.is_some() {
-            for partition in self.tables.iter().flat_map(Table::partitions) {
-                let (arena, index) = (&partition.arena, &partition.index);
-                let threads = worker::cores() as u64;
-                worker::run(threads as usize, |thread| {
-                    let share = |whole: u64| {
-                        let thread = thread as u64;
-                        whole * thread / threads..whole * (thread + 1) / threads
-                    };
-                    arena.for_each(share(arena.taken()), RecordRef::reset);
-                    index.for_each_bucket(share(index.buckets()), Bucket::reset);
-                });
-            }
+            unobserved(|| self.tables.iter().flat_map(Table::partitions).for_each(reset));
         }
-        self.last = Some(selection);
+        self.last = Some((selection, latch));
     }
 
     /// Takes one supply for each of `workers` workers; those of earlier runs first.
@@ -106,6 +103,20 @@ impl Store {
         let unused: u64 = self.supplies.iter().flatten().flatten().map(RecordCache::unused).sum();
         taken - unused
     }
+}
+
+/// Forgets what the last protocol left in the metadata of a partition.
+fn reset(partition: &Partition) {
+    let (arena, index) = (&partition.arena, &partition.index);
+    let threads = worker::cores() as u64;
+    worker::run(threads as usize, |thread| {
+        let share = |whole: u64| {
+            let thread = thread as u64;
+            whole * thread / threads..whole * (thread + 1) / threads
+        };
+        arena.for_each(share(arena.taken()), RecordRef::reset);
+        index.for_each_bucket(share(index.buckets()), Bucket::reset);
+    });
 }
 
 /// Loads one table in parallel; records are taken in the order of their rows within each block.

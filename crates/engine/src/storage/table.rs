@@ -34,7 +34,7 @@ pub(crate) struct Table {
 impl Table {
     /// An empty table.
     pub fn reserve(description: TableDescription, partitions: u32) -> Result<Self, RegionError> {
-        let shape = Shape::new(description.row_bytes);
+        let shape = Shape::new(description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, partitions);
         let partition =
             |_| Ok(Partition { index: Index::reserve(records)?, arena: Arena::reserve(shape, records)? });
@@ -45,7 +45,7 @@ impl Table {
     /// Bytes that a table will take when it holds its capacity.
     pub fn bytes_for(description: &TableDescription, partitions: u32) -> u64 {
         let records = Self::records_by_partition(description, partitions);
-        let shape = Shape::new(description.row_bytes);
+        let shape = Shape::new(description.row_bytes, description.kept_bytes);
         u64::from(partitions) * (Index::bytes_for(records) + Arena::bytes_for(shape, records))
     }
 

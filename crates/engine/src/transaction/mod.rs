@@ -36,6 +36,7 @@ use crate::index::hash::Hash;
 use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
 use crate::storage::store::Supply;
 use crate::storage::{RecordRef, Table};
+use crate::work;
 use access_set::{Access, AccessSet, Gap, Kind, Token};
 use contract::{
     Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Span,
@@ -311,6 +312,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
+        work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {
             return self.blind_own(position, span, blind);
@@ -360,6 +362,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
     ) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
+        work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, see);
@@ -403,6 +406,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
     ) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
+        work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {
             return self.update_own(position, span, change);

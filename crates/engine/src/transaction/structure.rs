@@ -11,6 +11,7 @@ use crate::architecture::Architecture;
 use crate::index::hash::{Hash, Linked};
 use crate::protocol::{Mode, Observation, Protocol, Reads, Writes};
 use crate::storage::RecordRef;
+use crate::work;
 use contract::{Abort, AbortReason, Insertion, Key, Presence, Span, TableId};
 
 /// What an attempt to link a new record came to.
@@ -21,6 +22,7 @@ enum Attempt {
 
 impl<A: Architecture> Txn<'_, A> {
     pub(super) fn insert_row(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
+        work::operation(row.len());
         let description = &self.table(table).description;
         assert_eq!(
             row.len(),
@@ -149,6 +151,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     pub(super) fn delete_row(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
+        work::operation(0);
         let place = self.place(table, key);
         let position = match self.find_own(place) {
             Some(position) => match self.make_writable(position)? {

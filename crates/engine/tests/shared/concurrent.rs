@@ -180,6 +180,7 @@ impl Workload for Bank {
         vec![TableDescription {
             name: "accounts",
             row_bytes: size_of::<Balance>(),
+            kept_bytes: size_of::<Balance>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
             partition: TableDescription::partition_by_remainder,

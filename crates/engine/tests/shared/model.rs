@@ -168,6 +168,7 @@ impl Workload for ModelWorkload {
         let table = |name, row_bytes, rows| TableDescription {
             name,
             row_bytes,
+            kept_bytes: row_bytes,
             rows,
             capacity: rows,
             partition: TableDescription::partition_by_remainder,

@@ -74,6 +74,7 @@ impl Workload for ScenarioWorkload {
         let table = |name, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
+            kept_bytes: row_bytes,
             rows,
             capacity,
             partition: TableDescription::partition_by_remainder,

@@ -7,8 +7,9 @@ use contract::{
 };
 use std::any::Any;
 
-/// Drives clients, their type erased on the way there and found again on the way back.
-pub(crate) fn drive_erased<E: Engine, C: Client + 'static>(
+/// Drives clients, their type erased on the way there and found again on the way back: as [`Engine::drive`], for whom the
+/// speed of a call does not matter.
+pub fn drive_erased<E: Engine, C: Client + 'static>(
     store: &mut E::Store,
     selection: Selection,
     clients: Vec<C>,

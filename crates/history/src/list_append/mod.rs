@@ -115,6 +115,7 @@ impl Workload for ListAppend {
         vec![TableDescription {
             name: "list",
             row_bytes: size_of::<List>(),
+            kept_bytes: size_of::<List>(),
             rows: self.keys,
             capacity: self.keys,
             partition: TableDescription::partition_by_remainder,

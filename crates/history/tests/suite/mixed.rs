@@ -46,6 +46,7 @@ impl Workload for Mixed {
         let table = |(name, row_bytes)| TableDescription {
             name,
             row_bytes,
+            kept_bytes: row_bytes,
             rows: self.keys / 2,
             capacity: self.keys,
             partition: TableDescription::partition_by_remainder,
