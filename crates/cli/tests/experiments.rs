@@ -1,4 +1,4 @@
-//! Every experiment file loads, runs, and tells its claims; a claim that does not hold is no failure.
+//! Every experiment file loads, runs, and tells its claims; a claim that is not reproduced is no failure.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn every_figure_of_trireme_that_concerns_this_engine_has_its_file() {
         .filter(|file| file.parent().is_some_and(|folder| folder.ends_with("trireme")))
         .map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
-    let figures = "2a 2b 2c 2d 3a 3b 3c 4a 4b 4c 5 6a 6b 6c 6d 7d 7e";
+    let figures = "2a 2b 2c 2d 3a 3b 3c 4a 4b 4c 4c-low-contention 5 6a 6b 6c 6d 7d 7e";
     assert_eq!(there, figures.split(' ').map(|figure| format!("fig-{figure}")).collect());
 }
 
@@ -45,6 +45,12 @@ fn shortened(text: &str) -> String {
     text.lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
+const VERDICTS: [&str; 5] =
+    ["reproduced", "direction-only", "not-reproduced", "not-applicable", "cannot-be-told"];
+
+/// What the figures show and the engine does not have: one thread cannot be split, and DORA has no Silo.
+const LEFT_OUT: [[&str; 2]; 2] = [["asymmetric-delegation", "no-wait"], ["dora", "silo"]];
+
 #[test]
 fn every_experiment_runs_and_tells_its_claims() {
     let folder = fresh_folder("experiments");
@@ -59,10 +65,12 @@ fn every_experiment_runs_and_tells_its_claims() {
         assert!(!list("points").is_empty() && !list("claims").is_empty(), "{out}");
         for claim in list("claims") {
             let verdict = claim["verdict"].as_str().expect("a verdict");
-            assert!(["holds", "does-not-hold", "cannot-be-told-here"].contains(&verdict), "{claim}");
+            assert!(VERDICTS.contains(&verdict), "{claim}");
         }
         for left_out in list("left_out") {
-            assert_eq!(left_out["architecture"], "asymmetric-delegation", "{out}: {left_out}");
+            let system =
+                [&left_out["architecture"], &left_out["protocol"]].map(|name| name.as_str().expect("a name"));
+            assert!(LEFT_OUT.contains(&system), "{out}: {left_out}");
         }
     }
 }
@@ -81,19 +89,19 @@ fn claims_are_answered_in_words() {
          [axes]\nprotocol = ['silo', 'no-wait']\n"
             .to_owned(),
         claim("Silo is faster than nothing", "at_least = 0"),
-        claim("Silo is a million times as fast", "at_least = 1e6"),
+        claim("Silo commits nothing", "at_most = 0").replace("right = { protocol = 'no-wait' }", "#"),
         claim("Silo is faster on large machines", "at_least = 1\nfewest_workers = 1000"),
         claim("Silo sends faster messages", "at_most = 1").replace("throughput", "round_trip_ns"),
     ]
     .concat();
     fs::write(folder.join("claims.toml"), &text).expect("a file");
     let ran = run(&folder, &["sweep", "claims.toml"]);
-    assert_eq!(ran.code, Some(0), "a claim that does not hold is a result: {}", ran.err);
+    assert_eq!(ran.code, Some(0), "a claim that is not reproduced is a result: {}", ran.err);
     for line in [
-        "\nholds: Silo is faster than nothing\n    ratio ",
-        "\ndoes not hold: Silo is a million times as fast\n    ratio ",
-        "\ncannot be told here: Silo is faster on large machines\n    it is about 1000 workers or more; here: 1 worker\n",
-        "\ncannot be told here: Silo sends faster messages\n    silo has no round_trip_ns in 2 of 2 repetitions; no-wait \
+        "\nreproduced: Silo is faster than nothing\n    ratio ",
+        "\nnot reproduced: Silo commits nothing\n    value ",
+        "\nnot applicable here: Silo is faster on large machines\n    it is about 1000 workers or more; here: 1 worker\n",
+        "\ncannot be told: Silo sends faster messages\n    silo has no round_trip_ns in 2 of 2 repetitions; no-wait \
          has no round_trip_ns in 2 of 2 repetitions; a longer --duration may sample it, if the system has it at all\n",
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);

@@ -29,6 +29,7 @@ pub mod summary;
 pub mod svg;
 pub mod sweep;
 pub mod text;
+pub mod validation;
 
 #[cfg(test)]
 mod mock;

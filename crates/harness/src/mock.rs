@@ -291,7 +291,14 @@ impl Workload for Counting {
     fn tables(&self) -> Vec<TableDescription> {
         let partition = TableDescription::partition_by_remainder;
         let (rows, row_bytes) = (self.rows, 8);
-        vec![TableDescription { name: "counters", row_bytes, rows, capacity: rows, partition }]
+        vec![TableDescription {
+            name: "counters",
+            row_bytes,
+            kept_bytes: row_bytes,
+            rows,
+            capacity: rows,
+            partition,
+        }]
     }
 
     fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}

@@ -4,7 +4,7 @@
 //! the same names to the same values, so that both refuse the same things in the same words.
 
 use crate::text::durations;
-use contract::EngineOptions;
+use contract::{EngineOptions, LatchName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,6 +44,24 @@ pub struct EngineChoices {
     pub split_indexes: bool,
     /// Transactions of a worker between two offers of a partition to its neighbour, under dora; 0 for never.
     pub hand_over_every: u64,
+    /// The latch of lock lists, under shared-everything with dl-detect.
+    #[serde(with = "latch_by_name")]
+    pub latch: LatchName,
+}
+
+/// A latch in results: its name.
+mod latch_by_name {
+    use contract::LatchName;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(latch: &LatchName, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(latch.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LatchName, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// One option, as the command line and an experiment file name it.
@@ -88,6 +106,11 @@ pub const OPTIONS: &[OptionDescription] = &[
         name: "hand-over-every",
         value: "N|never",
         help: "Hand a partition to the next worker every N transactions of its owner (dora)",
+    },
+    OptionDescription {
+        name: "latch",
+        value: "NAME",
+        help: "Latch of lock lists (shared-everything dl-detect): test-and-set, test-and-test-and-set, ticket",
     },
 ];
 
@@ -137,6 +160,7 @@ impl RunOptions {
                 in_flight: engine.in_flight,
                 split_indexes: engine.split_indexes,
                 hand_over_every: engine.hand_over_every,
+                latch: engine.latch,
             },
         }
     }
@@ -146,6 +170,17 @@ impl RunOptions {
         RunOptions {
             warmup: Duration::from_millis(200),
             duration: Duration::from_secs(1),
+            repeat: 3,
+            ..RunOptions::for_run(cores)
+        }
+    }
+
+    /// A simulated machine: three repetitions of a millisecond of its time on all its cores. Many cores do in that time what
+    /// is measured in a second on a few; and where nothing else runs, nothing has to be averaged out.
+    pub fn for_simulation(cores: usize) -> RunOptions {
+        RunOptions {
+            warmup: Duration::from_micros(200),
+            duration: Duration::from_millis(1),
             repeat: 3,
             ..RunOptions::for_run(cores)
         }
@@ -194,6 +229,7 @@ impl RunOptions {
                     _ => number.ok_or_else(|| bad("a whole number, at least 1, or never"))?,
                 }
             }
+            "latch" => self.engine.latch = value.parse().map_err(BadValue::from)?,
             "back-off" => (self.engine.back_off_first_ns, self.engine.back_off_cap_ns) = back_off(value)?,
             _ => unreachable!("OPTIONS names only what is set here"),
         }
@@ -217,6 +253,7 @@ impl RunOptions {
             "split-indexes" => on_or_off(self.engine.split_indexes),
             "hand-over-every" if self.engine.hand_over_every == 0 => "never".to_owned(),
             "hand-over-every" => self.engine.hand_over_every.to_string(),
+            "latch" => self.engine.latch.to_string(),
             "back-off" if self.engine.back_off_cap_ns == 0 => "off".to_owned(),
             "back-off" => format!("{}..{}", self.engine.back_off_first_ns, self.engine.back_off_cap_ns),
             _ => panic!("{name} is not an option of a run"),
@@ -239,6 +276,7 @@ impl RunOptions {
             in_flight: self.engine.in_flight,
             split_indexes: self.engine.split_indexes,
             hand_over_every: self.engine.hand_over_every,
+            latch: self.engine.latch,
             ..EngineOptions::default()
         }
     }

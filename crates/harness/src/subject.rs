@@ -44,4 +44,19 @@ impl Place {
     pub fn hardware(cores: usize) -> Place {
         Place { machine: "hardware".to_owned(), simulated: false, cores, debug_build: cfg!(debug_assertions) }
     }
+
+    /// Its name, for people: nobody is to take a simulated number for a measured one.
+    pub fn shown(&self) -> String {
+        shown(&self.machine, self.simulated)
+    }
+
+    /// A simulated machine. How the simulator was built changes no number.
+    pub fn simulated(machine: String, cores: usize) -> Place {
+        Place { machine, simulated: true, cores, debug_build: false }
+    }
+}
+
+/// A machine's name, for people.
+pub fn shown(machine: &str, simulated: bool) -> String {
+    if simulated { format!("{machine} (simulated)") } else { machine.to_owned() }
 }

@@ -24,8 +24,17 @@ use history::{MOST_TRANSACTIONS, MOST_WORKERS};
 
 /// The options of [`crate::options`] that mean something here: a check ends after so many transactions, not after a
 /// time, and it runs once.
-pub const OPTIONS: [&str; 8] =
-    ["workers", "seed", "prefetch", "back-off", "servers", "in-flight", "split-indexes", "hand-over-every"];
+pub const OPTIONS: [&str; 9] = [
+    "workers",
+    "seed",
+    "prefetch",
+    "back-off",
+    "servers",
+    "in-flight",
+    "split-indexes",
+    "hand-over-every",
+    "latch",
+];
 
 /// Refuses a checked run that its history could not hold; `workers` host transactions.
 pub fn admit(workers: usize, transactions: u64) -> Result<(), Failure> {

@@ -30,7 +30,7 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
             place.cores
         ));
     }
-    if options.duration < SHORTEST_INTERVAL {
+    if !place.simulated && options.duration < SHORTEST_INTERVAL {
         warnings.push(format!(
             "an interval of {} is decided by chance; use --duration 1s or longer",
             durations::show(options.duration)
@@ -44,8 +44,9 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
 
 /// What is odd about one system's numbers.
 pub fn of_numbers(summary: &Summary) -> Vec<String> {
-    let spread = too_much_spread(summary)
-        .map(|spread| format!("the repetitions spread over {} of the median; {QUIET}", percent(spread)));
+    let spread = too_much_spread(summary).map(|spread| {
+        format!("the repetitions spread over {} of the median; {}", percent(spread), quiet(summary.simulated))
+    });
     spread.into_iter().chain(other_than_spread(summary)).collect()
 }
 
@@ -58,9 +59,10 @@ pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
     let mut warnings = Vec::new();
     if !spreading.is_empty() {
         warnings.push(format!(
-            "{SPREAD} more than {} of the median: {}; {QUIET}",
+            "{SPREAD} more than {} of the median: {}; {}",
             percent(MOST_SPREAD),
-            spreading.join(", ")
+            spreading.join(", "),
+            quiet(summaries.iter().any(|summary| summary.simulated))
         ));
     }
     for summary in summaries {
@@ -71,7 +73,12 @@ pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
 }
 
 const SPREAD: &str = "the repetitions spread over";
-const QUIET: &str = "quiet the machine, or use a longer --duration";
+const FEW_SAMPLES: &str = "the time shares rest on";
+
+/// What to do about a spread: a simulated machine is as quiet as can be.
+const fn quiet(simulated: bool) -> &'static str {
+    if simulated { "use a longer --duration" } else { "quiet the machine, or use a longer --duration" }
+}
 
 fn too_much_spread(summary: &Summary) -> Option<f64> {
     let too_much = summary.repetitions > 1 && summary.spread() > MOST_SPREAD;
@@ -93,7 +100,7 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
     }
     if summary.commits > 0 && summary.time_samples < FEWEST_SAMPLES {
         warnings.push(format!(
-            "the time shares rest on {} sampled transactions; use a longer --duration",
+            "{FEW_SAMPLES} {} sampled transactions; use a longer --duration",
             thousands(summary.time_samples as f64)
         ));
     }
@@ -113,7 +120,8 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
     };
     let mut seen: Vec<(&str, usize)> = Vec::new();
     let others = points.iter().flat_map(|summary| &summary.warnings);
-    for warning in others.filter(|warning| !warning.starts_with(SPREAD)) {
+    let is_summed_up = |warning: &str| warning.starts_with(SPREAD) || warning.starts_with(FEW_SAMPLES);
+    for warning in others.filter(|warning| !is_summed_up(warning)) {
         match seen.iter_mut().find(|(known, _)| known == warning) {
             Some((_, count)) => *count += 1,
             None => seen.push((warning, 1)),
@@ -123,10 +131,19 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
     let spreads: Vec<f64> = points.iter().filter_map(|summary| too_much_spread(summary)).collect();
     if let Some(worst) = spreads.iter().copied().reduce(f64::max) {
         warnings.push(format!(
-            "{}{SPREAD} more than {} of the median, at worst {}; {QUIET}",
+            "{}{SPREAD} more than {} of the median, at worst {}; {}",
             at(spreads.len()),
             percent(MOST_SPREAD),
-            percent(worst)
+            percent(worst),
+            quiet(points.iter().any(|summary| summary.simulated))
+        ));
+    }
+    let is_few = |summary: &&&Summary| summary.commits > 0 && summary.time_samples < FEWEST_SAMPLES;
+    let few: Vec<u64> = points.iter().filter(is_few).map(|summary| summary.time_samples).collect();
+    if let Some(least) = few.iter().min() {
+        warnings.push(format!(
+            "{}{FEW_SAMPLES} fewer than {FEWEST_SAMPLES} sampled transactions, at worst {least}; use a longer --duration",
+            at(few.len())
         ));
     }
     warnings

@@ -4,6 +4,7 @@ use super::page::{Block, Cell, Page, Tile};
 use super::{facts, footer, render, tables};
 use crate::check::CheckSummary;
 use crate::results::CheckResult;
+use crate::subject::shown;
 use crate::text::numbers::{counted, ratio, thousands};
 use history::Verdict;
 use history::anomalies::Judgement;
@@ -32,11 +33,12 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
         lead: format!(
             "{} on {}, seed {}, with everything written down and judged.",
             counted(summary.workers, "worker"),
-            summary.machine,
+            shown(&summary.machine, summary.simulated),
             summary.seed
         ),
         finding: finding(summary),
         claim: None,
+        simulated: summary.simulated,
         warnings: summary.warnings.clone(),
         blocks,
         footer: footer(&surroundings.began),

@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod facts;
 mod figures;
+mod gallery;
 mod page;
 mod run;
 mod sweep;
@@ -14,6 +15,7 @@ mod tables;
 
 pub use check::of_check;
 pub use compare::of_comparison;
+pub use gallery::{Exhibit, of_gallery};
 pub use run::of_run;
 pub use sweep::{SweepReport, of_sweep};
 

@@ -16,6 +16,8 @@ pub struct Page {
     pub finding: Vec<String>,
     /// Where the experiment comes from and what it checks.
     pub claim: Option<Claim>,
+    /// Whether the numbers are of a simulated machine: every figure and table says so.
+    pub simulated: bool,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
     /// The page's sections.
@@ -70,6 +72,15 @@ pub enum Block {
         title: String,
         /// In order.
         facts: Vec<(String, String)>,
+    },
+    /// The head of the sections that follow, with the way to more.
+    Heading {
+        /// What they are about.
+        title: String,
+        /// Where there is more of it.
+        href: String,
+        /// Paragraphs.
+        text: Vec<String>,
     },
     /// A sentence where a figure would be empty.
     Remark {

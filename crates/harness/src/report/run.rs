@@ -19,13 +19,14 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         lead: format!(
             "{} on {}; {} of {} after {} of warm-up.",
             counted(options.workers, "worker"),
-            place.machine,
+            place.shown(),
             counted(options.repeat, "repetition"),
             durations::show(options.duration),
             durations::show(options.warmup),
         ),
         finding: Vec::new(),
         claim: None,
+        simulated: place.simulated,
         warnings: summary.warnings.clone(),
         blocks: vec![
             Block::Tiles { tiles: tiles(summary) },

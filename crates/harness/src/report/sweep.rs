@@ -34,7 +34,7 @@ pub struct SweepReport<'a> {
 }
 
 /// A number of a summary that is plotted.
-struct Measure {
+pub(super) struct Measure {
     title: &'static str,
     note: &'static str,
     axis: &'static str,
@@ -44,16 +44,19 @@ struct Measure {
     show: fn(f64) -> String,
 }
 
+/// What the papers' figures show.
+pub(super) const THROUGHPUT: Measure = Measure {
+    title: "Throughput",
+    note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
+    axis: "committed transactions per second",
+    value: |summary| summary.throughput_per_s,
+    whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
+    tick: short,
+    show: thousands,
+};
+
 const MEASURES: [Measure; 3] = [
-    Measure {
-        title: "Throughput",
-        note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
-        axis: "committed transactions per second",
-        value: |summary| summary.throughput_per_s,
-        whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
-        tick: short,
-        show: thousands,
-    },
+    THROUGHPUT,
     Measure {
         title: "Abort rate",
         note: "Over all repetitions.",
@@ -102,6 +105,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         lead: lead(report),
         finding: finding(report.claims).into_iter().collect(),
         claim: claim(report.experiment),
+        simulated: report.place.simulated,
         warnings: warnings::of_points(&finished(report)),
         blocks,
         footer: footer(&report.surroundings.began),
@@ -115,20 +119,19 @@ fn claim(experiment: &Experiment) -> Option<Claim> {
         .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
 }
 
-/// How many of the claims hold.
-fn finding(claims: &[Told]) -> Option<String> {
+/// How many claims have which verdict.
+pub(super) fn finding(claims: &[Told]) -> Option<String> {
     let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let [holds, does_not, untold] =
-        [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeToldHere].map(count);
-    let all = counted(claims.len(), "claim");
-    let hold = if holds == 1 { "holds" } else { "hold" };
-    let do_not = if does_not == 1 { "does not" } else { "do not" };
-    (!claims.is_empty()).then(|| {
-        format!("Of {all}, {holds} {hold}, {does_not} {do_not} hold, and {untold} cannot be told here.")
-    })
+    let counts: Vec<String> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| (verdict, count(verdict)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(verdict, count)| format!("{count} {verdict}"))
+        .collect();
+    (!claims.is_empty()).then(|| format!("Of {}: {}.", counted(claims.len(), "claim"), counts.join(", ")))
 }
 
-fn claims(claims: &[Told]) -> Block {
+pub(super) fn claims(claims: &[Told]) -> Block {
     let row = |claim: &Told| {
         vec![
             Cell::prose(&claim.that),
@@ -140,7 +143,9 @@ fn claims(claims: &[Told]) -> Block {
     Block::Table {
         title: "Claims".to_owned(),
         note: "Medians of the repetitions, left over right, or of one side alone; in brackets, what the slowest and \
-               fastest ones make of it."
+               fastest ones make of it. Direction only: more is more, as claimed, but by another size. Not applicable \
+               here: the claim is about more workers, or other systems, than these. Cannot be told: the repetitions \
+               spread too far, or lack the measure."
             .to_owned(),
         head: ["claim", "verdict", "measure", "found"].map(Cell::words).into(),
         rows: claims.iter().map(row).collect(),
@@ -154,7 +159,7 @@ fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
 fn lead(report: &SweepReport<'_>) -> String {
     let finished = finished(report).len();
     let (all, workload, machine) =
-        (report.points.len(), &report.experiment.workload.value, &report.place.machine);
+        (report.points.len(), &report.experiment.workload.value, report.place.shown());
     let points = format!("{finished} of {all} points over {workload} on {machine}");
     let common = |name: &str| report.common.get(name);
     match (common("repeat"), common("duration"), common("warmup")) {
@@ -170,14 +175,14 @@ fn lead(report: &SweepReport<'_>) -> String {
 }
 
 /// Which axis is plotted along, which ones tell the lines apart, and which ones the panels.
-struct Arrangement {
+pub(super) struct Arrangement {
     x: Option<usize>,
     lines: Vec<usize>,
     panels: Vec<usize>,
 }
 
 impl Arrangement {
-    fn of(experiment: &Experiment) -> Arrangement {
+    pub(super) fn of(experiment: &Experiment) -> Arrangement {
         let axes = &experiment.axes;
         let named = |name: &str| axes.iter().position(|axis| axis.name == name);
         let numeric =
@@ -196,7 +201,7 @@ impl Arrangement {
     }
 
     /// The combinations of the panels' values, in the order of the points; one empty one if there are no panels.
-    fn panels(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
+    pub(super) fn panels(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.panels)))
     }
 
@@ -220,7 +225,7 @@ fn distinct(all: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
 }
 
 /// `None` if the measure is zero at every point: an empty plot says less than none.
-fn figure(
+pub(super) fn figure(
     report: &SweepReport<'_>,
     layout: &Arrangement,
     panel: &[String],

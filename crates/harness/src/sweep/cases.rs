@@ -20,6 +20,8 @@ pub struct Cases {
     pub cases: Vec<Case>,
     /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
+    /// Why the points of those pairs are left out, by their values by axis.
+    reasons: BTreeMap<Vec<String>, String>,
 }
 
 impl Cases {
@@ -46,15 +48,15 @@ impl Cases {
     fn fitting<E: Engine>(experiment: &Experiment, cases: Vec<Case>) -> Result<Cases, Failure> {
         let fits = |case: &&Case| matches!(fit::<E>(case.pair, &case.subject.options, true), Fit::Fits);
         let fitting: BTreeSet<PairName> = cases.iter().filter(fits).map(|case| case.pair).collect();
-        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new() };
+        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new(), reasons: BTreeMap::new() };
         let mut misfit = None;
         for case in cases {
             let refused = |bad: BadValue| Named::of(experiment, &case.at).refuse(bad);
             match fit::<E>(case.pair, &case.subject.options, fitting.contains(&case.pair)) {
                 Fit::Fits => resolved.cases.push(case),
-                Fit::NoPair(why) => resolved.leave_out(case.pair, why),
+                Fit::NoPair(why) => resolved.leave_out(&case, why),
                 Fit::LeftOut(why) => {
-                    resolved.leave_out(case.pair, why.to_string());
+                    resolved.leave_out(&case, why.to_string());
                     misfit.get_or_insert_with(|| refused(why.into()));
                 }
                 Fit::Refused(bad) => return Err(refused(bad)),
@@ -67,11 +69,17 @@ impl Cases {
         }
     }
 
-    fn leave_out(&mut self, pair: PairName, why: impl Into<String>) {
-        let left_out = Unmeasured::new(pair, why);
+    fn leave_out(&mut self, case: &Case, why: impl Into<String>) {
+        let left_out = Unmeasured::new(case.pair, why);
+        self.reasons.insert(case.at.clone(), left_out.why.clone());
         if !self.left_out.contains(&left_out) {
             self.left_out.push(left_out);
         }
+    }
+
+    /// Why the point at `place` is left out; `None` if it is not.
+    pub fn reason_at(&self, place: &[String]) -> Option<&str> {
+        self.reasons.get(place).map(String::as_str)
     }
 
     /// The settings that are the same at all points.

@@ -5,9 +5,10 @@
 
 use super::case::Case;
 use super::cases::Cases;
-use super::claims::{self, Known, Told};
+use super::claims::{self, Figure, Told};
 use super::experiment::{Axis, Experiment};
 use super::journal::{Finished, Header, Journal, SCHEMA};
+use super::siblings::{self, Sibling};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
@@ -61,17 +62,19 @@ pub fn conduct<E: Engine>(
     place: &Place,
     observer: &dyn Observer,
 ) -> Result<Conducted, Failure> {
-    let header =
-        Header { schema: SCHEMA.to_owned(), experiment: experiment.name.clone(), place: place.clone() };
-    let (journal, finished) = Journal::open(folder.path(), &header)?;
+    let (journal, finished) = Journal::open(folder.path(), &Header::new(&experiment.name, place))?;
     refuse_strangers(experiment, cases, folder, &finished)?;
-    let mut sweep = Sweep { experiment, cases, folder, surroundings, place, observer, journal, finished };
+    let siblings = Sibling::all::<E>(experiment, folder.path(), place);
+    let mut sweep =
+        Sweep { experiment, cases, folder, surroundings, place, observer, journal, finished, siblings };
     sweep.write_circumstances()?;
     sweep.announce();
     for (layout, group) in sweep.groups::<E>()? {
         let workload = &cases.cases[group[0]].workload;
         workload.visit(Group::<E> { sweep: &mut sweep, layout, cases: group, engine: Default::default() })?;
     }
+    // Others may have been at work meanwhile.
+    sweep.siblings = Sibling::all::<E>(experiment, folder.path(), place);
     sweep.write_results()
 }
 
@@ -117,6 +120,7 @@ struct Sweep<'a> {
     observer: &'a dyn Observer,
     journal: Journal,
     finished: Vec<Finished>,
+    siblings: Vec<Sibling>,
 }
 
 impl Sweep<'_> {
@@ -233,15 +237,8 @@ impl Sweep<'_> {
 
     /// The claims, by what is known so far.
     fn told(&self) -> Vec<Told> {
-        claims::tell(self.experiment, |at| {
-            let Some(case) = self.cases.cases.iter().find(|case| case.at == at) else {
-                return Known::LeftOut;
-            };
-            match self.finished(case) {
-                Some(point) => Known::Measured(&point.samples, point.summary.workers),
-                None => Known::NotYet,
-            }
-        })
+        let others: Vec<Figure<'_>> = self.siblings.iter().map(Sibling::figure).collect();
+        claims::tell(&siblings::figure(self.experiment, self.cases, &self.finished), &others)
     }
 
     fn write_results(&self) -> Result<Conducted, Failure> {
@@ -386,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_told_and_one_that_does_not_hold_is_a_result() {
+    fn claims_are_told_and_one_that_is_not_reproduced_is_a_result() {
         let scratch = tempfile::tempdir().expect("a folder for the test");
         let folder = scratch.path();
         // The fake silo aborts every fourth transaction, the fake no-wait none.
@@ -407,18 +404,18 @@ mod tests {
         let verdicts = |conducted: &Conducted| -> Vec<String> {
             conducted.claims.iter().map(|claim| claim.verdict.to_string()).collect()
         };
-        let expected = ["holds", "does not hold", "holds", "cannot be told here"];
+        let expected = ["reproduced", "not reproduced", "reproduced", "not applicable here"];
         let (first, _) = sweep(folder, &text).expect("a sweep");
         assert_eq!(verdicts(&first), expected);
         let summary = fs::read_to_string(folder.join("summary.json")).expect("a summary");
-        assert!(summary.contains("\"verdict\": \"does-not-hold\""), "{summary}");
+        assert!(summary.contains("\"verdict\": \"not-reproduced\""), "{summary}");
         let report = fs::read_to_string(folder.join("report.html")).expect("a report");
         assert!(
-            report.contains("Of 4 claims, 2 hold, 1 does not hold, and 1 cannot be told here."),
+            report.contains("Of 4 claims: 2 reproduced, 1 not reproduced, 1 not applicable here."),
             "the finding"
         );
         assert!(
-            report.contains("<td class=\"prose\">twice</td><td class=\"\">does not hold</td>"),
+            report.contains("<td class=\"prose\">twice</td><td class=\"\">not reproduced</td>"),
             "the table"
         );
         let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");
@@ -427,6 +424,31 @@ mod tests {
         // Another claim over the same points measures nothing.
         let (_, measured) = sweep(folder, TEXT).expect("the same points without claims");
         assert!(measured.is_empty());
+    }
+
+    #[test]
+    fn a_claim_takes_the_points_that_lie_beside() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let claim = "\n[[claims]]\nthat = 'as there'\nleft = { protocol = 'silo' }\n\
+                     right = { experiment = 'other' }\nmeasure = 'throughput'\nabout = 1\n";
+        let told = || {
+            let (conducted, _) =
+                sweep(&scratch.path().join("sweep-t"), &(TEXT.to_owned() + claim)).expect("a sweep");
+            (conducted.claims[0].verdict.to_string(), conducted.claims[0].why.clone())
+        };
+        assert_eq!(
+            told(),
+            ("not applicable here".to_owned(), "it needs the points of other, too".to_owned())
+        );
+        let beside = scratch.path().join("sweep-other");
+        sweep(&beside, TEXT).expect("a sweep");
+        let journal = beside.join(FILE_NAME);
+        let (verdict, why) = told();
+        assert_eq!(verdict, "reproduced", "{why}");
+        assert!(why.contains("against other: silo, theta 0"), "{why}");
+        let text = fs::read_to_string(&journal).expect("a journal");
+        fs::write(&journal, text.replacen("\"cores\":2", "\"cores\":3", 1)).expect("from elsewhere");
+        assert_eq!(told().0, "not applicable here", "of another machine");
     }
 
     #[test]

@@ -16,12 +16,14 @@
 //!
 //! [axes]                                           # the same names with lists of values
 //! protocol = ["no-wait", "silo"]
-//! workers = { from = 1, to = "cores", times = 2 }  # or `step = 1`; `cores` are this machine's
+//! workers = { from = 1, to = "cores", times = 2 }  # or `step = 1`; or `of = [1, 2, 4], to = "cores"`, a list's part
+//!                                                  # up to the machine's cores
 //!
 //! [[claims]]                                       # what the points are to bear out ([`claims`])
 //! that = "Silo's reads scale better than NO_WAIT's"
-//! left = { protocol = "silo", workers = "most" }
-//! right = { protocol = "no-wait", workers = "most" }
+//! left = { protocol = "silo" }
+//! right = { protocol = "no-wait" }
+//! at = { workers = "most" }
 //! measure = "throughput"
 //! at_least = 1.5                                   # left / right
 //! ```
@@ -43,6 +45,9 @@
 //! protocol), so a new title or a further value of an axis continues, while a changed base does not: finished points
 //! that the file no longer asks for are refused rather than mixed with others. `parameters.toml` in the folder is an
 //! experiment file too.
+//!
+//! A claim that compares with another experiment is told if that one's results lie beside these, measured in the same
+//! place (`siblings`).
 
 mod case;
 mod cases;
@@ -51,6 +56,7 @@ mod conduct;
 mod experiment;
 pub mod journal;
 mod ranges;
+mod siblings;
 
 pub use case::Case;
 pub use cases::Cases;

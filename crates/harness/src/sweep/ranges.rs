@@ -135,7 +135,10 @@ mod tests {
             ("from = 0\nto = 1e9\nstep = 0.001", "the range has more values: allowed: at most 1000"),
             ("to = 8\nstep = 1", "a range needs from and to"),
             ("from = 'all'\nto = 8\nstep = 1", "from \"all\": allowed: a finite number, or \"cores\""),
-            ("from = 1\nto = 8\nstep = 1\nby = 2", "a range names by: allowed: from, to, and times or step; or of and to"),
+            (
+                "from = 1\nto = 8\nstep = 1\nby = 2",
+                "a range names by: allowed: from, to, and times or step; or of and to",
+            ),
             ("from = nan\nto = 8\nstep = 1", "from nan: allowed: a finite number, or \"cores\""),
             ("from = 1\nto = inf\nstep = inf", "to inf: allowed: a finite number, or \"cores\""),
         ];

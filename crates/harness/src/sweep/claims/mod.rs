@@ -2,50 +2,79 @@
 //!
 //! ```toml
 //! [[claims]]
-//! that = "Message passing carries DL_DETECT where latches do not"
-//! left = { system = "delegation dl-detect", workers = "most" }
-//! right = { system = "shared-everything dl-detect", workers = "most" }
+//! that = "With 72 threads Delegation outperforms shared-everything by 7 times"
+//! left = { system = "delegation dl-detect" }
+//! right = { system = "shared-everything dl-detect" }
+//! at = { workers = 72 }            # where both are
 //! measure = "throughput"           # or another of `Measure::names`
-//! at_least = 7                     # and/or `at_most`: of left / right
-//! fewest_workers = 16              # with fewer, the points do not tell; 1 if left out
+//! about = 7                        # left / right; or `at_least` and/or `at_most`
+//! within = 0.25                    # what is still `about`, as a part of it; 0.25 if left out
+//! about_workers = 72               # of how many the paper speaks: with fewer it is not applicable
 //! ```
 //!
-//! Left and right select points by axis: a value, a list of values, and on an axis of numbers `"most"` or `"least"`.
-//! Left and right name the same axes; what they do not name they share, so that each left point is compared with the
-//! right points at its own values of the other axes. Without `right`, the bounds are for the measure itself.
+//! *Points.* Left and right select points by axis: a value, a list, on an axis of numbers `"most"` or `"least"`, or a
+//! range such as `{ from = 2, to = 16 }`, `{ below = 18 }`, `{ not = 1 }`. Left and right name the same axes; what
+//! they do not name they share, so that each left point is compared with the right points at its own values of the
+//! other axes, of which `at` may say which ones. Without `right`, the bounds are for the measure itself.
+//! `best_of = { system = ["a", "b"] }` takes only the best point along its axes.
+//! `right = { experiment = "fig-2a", ... }` takes another experiment's points, which [`tell`] has to be given, as a
+//! sweep does with results that lie beside its own, and shares with the left ones all axes that it does not name.
 //!
-//! Medians over the repetitions are compared. The ratio's lower end is the left side's worst repetition over the right
-//! side's best, its upper end the other way round. A comparison *holds* if the whole of that range keeps the bounds and
-//! *does not hold* if none of it does; in between, the repetitions spread wider than the difference, and it cannot be
-//! told. A claim holds if all its comparisons do, and does not hold if one does not.
+//! *Numbers.* Medians over the repetitions are compared. A ratio's lower end is the left side's worst repetition over
+//! the right side's best, its upper end the other way round. With `per = "workers"` the ratio is divided by how many
+//! times as many workers the left point has: 1 is linear growth. *Shapes* are claimed of whole lines:
+//! `over = "workers"` and `shape = "rises"`, with the keys of the table in `shape`.
 //!
-//! A comparison cannot be told either where a repetition lacks the measure, as a sampled cost does that was never
-//! sampled: the reason names every point that lacks it.
+//! *Verdicts.* A claim is *reproduced* if all its comparisons keep the bounds with the whole of their ranges. It
+//! keeps its *direction only* if they are at least on the claimed side of 1, or have the shape elsewhere on the axis.
+//! It is *not reproduced* if one comparison certainly is not. It *cannot be told* if the repetitions spread too far
+//! for any of these, or lack the measure: the reason names the points. It is *not applicable here* to points that it
+//! is not about: with fewer workers than it speaks of, or where a system, a value of an axis or another figure is
+//! missing; what it says of others is told by them.
 //!
-//! A claim that does not hold is a result like any other.
+//! A claim that is not reproduced is a result like any other.
 //!
 //! | question | file |
 //! |---|---|
-//! | how does a file say it, and how is it written back? | `file` |
-//! | which points are meant? | `selection` |
+//! | how does a file say it, and how is it written back? | `file`, `shape_text`; `written` |
+//! | which points are meant? | `selection`, and on one axis: `wanted` |
+//! | what is known of them? | `figure` |
+//! | which are compared with which? | `pairs` |
 //! | which number is compared, and how far does it spread? | `measure` |
-//! | what comes of it? | `judge` |
+//! | what is claimed of a number, or of a line? | `bounds`, `shape` |
+//! | what comes of one comparison, of one line, of all? | `comparison`, `line`, `judge` |
+//! | how much of it is certain? | `outcome` |
 //! | what is answered? | `verdict`, and why nothing can be: `untold` |
 
+mod bounds;
+mod comparison;
+mod figure;
 mod file;
 mod judge;
+mod line;
 mod measure;
+mod outcome;
+mod pairs;
 mod selection;
+mod shape;
+mod shape_text;
+#[cfg(test)]
+mod tests;
 mod untold;
 mod verdict;
+mod wanted;
+mod written;
 
-pub(super) use file::{ClaimText, toml};
-pub use judge::{Known, tell};
+pub use bounds::Bounds;
+pub use figure::{Figure, Known};
+pub(super) use file::ClaimText;
+pub use judge::tell;
 pub use measure::Measure;
-pub use selection::Selection;
 pub use verdict::{Told, Verdict};
+pub(super) use written::toml;
 
-use serde::Serialize;
+use selection::Selection;
+use shape::Shape;
 use std::fmt;
 
 /// A claim that can be told.
@@ -54,33 +83,73 @@ pub struct Claim {
     /// The sentence.
     pub that: String,
     /// What is claimed to be more, or less.
-    pub left: Selection,
+    left: Selection,
     /// What it is compared with; `None` compares the measure itself.
-    pub right: Option<Selection>,
+    right: Option<Selection>,
+    /// Where both are, on axes that neither names.
+    at: Selection,
     /// What is compared.
-    pub measure: Measure,
-    /// What is claimed of left / right.
-    pub bounds: Bounds,
-    /// With fewer workers than this the claim says nothing.
-    pub fewest_workers: usize,
+    measure: Measure,
+    /// What is claimed of it.
+    claimed: Claimed,
+    /// Of how many workers the paper speaks.
+    about_workers: Option<usize>,
+    /// With fewer workers than this the claim says nothing, whatever the paper speaks of.
+    fewest_workers: Option<usize>,
 }
 
-/// What is claimed of a number: at least one of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Bounds {
-    /// It is not below this.
-    pub at_least: Option<f64>,
-    /// It is not above this.
-    pub at_most: Option<f64>,
+/// What is claimed.
+#[derive(Clone, Debug, PartialEq)]
+enum Claimed {
+    /// Of left / right, or of left alone; divided by how many times as many there are along the axis `per`.
+    Number { bounds: Bounds, per: Option<String> },
+    /// Of the line along the axis `over`.
+    Line { over: String, shape: Shape },
 }
 
-impl fmt::Display for Bounds {
+impl Claim {
+    /// The experiment that it compares with, if it is another one: [`tell`] needs its points.
+    pub fn needs(&self) -> Option<&str> {
+        self.right.as_ref()?.experiment.as_deref()
+    }
+
+    fn fewest_workers(&self) -> usize {
+        self.fewest_workers.or(self.about_workers).unwrap_or(1)
+    }
+
+    /// What is claimed, in words, for points of so many workers.
+    fn claimed_of(&self, workers: usize) -> String {
+        match self.about_workers {
+            Some(about) if about != workers => {
+                format!("{}, of {about} workers, here {workers}", self.claimed)
+            }
+            _ => self.claimed.to_string(),
+        }
+    }
+
+    fn over(&self) -> Option<&str> {
+        match &self.claimed {
+            Claimed::Number { .. } => None,
+            Claimed::Line { over, .. } => Some(over),
+        }
+    }
+
+    /// What is claimed of a number, the top of a peak among them.
+    fn bounds(&self) -> Bounds {
+        match &self.claimed {
+            Claimed::Number { bounds, .. } => *bounds,
+            Claimed::Line { shape: Shape::Peaks { top: Some(bounds), .. }, .. } => *bounds,
+            Claimed::Line { .. } => Bounds::default(),
+        }
+    }
+}
+
+impl fmt::Display for Claimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.at_least, self.at_most) {
-            (Some(least), Some(most)) => write!(f, "{least} to {most}"),
-            (Some(least), None) => write!(f, "at least {least}"),
-            (None, Some(most)) => write!(f, "at most {most}"),
-            (None, None) => f.write_str("anything"),
+        match self {
+            Claimed::Number { bounds, per: None } => write!(f, "{bounds}"),
+            Claimed::Number { bounds, per: Some(axis) } => write!(f, "{bounds}, by the number of {axis}"),
+            Claimed::Line { over, shape } => write!(f, "{shape} over {over}"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Why a comparison says nothing, and how that is told.
+//! Why a comparison says nothing, and how that is told. Some say nothing because the claim is not about these points;
+//! others would, if their numbers were there.
 
 use super::Claim;
 use crate::text::numbers::counted;
@@ -8,16 +9,22 @@ use crate::text::numbers::counted;
 pub(super) enum Untold {
     /// Both sides are the point at this place.
     SamePoint(String),
+    /// This point is left out.
+    LeftOut { at: String, why: String },
+    /// The claim is about more workers than these.
+    FewWorkers(usize),
+    /// No line of so few points has the shape.
+    FewPoints { line: String, points: usize },
+    /// The line ends before the values that the claim is about.
+    EndsBefore { line: String, at: f64 },
+    /// There are no points of the kind that is claimed of.
+    NoPoints(String),
     /// This point is not measured yet.
     NotYet(String),
-    /// This point is left out.
-    LeftOut(String),
     /// Without a spread nothing tells a difference from chance.
     OneRepetition,
     /// So many of all repetitions at this place lack the measure.
     Lacking { at: String, repetitions: usize, of: usize },
-    /// The claim is about more workers than these.
-    FewWorkers(usize),
     /// Nothing over nothing is no number.
     ZeroOverZero,
 }
@@ -45,6 +52,21 @@ pub(super) fn in_words(claim: &Claim, untold: impl Iterator<Item = Untold>) -> S
 }
 
 impl Untold {
+    /// Whether the claim is not about these points at all.
+    pub(super) fn does_not_apply(&self) -> bool {
+        match self {
+            Untold::SamePoint(_)
+            | Untold::LeftOut { .. }
+            | Untold::FewWorkers(_)
+            | Untold::FewPoints { .. }
+            | Untold::EndsBefore { .. }
+            | Untold::NoPoints(_) => true,
+            Untold::NotYet(_) | Untold::OneRepetition | Untold::Lacking { .. } | Untold::ZeroOverZero => {
+                false
+            }
+        }
+    }
+
     fn says_the_same(&self, other: &Untold) -> bool {
         self == other || matches!((self, other), (Untold::FewWorkers(_), Untold::FewWorkers(_)))
     }
@@ -52,8 +74,20 @@ impl Untold {
     fn words(&self, claim: &Claim) -> String {
         match self {
             Untold::SamePoint(at) => format!("both sides are the point {at}"),
+            Untold::LeftOut { at, why } => format!("{at} is left out: {why}"),
+            Untold::FewWorkers(here) => {
+                let here = counted(*here, "worker");
+                match (claim.about_workers, claim.fewest_workers()) {
+                    (Some(about), fewest) if about == fewest => {
+                        format!("it is about {about} workers; here: {here}")
+                    }
+                    (_, fewest) => format!("it is about {fewest} workers or more; here: {here}"),
+                }
+            }
+            Untold::FewPoints { line, points } => format!("{line} has {} only", counted(*points, "point")),
+            Untold::EndsBefore { line, at } => format!("{line} ends at {at}"),
+            Untold::NoPoints(what) => what.clone(),
             Untold::NotYet(at) => format!("{at} is not measured yet"),
-            Untold::LeftOut(at) => format!("{at} is left out"),
             Untold::OneRepetition => "one repetition has no spread; use repeat 3 or more".to_owned(),
             Untold::Lacking { at, repetitions, of } => {
                 format!(
@@ -61,10 +95,6 @@ impl Untold {
                     claim.measure.name(),
                     counted(*of, "repetition")
                 )
-            }
-            Untold::FewWorkers(here) => {
-                let (fewest, here) = (claim.fewest_workers, counted(*here, "worker"));
-                format!("it is about {fewest} workers or more; here: {here}")
             }
             Untold::ZeroOverZero => format!("the {} is 0 on both sides", claim.measure),
         }
@@ -78,14 +108,22 @@ mod tests {
 
     #[test]
     fn each_reason_is_told_once_and_a_crowd_is_counted() {
-        let text = "workload = 'micro'\n[axes]\nworkers = [1, 2]\n[[claims]]\nthat = 'so'\n\
-                    left = {}\nmeasure = 'throughput'\nat_least = 1\nfewest_workers = 16";
-        let claim = Experiment::parse("e.toml", text, 2).expect("an experiment").claims.remove(0);
-        let few = [1, 2].map(Untold::FewWorkers);
-        assert_eq!(in_words(&claim, few.into_iter()), "it is about 16 workers or more; here: 1 worker");
+        let claim = |workers: &str| {
+            let text = format!(
+                "workload = 'micro'\n[axes]\nworkers = [1, 2]\n[[claims]]\nthat = 'so'\nleft = {{}}\n\
+                 measure = 'throughput'\nat_least = 1\n{workers}"
+            );
+            Experiment::parse("e.toml", &text, 2).expect("an experiment").claims.remove(0)
+        };
+        let few = || [1, 2].map(Untold::FewWorkers).into_iter();
+        let fewest = claim("fewest_workers = 16");
+        assert_eq!(in_words(&fewest, few()), "it is about 16 workers or more; here: 1 worker");
+        assert_eq!(in_words(&claim("about_workers = 72"), few()), "it is about 72 workers; here: 1 worker");
+        let both = claim("about_workers = 72\nfewest_workers = 36");
+        assert_eq!(in_words(&both, few()), "it is about 36 workers or more; here: 1 worker");
         let not_yet = (0..12).map(|point| Untold::NotYet((point / 2).to_string()));
         let expected = "0 is not measured yet; 1 is not measured yet; 2 is not measured yet; 3 is not measured yet; \
                         and 2 more";
-        assert_eq!(in_words(&claim, not_yet), expected);
+        assert_eq!(in_words(&fewest, not_yet), expected);
     }
 }

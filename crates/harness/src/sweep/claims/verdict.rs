@@ -1,6 +1,5 @@
 //! What is answered to a claim.
 
-use super::measure::Range;
 use super::{Bounds, Measure};
 use serde::Serialize;
 use std::fmt;
@@ -10,11 +9,26 @@ use std::fmt;
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The points bear it out.
-    Holds,
+    Reproduced,
+    /// More is more, as claimed, but by another size.
+    DirectionOnly,
     /// The points are against it.
-    DoesNotHold,
-    /// These points do not tell.
-    CannotBeToldHere,
+    NotReproduced,
+    /// It is not about these points: they have too few workers, or lack a system or a figure that it speaks of.
+    NotApplicable,
+    /// It is about these points, and they do not tell: they spread too far, or lack the measure.
+    CannotBeTold,
+}
+
+impl Verdict {
+    /// Every verdict, in the order in which they are counted.
+    pub const ALL: [Verdict; 5] = [
+        Verdict::Reproduced,
+        Verdict::DirectionOnly,
+        Verdict::NotReproduced,
+        Verdict::NotApplicable,
+        Verdict::CannotBeTold,
+    ];
 }
 
 /// A claim with its verdict: what `--json` prints.
@@ -28,37 +42,34 @@ pub struct Told {
     pub left: String,
     /// With which.
     pub right: Option<String>,
-    /// What is claimed of left / right.
+    /// Where both are.
+    pub at: String,
+    /// The axis along which a shape is claimed.
+    pub over: Option<String>,
+    /// What is claimed of left / right, or of left alone.
     #[serde(flatten)]
     pub bounds: Bounds,
+    /// The same in words, or the shape that is claimed.
+    pub claimed: String,
+    /// Of how many workers, if the claim says so.
+    pub about_workers: Option<usize>,
     /// What came of it.
     pub verdict: Verdict,
-    /// Left / right by their medians, of the comparison that decides; `None` if there is none, or if right is 0.
+    /// Left / right by their medians, of the comparison that decides, or left alone; `None` if there is none, if right
+    /// is 0, or if a shape is claimed.
     pub ratio: Option<f64>,
-    /// The verdict's reason.
+    /// The verdict's reason: what was found, beside what is claimed.
     pub why: String,
-}
-
-impl Verdict {
-    /// Whether `range` keeps the bounds.
-    pub(super) fn of(range: Range, bounds: Bounds) -> Verdict {
-        let (least, most) = (bounds.at_least.unwrap_or(0.0), bounds.at_most.unwrap_or(f64::INFINITY));
-        if range.low >= least && range.high <= most {
-            Verdict::Holds
-        } else if range.high < least || range.low > most {
-            Verdict::DoesNotHold
-        } else {
-            Verdict::CannotBeToldHere
-        }
-    }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Verdict::Holds => "holds",
-            Verdict::DoesNotHold => "does not hold",
-            Verdict::CannotBeToldHere => "cannot be told here",
+            Verdict::Reproduced => "reproduced",
+            Verdict::DirectionOnly => "direction only",
+            Verdict::NotReproduced => "not reproduced",
+            Verdict::NotApplicable => "not applicable here",
+            Verdict::CannotBeTold => "cannot be told",
         })
     }
 }

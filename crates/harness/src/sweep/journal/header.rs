@@ -28,6 +28,11 @@ struct Version {
 }
 
 impl Header {
+    /// Of the experiment called `experiment`, measured at `place`.
+    pub fn new(experiment: &str, place: &Place) -> Header {
+        Header { schema: SCHEMA.to_owned(), experiment: experiment.to_owned(), place: place.clone() }
+    }
+
     /// Whether a journal whose first line is `line` may go on under this header; what to say if not.
     pub(super) fn continues(&self, line: &[u8]) -> Result<(), String> {
         let Version { schema } = read_line(line)?;

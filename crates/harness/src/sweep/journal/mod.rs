@@ -15,7 +15,7 @@ use crate::summary::Summary;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -109,6 +109,14 @@ fn lock(file: &File, path: &Path) -> Result<(), Failure> {
 /// Elsewhere than on Unix a folder is no file that could be synced.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// The finished points of the journal in `folder`, which may be written meanwhile, if it goes on under `header`.
+pub fn read(folder: &Path, header: &Header) -> Result<Vec<Finished>, Failure> {
+    let path = folder.join(FILE_NAME);
+    let text = fs::read(&path)
+        .map_err(|error| Failure::Input { place: path.display().to_string(), what: words(&error) })?;
+    read_lines(&path, whole_lines(&text), header)
 }
 
 /// Up to the last line feed: what follows it was torn.

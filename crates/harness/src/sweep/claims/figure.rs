@@ -1,0 +1,166 @@
+//! The points that claims are told by: those of one experiment, and of others that it compares itself with.
+
+use super::Selection;
+use super::measure::{Measure, NoRange, Range};
+use super::untold::Untold;
+use crate::folder::samples::Sample;
+use crate::sweep::cases::combinations;
+use crate::sweep::experiment::{Axis, Experiment};
+use std::collections::BTreeMap;
+
+/// What is known of a point when the claims are told.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<'a> {
+    /// Its repetitions, and its number of workers.
+    Measured(&'a [Sample], usize),
+    /// It has no numbers yet.
+    NotYet,
+    /// It is not measured at all, and why.
+    LeftOut(&'a str),
+}
+
+/// An experiment with what is known of its points.
+pub struct Figure<'a> {
+    pub(super) experiment: &'a Experiment,
+    points: BTreeMap<Vec<String>, Known<'a>>,
+}
+
+/// What is compared as one: a point, or the best of several that differ on some axes only.
+pub(super) struct Spot<'f> {
+    figure: &'f Figure<'f>,
+    /// Whether the claim is another figure's.
+    is_elsewhere: bool,
+    /// Positions of the axes along which the best counts.
+    best_of: Vec<usize>,
+    /// At least one place.
+    places: Vec<Vec<String>>,
+}
+
+/// The numbers of a [`Spot`], and its most workers.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) range: Range,
+    pub(super) workers: usize,
+}
+
+impl<'a> Figure<'a> {
+    /// `known` is asked for each combination of the axes' values, in their order.
+    pub fn new(experiment: &'a Experiment, known: impl Fn(&[String]) -> Known<'a>) -> Figure<'a> {
+        let point = |place: Vec<String>| {
+            let known = known(&place);
+            (place, known)
+        };
+        Figure { experiment, points: combinations(experiment).into_iter().map(point).collect() }
+    }
+
+    /// What `selection` means here, where it keeps `at`, too, in the order of the axes; or what they name that is not
+    /// here.
+    pub(super) fn spots<'f>(&'f self, selection: &Selection, at: &Selection) -> Result<Vec<Spot<'f>>, String>
+    where
+        'a: 'f,
+    {
+        let axes = &self.experiment.axes;
+        let (selected, at) = (selection.among(axes)?, at.among(axes)?);
+        let best_of: Vec<usize> =
+            (0..axes.len()).filter(|&axis| selection.is_best_of(&axes[axis].name)).collect();
+        let mut spots: Vec<Spot<'f>> = Vec::new();
+        for place in
+            combinations(self.experiment).into_iter().filter(|place| selected.has(place) && at.has(place))
+        {
+            let is_there = |spot: &&mut Spot<'f>| {
+                (0..axes.len()).all(|axis| best_of.contains(&axis) || spot.places[0][axis] == place[axis])
+            };
+            let known = if best_of.is_empty() { None } else { spots.iter_mut().find(is_there) };
+            match known {
+                Some(spot) => spot.places.push(place),
+                None => spots.push(Spot {
+                    figure: self,
+                    is_elsewhere: false,
+                    best_of: best_of.clone(),
+                    places: vec![place],
+                }),
+            }
+        }
+        Ok(spots)
+    }
+}
+
+impl<'f> Spot<'f> {
+    /// The same, for a claim of another figure.
+    pub(super) fn elsewhere(self) -> Spot<'f> {
+        Spot { is_elsewhere: true, ..self }
+    }
+
+    pub(super) fn axes(&self) -> &[Axis] {
+        &self.figure.experiment.axes
+    }
+
+    /// Its value on `axis`; `None` if it has several there, or the experiment has no such axis.
+    pub(super) fn value(&self, axis: &str) -> Option<&str> {
+        let position = self.axes().iter().position(|known| known.name == axis)?;
+        (!self.best_of.contains(&position)).then(|| self.places[0][position].as_str())
+    }
+
+    /// Whether both are the same points.
+    pub(super) fn is(&self, other: &Spot<'_>) -> bool {
+        self.is_elsewhere == other.is_elsewhere && self.places == other.places
+    }
+
+    /// For people; `unnamed` is an axis to leave out.
+    pub(super) fn name(&self, unnamed: Option<&str>) -> String {
+        match &self.places[..] {
+            [one] => self.name_of(one, unnamed),
+            places => {
+                let names: Vec<String> = places.iter().map(|place| self.name_of(place, unnamed)).collect();
+                format!("the best of {}", names.join(" or "))
+            }
+        }
+    }
+
+    fn name_of(&self, place: &[String], unnamed: Option<&str>) -> String {
+        let axes = self.axes().iter().zip(place).filter(|(axis, _)| Some(axis.name.as_str()) != unnamed);
+        let one = |(axis, value): (&Axis, &String)| match axis.name.as_str() {
+            "system" | "architecture" | "protocol" => value.clone(),
+            other => format!("{other} {value}"),
+        };
+        let name = axes.map(one).collect::<Vec<_>>().join(", ");
+        if self.is_elsewhere { format!("{}: {name}", self.figure.experiment.name) } else { name }
+    }
+
+    /// The measure here. Of several points those that are left out are not the best.
+    pub(super) fn found(&self, measure: Measure) -> Result<Found, Vec<Untold>> {
+        let (mut found, mut left_out, mut untold) = (Vec::new(), Vec::new(), Vec::new());
+        for place in &self.places {
+            match self.found_at(place, measure) {
+                Ok(one) => found.push(one),
+                Err(reason @ Untold::LeftOut { .. }) => left_out.push(reason),
+                Err(reason) => untold.push(reason),
+            }
+        }
+        if !untold.is_empty() {
+            return Err(untold);
+        }
+        let workers = found.iter().map(|one| one.workers).max();
+        let range = Range::best(measure, found.into_iter().map(|one| one.range));
+        match (range, workers) {
+            (Some(range), Some(workers)) => Ok(Found { range, workers }),
+            _ => Err(left_out),
+        }
+    }
+
+    fn found_at(&self, place: &[String], measure: Measure) -> Result<Found, Untold> {
+        let at = || self.name_of(place, None);
+        let (samples, workers) = match self.figure.points[place] {
+            Known::Measured(samples, workers) => (samples, workers),
+            Known::NotYet => return Err(Untold::NotYet(at())),
+            Known::LeftOut(why) => return Err(Untold::LeftOut { at: at(), why: why.to_owned() }),
+        };
+        match Range::of(measure, samples) {
+            Ok(range) => Ok(Found { range, workers }),
+            Err(NoRange::OneRepetition) => Err(Untold::OneRepetition),
+            Err(NoRange::Lacking(repetitions)) => {
+                Err(Untold::Lacking { at: at(), repetitions, of: samples.len() })
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Lines: the points that differ on one axis only, as one thing that has a shape.
+
+use super::Claim;
+use super::comparison::ratio_of;
+use super::judge::Judged;
+use super::pairs::Pair;
+use super::shape::{Point, Shape};
+use super::untold::Untold;
+use crate::sweep::experiment::Axis;
+use crate::text::numbers::ratio;
+
+/// The `pairs` by the line along `over` that they lie on.
+pub(super) fn lines<'s, 'f>(over: &str, pairs: Vec<Pair<'s, 'f>>) -> Vec<Vec<Pair<'s, 'f>>> {
+    let mut lines: Vec<(String, Vec<Pair<'s, 'f>>)> = Vec::new();
+    for pair in pairs {
+        let name = name(over, pair);
+        match lines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, line)) => line.push(pair),
+            None => lines.push((name, vec![pair])),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// What comes of `claim` for one of its lines. Points that are left out make it shorter.
+pub(super) fn judge(
+    claim: &Claim,
+    over: &str,
+    shape: &Shape,
+    line: &[Pair<'_, '_>],
+) -> Result<Judged, Vec<Untold>> {
+    let name = line.first().map_or(String::new(), |pair| name(over, *pair));
+    let (mut points, mut workers, mut untold): (Vec<Point>, usize, Vec<Untold>) = (Vec::new(), 0, Vec::new());
+    for pair in line {
+        let at = pair.0.value(over).and_then(|at| at.parse().ok()).expect("an axis of numbers");
+        match ratio_of(claim, *pair) {
+            Ok(found) => {
+                points.push((at, found.range));
+                workers = workers.max(found.workers);
+            }
+            Err(reasons) => untold.extend(reasons),
+        }
+    }
+    if !untold.iter().all(Untold::does_not_apply) || points.is_empty() {
+        return Err(untold);
+    }
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if workers < claim.fewest_workers() {
+        return Err(vec![Untold::FewWorkers(workers)]);
+    }
+    let at = points[points.len() - 1].0;
+    if shape.between().is_some_and(|between| between.to > at) {
+        return Err(vec![Untold::EndsBefore { line: in_words(name, over), at }]);
+    }
+    if points.len() < shape.fewest_points() {
+        return Err(vec![Untold::FewPoints { line: in_words(name, over), points: points.len() }]);
+    }
+    let (outcome, found) = shape.on(&points);
+    let values: Vec<String> =
+        points.iter().map(|(at, range)| format!("{} at {at}", ratio(range.median))).collect();
+    let who = if name.is_empty() { "it" } else { &name };
+    let words = format!("{found}; claimed: {}; {who} has {}", claim.claimed_of(workers), values.join(", "));
+    Ok(Judged { outcome, ratio: None, favour: 0.0, words })
+}
+
+/// What the points of a line have in common.
+fn name(over: &str, (left, right): Pair<'_, '_>) -> String {
+    match right {
+        None => left.name(Some(over)),
+        Some(right) => format!("{} against {}", left.name(Some(over)), right.name(Some(over))),
+    }
+}
+
+fn in_words(name: String, over: &str) -> String {
+    if name.is_empty() { format!("the line over {over}") } else { format!("{name} over {over}") }
+}
+
+/// Whether a line can go along `axis`.
+pub(super) fn can_go_along(axis: &Axis) -> bool {
+    super::wanted::numbers(axis).is_some()
+}
