@@ -2,16 +2,20 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use contract::TimeClass;
+use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
 use harness::measure::warnings;
 use harness::results::{CompareResult, System};
+use harness::subject::shown;
 use harness::summary::{Check, Costs, Latency, Summary};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, percent, ratio, thousands};
+use harness::validation::Validation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// A rule below the heads, and nothing else.
 const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -34,7 +38,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         summary.system(),
         summary.workload,
         counted(summary.workers, "worker"),
-        summary.machine
+        shown(&summary.machine, summary.simulated)
     );
     for (name, value) in lines {
         let _ = writeln!(text, "  {name:<18} {value}");
@@ -108,7 +112,7 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
         summary.system(),
         summary.workload,
         counted(summary.workers, "worker"),
-        summary.machine,
+        shown(&summary.machine, summary.simulated),
         summary.seed,
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
@@ -195,7 +199,9 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
             format!("{:.2}", result.ratio_to_best(summary)),
         ]);
     }
-    let mut text = format!("{table}\n");
+    let place = &result.subject.place;
+    let simulated = if place.simulated { format!("on {}\n\n", place.shown()) } else { String::new() };
+    let mut text = format!("{simulated}{table}\n");
     for pair in &result.unmeasured {
         let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);
     }
@@ -219,7 +225,9 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
         ]);
         table.add_row(row);
     }
-    let mut text = format!("{}\n\n{table}\n", experiment.title);
+    let simulated = conducted.points.iter().find(|point| point.summary.simulated);
+    let on = simulated.map_or(String::new(), |point| format!(", on {}", shown(&point.summary.machine, true)));
+    let mut text = format!("{}{on}\n\n{table}\n", experiment.title);
     if let Some(claim) = &conducted.claim {
         let _ = writeln!(text, "claim: {}", claim.trim());
     }
@@ -231,6 +239,45 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     }
     let summaries: Vec<&Summary> = conducted.points.iter().map(|point| &point.summary).collect();
     finish(text, &warnings::of_points(&summaries), Some(folder))
+}
+
+/// A simulated machine beside the one that it describes.
+pub fn of_validation(validation: &Validation) -> String {
+    let head = ["architecture", "protocol", "workers", "measured/s", "from", "to", "simulated/s", "ratio"];
+    let mut table = ruled(&head, &[2, 3, 4, 5, 6, 7]);
+    for row in &validation.rows {
+        table.add_row([
+            row.architecture.clone(),
+            row.protocol.clone(),
+            row.workers.to_string(),
+            thousands(row.measured_per_s),
+            thousands(row.measured_min),
+            thousands(row.measured_max),
+            thousands(row.simulated_per_s),
+            format!("{:.2}", row.ratio),
+        ]);
+    }
+    let order = validation.order_kept.map_or("no two systems differ by a fifth".to_owned(), |kept| {
+        format!(
+            "of the systems that differ by a fifth or more, {} stand in the order measured",
+            percent(kept)
+        )
+    });
+    format!(
+        "{} over {}: measured here, and simulated\n\n{table}\n\nsimulated is off by a factor of {:.2} in the geometric \
+         mean, {:.2} at worst; {order}\n",
+        validation.machine, validation.workload, validation.mean_factor, validation.worst_factor
+    )
+}
+
+/// A figure of a paper, and what became of its claims.
+pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path) -> String {
+    let mut text = format!("{name}, on {}: {}\n", place.shown(), conducted.title);
+    for claim in &conducted.claims {
+        let _ = writeln!(text, "  {}: {}\n      {}", claim.verdict, claim.that, claim.why);
+    }
+    let _ = writeln!(text, "  report: {}\n", folder.join("report.html").display());
+    text
 }
 
 fn ruled(head: &[&str], numbers: &[usize]) -> Table {

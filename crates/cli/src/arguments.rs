@@ -1,7 +1,7 @@
 //! What can be typed. Only the shape is decided here; values are read where they are understood, so that the command
 //! line and an experiment file refuse the same things in the same words.
 
-use crate::commands::{check, compare, doctor, list, run, sweep};
+use crate::commands::{check, compare, doctor, list, reproduce, run, sweep, validate};
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{ArchitectureName, ProtocolName};
@@ -56,6 +56,8 @@ pub fn command() -> Command {
             run::arguments(),
             compare::arguments(),
             sweep::arguments(),
+            reproduce::arguments(),
+            validate::arguments(),
             check::arguments(),
             list::arguments(),
             doctor::arguments(),

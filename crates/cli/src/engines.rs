@@ -1,17 +1,88 @@
-//! The compilations of the engine that this binary links.
+//! The compilations of the engine that this binary links, and the machines that they run on.
+//!
+//! `--on hardware` is the machine at hand. `--on FILE` is a machine that the file describes: the same engine's source,
+//! compiled against the simulated machine ([`crate::simulation`]). A command is a [`Job`], generic over the engine;
+//! [`Machine::run`] picks the compilation.
 
-use harness::{BadValue, Failure};
+use crate::simulation::{self, OnDescription};
+use contract::Engine;
+use harness::failure::words;
+use harness::{BadValue, Failure, Place, RunOptions};
+use machine::simulated::Description;
+use std::fs;
 
 /// The engine on the machine at hand.
 pub type Hardware = engine::ThisEngine;
-/// The engine on the simulated machine.
-pub type Simulated = engine_simulated::ThisEngine;
+/// The engine on virtual cores whose interleaving is chosen.
+pub type Explored = engine_simulated::ThisEngine;
 
-/// Refuses a machine that no engine runs on.
-pub fn admit_machine(on: &str) -> Result<(), Failure> {
-    match on {
-        "hardware" => Ok(()),
-        other => Err(BadValue::new("on", other, "hardware; this build has no simulated machine yet").into()),
+/// What `--on` names.
+#[derive(Clone, Copy)]
+pub enum Machine {
+    /// The machine at hand.
+    Hardware,
+    /// One that a file describes.
+    Simulated(&'static Description),
+}
+
+/// Something to do on a machine.
+pub trait Job {
+    /// What comes of it.
+    type Output;
+
+    /// Does it, by the engine for the machine.
+    fn on<E: Engine>(self) -> Self::Output;
+}
+
+impl Machine {
+    /// What `--on` says.
+    pub fn named(on: Option<&str>) -> Result<Machine, Failure> {
+        let file = match on {
+            None | Some("hardware") => return Ok(Machine::Hardware),
+            Some(file) => file,
+        };
+        let allowed = "hardware, or a machine file such as machines/haswell-ex-4x18.toml";
+        let text = fs::read_to_string(file)
+            .map_err(|error| BadValue::new("on", file, format!("{allowed} ({})", words(&error))))?;
+        let description = Description::parse(&text)
+            .map_err(|error| Failure::Input { place: file.to_owned(), what: error.to_string() })?;
+        // Few, and needed until the end.
+        Ok(Machine::Simulated(Box::leak(Box::new(description))))
+    }
+
+    /// Where measurements run.
+    pub fn place(self) -> Place {
+        match self {
+            Machine::Hardware => Place::hardware(cores()),
+            Machine::Simulated(description) => Place::simulated(description.name.clone(), description.cores),
+        }
+    }
+
+    /// The defaults of a command whose defaults on the hardware are `on_hardware`.
+    pub fn defaults(self, on_hardware: fn(usize) -> RunOptions) -> RunOptions {
+        match self {
+            Machine::Hardware => on_hardware(cores()),
+            Machine::Simulated(description) => RunOptions::for_simulation(description.cores),
+        }
+    }
+
+    /// Refuses more workers than a simulated machine has cores: nobody would switch between them.
+    pub fn admit(self, workers: usize) -> Result<(), Failure> {
+        match self {
+            Machine::Simulated(Description { cores, name, .. }) if workers > *cores => {
+                let allowed = format!("1 <= workers <= {cores}, the cores of {name}");
+                Err(BadValue::new("workers", workers, allowed).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does `job` on it.
+    pub fn run<J: Job>(self, job: J) -> J::Output {
+        match self {
+            Machine::Hardware => job.on::<Hardware>(),
+            Machine::Simulated(description) => simulation::on(description, || job.on::<OnDescription>()),
+        }
     }
 }
 

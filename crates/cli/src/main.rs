@@ -6,18 +6,20 @@
 //! | what each command does | [`commands`], one file each |
 //! | what a person sees meanwhile | [`progress`] |
 //! | what a person reads at the end | [`answer`], written by [`output`] |
-//! | which engine a run is on | [`engines`] |
+//! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
 //!
 //! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped.
 #![forbid(unsafe_code)]
 
 mod answer;
 mod arguments;
+mod calibrate;
 mod commands;
 mod engines;
 mod output;
 mod progress;
 mod selection;
+mod simulation;
 mod usage;
 mod worker_facts;
 

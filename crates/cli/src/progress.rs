@@ -3,8 +3,10 @@
 //! The bar of a measurement is drawn from the clock, because nobody may disturb the workers to ask them; it is drawn
 //! five times a second, which costs them less than the system's own ticks.
 
+use crate::engines::Machine;
 use crate::output::say;
-use harness::text::durations::roughly;
+use crate::simulation;
+use harness::text::durations::{self, roughly};
 use harness::text::numbers::{counted, thousands};
 use harness::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -19,6 +21,7 @@ const BAR_CELLS: usize = 32;
 /// Shows progress.
 pub struct Progress {
     person: bool,
+    simulated: bool,
     bar: Mutex<Option<ProgressBar>>,
     drives: Arc<Mutex<Drives>>,
 }
@@ -29,29 +32,44 @@ struct Drives {
     each: Duration,
     begun: usize,
     began: Instant,
+    /// Time of a simulated machine, which passes as the host can make it pass.
+    simulated: bool,
+    all_began: Instant,
 }
 
 impl Drives {
+    fn none(simulated: bool) -> Drives {
+        let now = Instant::now();
+        Drives { all: 0, each: Duration::ZERO, begun: 0, began: now, simulated, all_began: now }
+    }
+
     /// The part that is over, 0 to 1: a drive that takes longer than it should is not over.
     fn part(&self) -> f64 {
         let Some(over) = self.begun.checked_sub(1) else { return 0.0 };
-        let this = self.began.elapsed().as_secs_f64() / self.each.as_secs_f64().max(1e-9);
+        let elapsed = if self.simulated { simulation::elapsed() } else { self.began.elapsed() };
+        let this = elapsed.as_secs_f64() / self.each.as_secs_f64().max(1e-9);
         (over as f64 + this.min(1.0)) / self.all.max(1) as f64
     }
 
     fn left(&self) -> Duration {
-        (self.each * self.all as u32).mul_f64(1.0 - self.part())
+        let part = self.part();
+        if self.simulated {
+            // As long as what is over took.
+            return self.all_began.elapsed().mul_f64((1.0 - part) / part.max(1e-3));
+        }
+        (self.each * self.all as u32).mul_f64(1.0 - part)
     }
 }
 
 impl Progress {
-    /// For whoever reads standard error.
-    pub fn new() -> Progress {
-        let drives = Drives { all: 0, each: Duration::ZERO, begun: 0, began: Instant::now() };
+    /// For whoever reads standard error, of runs on `machine`.
+    pub fn on(machine: Machine) -> Progress {
+        let simulated = matches!(machine, Machine::Simulated(_));
         Progress {
             person: io::stderr().is_terminal(),
+            simulated,
             bar: Mutex::new(None),
-            drives: Arc::new(Mutex::new(drives)),
+            drives: Arc::new(Mutex::new(Drives::none(simulated))),
         }
     }
 
@@ -90,7 +108,7 @@ impl Progress {
     }
 
     fn measure(&self, drives: usize, each: Duration) {
-        *lock(&self.drives) = Drives { all: drives, each, begun: 0, began: Instant::now() };
+        *lock(&self.drives) = Drives { all: drives, each, ..Drives::none(self.simulated) };
         if self.person {
             let (bar, left) = (self.drives.clone(), self.drives.clone());
             let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}")
@@ -103,6 +121,8 @@ impl Progress {
                     let _ = write!(text, "{:>9}", roughly(lock(&left).left()));
                 });
             self.show(ProgressBar::new(drives as u64).with_style(style));
+        } else if self.simulated {
+            self.line(&format!("simulating: {} of {}", counted(drives, "drive"), durations::show(each)));
         } else {
             let (drives, all) = (counted(drives, "drive"), roughly(each * drives as u32));
             self.line(&format!("measuring: {drives} of {}, about {all}", roughly(each)));

@@ -1,41 +1,52 @@
 //! From the line that was typed to what is measured.
 
 use crate::arguments::typed;
-use crate::engines::{self, Hardware};
+use crate::engines::{Hardware, Machine};
 use clap::ArgMatches;
 use contract::{ArchitectureName, Engine, PairName, Support};
 use harness::check::{CheckWorkload, Own};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::text::dates::Utc;
-use harness::{BadValue, Failure, Place, RunOptions, Subject};
+use harness::{BadValue, Failure, RunOptions, Subject};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workloads::{AnyWorkload, ParameterError, Parameters};
 
-/// The workload with everything that was typed about it.
-pub fn subject(matches: &ArgMatches, defaults: RunOptions) -> Result<(Subject, AnyWorkload), Failure> {
-    subject_with(matches, defaults, None)
+/// `--on`.
+pub fn machine(matches: &ArgMatches) -> Result<Machine, Failure> {
+    Machine::named(typed(matches, "on"))
+}
+
+/// The workload with everything that was typed about it; `defaults` are those on the hardware.
+pub fn subject(
+    matches: &ArgMatches,
+    machine: Machine,
+    defaults: fn(usize) -> RunOptions,
+) -> Result<(Subject, AnyWorkload), Failure> {
+    subject_with(matches, machine, machine.defaults(defaults), None)
 }
 
 fn subject_with(
     matches: &ArgMatches,
+    machine: Machine,
     defaults: RunOptions,
     records: Option<&str>,
 ) -> Result<(Subject, AnyWorkload), Failure> {
-    let options = options(matches, defaults)?;
+    let options = options(matches, machine, defaults)?;
     let (name, below) = matches.subcommand().expect("a measuring command has a workload");
     let workload = workload(name, below, records)?;
-    let subject = Subject::of(&workload, options, Place::hardware(engines::cores()));
+    let subject = Subject::of(&workload, options, machine.place());
     Ok((subject, workload))
 }
 
 /// What a check runs: a workload as above, or one made for checks.
 pub fn check_subject(
     matches: &ArgMatches,
-    defaults: RunOptions,
+    machine: Machine,
+    defaults: fn(usize) -> RunOptions,
 ) -> Result<(Subject, CheckWorkload), Failure> {
-    check_subject_of(matches, defaults, None)
+    check_subject_of(matches, machine, machine.defaults(defaults), None)
 }
 
 /// What an exploration runs: as a check, with tables of `records` rows if their size can be given and was not.
@@ -44,25 +55,26 @@ pub fn explored_subject(
     defaults: RunOptions,
     records: &str,
 ) -> Result<(Subject, CheckWorkload), Failure> {
-    check_subject_of(matches, defaults, Some(records))
+    check_subject_of(matches, Machine::Hardware, defaults, Some(records))
 }
 
 fn check_subject_of(
     matches: &ArgMatches,
+    machine: Machine,
     defaults: RunOptions,
     records: Option<&str>,
 ) -> Result<(Subject, CheckWorkload), Failure> {
     let name = matches.subcommand_name().expect("a check has a workload");
     let Some(own) = Own::all().find(|own| own.name() == name) else {
-        let (subject, workload) = subject_with(matches, defaults, records)?;
+        let (subject, workload) = subject_with(matches, machine, defaults, records)?;
         return Ok((subject, CheckWorkload::Measured(Box::new(workload))));
     };
     let mut options =
-        options(matches, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?;
+        options(matches, machine, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?;
     if typed(matches, "workers").is_none() {
         options.workers += missing_hosts(architecture(matches)?, &options, own);
     }
-    let place = Place::hardware(engines::cores());
+    let place = machine.place();
     let subject = Subject { workload: name.to_owned(), parameters: BTreeMap::new(), options, place };
     Ok((subject, CheckWorkload::Own(own)))
 }
@@ -73,12 +85,12 @@ fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, own: Own)
     arrangement.map_or(0, |arrangement| own.workers().saturating_sub(arrangement.clients))
 }
 
-fn options(matches: &ArgMatches, defaults: RunOptions) -> Result<RunOptions, Failure> {
-    engines::admit_machine(typed(matches, "on").unwrap_or("hardware"))?;
+fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
     let mut options = defaults;
     for (name, value) in options_typed(matches) {
         options.set(name, value).expect("a name of OPTIONS")?;
     }
+    machine.admit(options.workers)?;
     Ok(options)
 }
 

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// What is typed, and how the line after `error: ` begins.
 const LINES: &[(&str, &str)] = &[
-    ("frob", "unknown command 'frob'; allowed: run, compare, sweep, check, list, doctor"),
+    (
+        "frob",
+        "unknown command 'frob'; allowed: run, compare, sweep, reproduce, validate, check, list, doctor",
+    ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
     ("run", "'trireme run' needs a workload; allowed: micro, ycsb"),
     ("run tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb"),
@@ -90,8 +93,14 @@ const LINES: &[(&str, &str)] = &[
         "--duration 9999h: allowed: a number with ns, us, ms, s, m or h",
     ),
     ("run ycsb --json=yes", "--json takes no value; "),
-    ("run ycsb --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
-    ("sweep x.toml --on machines/haswell.toml", "--on machines/haswell.toml: allowed: hardware; "),
+    (
+        "run ycsb --on machines/haswell.toml",
+        "--on machines/haswell.toml: allowed: hardware, or a machine file",
+    ),
+    (
+        "sweep x.toml --on machines/haswell.toml",
+        "--on machines/haswell.toml: allowed: hardware, or a machine file",
+    ),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),

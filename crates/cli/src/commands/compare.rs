@@ -1,6 +1,6 @@
 //! `compare`: every system of the matrix over one workload, ranked.
 
-use super::run::Measure;
+use super::run::{Admit, Measure};
 use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Hardware};
@@ -21,17 +21,17 @@ pub fn arguments() -> Command {
 
 /// Compares.
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    let (subject, workload) = selection::subject(matches, RunOptions::for_compare(engines::cores()))?;
+    let machine = selection::machine(matches)?;
+    let (subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
+    // The matrix is the same in both compilations.
     let (pairs, unmeasured) = measure::supported::<Hardware>(&subject.options);
-    for &pair in &pairs {
-        measure::admit::<Hardware>(pair, &subject.options)?;
-    }
+    machine.run(Admit { pairs: &pairs, options: &subject.options })?;
     let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::new();
-    let measured =
-        workload.visit(Measure { pairs: &pairs, options: &subject.options, observer: &progress })?;
+    let progress = Progress::on(machine);
+    let job = Measure { workload: &workload, pairs: &pairs, options: &subject.options, observer: &progress };
+    let measured = machine.run(job)?;
 
     let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
     // A full disk must not take what was measured: it is printed first.

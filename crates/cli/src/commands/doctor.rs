@@ -1,20 +1,25 @@
 //! `doctor`: is this machine fit for measuring, and what does it cost?
 
-use crate::arguments::json;
+use crate::arguments::{json, typed};
+use crate::calibrate::{SYSTEM, calibrate};
 use crate::output;
 use crate::worker_facts::{self, WorkerFacts};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::Failure;
-use harness::text::numbers::{bytes, counted};
+use harness::text::numbers::{bytes, counted, thousands};
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::{self, MachineFacts};
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::{Display, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Less than this does not hold the papers' tables.
 const LITTLE_MEMORY_BYTES: u64 = 4 << 30;
+
+/// Where this machine's file goes if nothing else is said.
+const LOCAL: &str = "machines/local.toml";
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -25,6 +30,17 @@ pub fn arguments() -> Command {
                 .long("quick")
                 .action(ArgAction::SetTrue)
                 .help("Measure for half a second, not for three"),
+        )
+        .arg(
+            Arg::new("calibrate")
+                .long("calibrate")
+                .value_name("FILE")
+                .num_args(0..=1)
+                .default_missing_value(LOCAL)
+                .conflicts_with("quick")
+                .help(format!(
+                    "Write this machine down as a machine file for --on, in some 20 s [default: {LOCAL}]"
+                )),
         )
         .arg(json())
 }
@@ -43,6 +59,9 @@ struct Advice {
 /// Looks.
 pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let environment = Environment::of_this_machine();
+    if let Some(file) = typed(matches, "calibrate") {
+        return write_down(Path::new(file), &environment, matches.get_flag("json"));
+    }
     let advice = advise(&environment, cfg!(debug_assertions));
     let facts = facts::measure(matches.get_flag("quick"));
     let workers = worker_facts::measure();
@@ -56,6 +75,33 @@ pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }))?;
     } else {
         output::print(&text(&environment, &facts, workers.as_ref(), &advice))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes this machine down.
+fn write_down(file: &Path, environment: &Environment, as_json: bool) -> Result<ExitCode, Failure> {
+    let calibrated = calibrate(environment)?;
+    std::fs::write(file, &calibrated.text).map_err(Failure::write(file))?;
+    let ((measured, simulated), trips) = (calibrated.one_worker_per_s, calibrated.round_trip_ns);
+    if as_json {
+        output::print_json(&json!({
+            "schema": "trireme.calibration/1",
+            "file": file,
+            "one_worker_per_s": { "measured": measured, "simulated": simulated },
+            "line_round_trip_ns": { "measured": trips.0, "simulated": trips.1 },
+        }))?;
+    } else {
+        output::print(&format!(
+            "one worker of {SYSTEM}: {} transactions/s measured, {} simulated\na line there and back: {:.1} ns measured, \
+             {:.1} ns simulated\n\nmachine file: {}\nnext: trireme validate micro --on {}\n",
+            thousands(measured),
+            thousands(simulated),
+            trips.0,
+            trips.1,
+            file.display(),
+            file.display(),
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,8 +4,10 @@ pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod list;
+pub mod reproduce;
 pub mod run;
 pub mod sweep;
+pub mod validate;
 mod welcome;
 
 use crate::arguments::Typed;
@@ -24,6 +26,8 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("run", matches)) => run::run(matches, &typed.line),
         Some(("compare", matches)) => compare::compare(matches, &typed.line),
         Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
+        Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
+        Some(("validate", matches)) => validate::validate(matches, &typed.line),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("list", matches)) => list::list(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),

@@ -2,16 +2,17 @@
 
 use super::verdict;
 use crate::arguments::{measuring, system, workloads};
-use crate::engines::{self, Hardware};
+use crate::engines::{self, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
-use ::workloads::WorkloadVisitor;
+use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
-use contract::{PairName, Workload};
+use contract::{Engine, PairName, Workload};
 use harness::measure::{self, Measured};
 use harness::results::{RunResult, Surroundings, System};
 use harness::{Failure, Observer, RunOptions};
 use machine::hardware::environment::Environment;
+use std::marker::PhantomData;
 use std::process::ExitCode;
 
 /// What can be typed.
@@ -22,15 +23,16 @@ pub fn arguments() -> Command {
 
 /// Measures.
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    let (subject, workload) = selection::subject(matches, RunOptions::for_run(engines::cores()))?;
+    let machine = selection::machine(matches)?;
+    let (subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
     let pair = selection::pair(matches)?;
-    measure::admit::<Hardware>(pair, &subject.options)?;
+    machine.run(Admit { pairs: &[pair], options: &subject.options })?;
     let folder = selection::out(matches, "run", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::new();
-    let measured =
-        workload.visit(Measure { pairs: &[pair], options: &subject.options, observer: &progress })?;
+    let progress = Progress::on(machine);
+    let job = Measure { workload: &workload, pairs: &[pair], options: &subject.options, observer: &progress };
+    let measured = machine.run(job)?;
 
     let system = System::of(&subject, &measured[0]);
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
@@ -46,8 +48,26 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     Ok(verdict(summary.checks.iter().all(|check| check.passed)))
 }
 
-/// Measures some pairs over a workload of whatever type.
+/// Refuses what some pairs cannot be told.
+pub struct Admit<'a> {
+    /// Which.
+    pub pairs: &'a [PairName],
+    /// What they are told.
+    pub options: &'a RunOptions,
+}
+
+impl Job for Admit<'_> {
+    type Output = Result<(), Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        self.pairs.iter().try_for_each(|&pair| measure::admit::<E>(pair, self.options))
+    }
+}
+
+/// Measures some pairs.
 pub struct Measure<'a> {
+    /// Over what.
+    pub workload: &'a AnyWorkload,
     /// Which.
     pub pairs: &'a [PairName],
     /// How.
@@ -56,10 +76,22 @@ pub struct Measure<'a> {
     pub observer: &'a dyn Observer,
 }
 
-impl WorkloadVisitor for Measure<'_> {
+impl Job for Measure<'_> {
+    type Output = Result<Vec<Measured>, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        self.workload.visit(Over::<E>(self, PhantomData))
+    }
+}
+
+/// Measures over a workload of whatever type.
+struct Over<'a, E>(Measure<'a>, PhantomData<E>);
+
+impl<E: Engine> WorkloadVisitor for Over<'_, E> {
     type Output = Result<Vec<Measured>, Failure>;
 
     fn visit<W: Workload>(self, workload: &W) -> Self::Output {
-        measure::measure::<Hardware, W>(workload, self.pairs, self.options, self.observer)
+        let Measure { pairs, options, observer, .. } = self.0;
+        measure::measure::<E, W>(workload, pairs, options, observer)
     }
 }

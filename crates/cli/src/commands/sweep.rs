@@ -2,15 +2,16 @@
 
 use super::verdict;
 use crate::arguments::{default_of, measuring, typed};
-use crate::engines::{self, Hardware};
+use crate::engines::{self, Hardware, Job, Machine};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
+use contract::Engine;
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::Surroundings;
-use harness::sweep::{Cases, Experiment, conduct};
-use harness::{Failure, Place, RunOptions};
+use harness::sweep::{Cases, Conducted, Experiment, conduct};
+use harness::{Failure, Observer, Place, RunOptions};
 use machine::hardware::environment::Environment;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,18 +36,16 @@ pub fn arguments() -> Command {
     })
 }
 
+/// What a simulated machine needs less of.
+const TIMES: [&str; 3] = ["warmup", "duration", "repeat"];
+
 /// Sweeps.
 pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    engines::admit_machine(typed(matches, "on").unwrap_or("hardware"))?;
-    let cores = engines::cores();
+    let machine = selection::machine(matches)?;
     let file = Path::new(typed(matches, "experiment").expect("required"));
-    let mut experiment = Experiment::read(file, cores)?;
-    for (name, value) in selection::options_typed(matches) {
-        RunOptions::for_compare(cores).set(name, value).expect("a name of OPTIONS")?;
-        experiment.replace(name, value)?;
-    }
-    let place = Place::hardware(cores);
-    let cases = Cases::resolve::<Hardware>(&experiment, &RunOptions::for_compare(cores), &place)?;
+    let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
+    let (experiment, cases) = prepare(file, machine, &typed_options)?;
+    let place = machine.place();
     let folder = match typed(matches, "out") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
@@ -54,8 +53,16 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder = Folder::create(&folder)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::new();
-    let conducted = conduct::<Hardware>(&experiment, &cases, &folder, &surroundings, &place, &progress)?;
+    let progress = Progress::on(machine);
+    let job = Conduct {
+        experiment: &experiment,
+        cases: &cases,
+        folder: &folder,
+        surroundings: &surroundings,
+        place: &place,
+        observer: &progress,
+    };
+    let conducted = machine.run(job)?;
 
     if matches.get_flag("json") {
         output::print_json(&conducted)?;
@@ -63,4 +70,55 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
     Ok(verdict(conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed)))
+}
+
+/// Reads an experiment, to be run on `machine`; what was typed takes the place of what it says.
+pub fn prepare(
+    file: &Path,
+    machine: Machine,
+    typed_options: &[(&str, &str)],
+) -> Result<(Experiment, Cases), Failure> {
+    let (place, defaults) = (machine.place(), machine.defaults(RunOptions::for_compare));
+    let mut experiment = Experiment::read(file, place.cores)?;
+    if place.simulated {
+        // The file's times are those of real machines; an hour of them would be a month of ours.
+        for name in TIMES {
+            experiment.replace(name, &defaults.get(name))?;
+        }
+    }
+    for (name, value) in typed_options {
+        defaults.clone().set(name, value).expect("a name of OPTIONS")?;
+        experiment.replace(name, value)?;
+    }
+    // The matrix is the same in both compilations.
+    let cases = Cases::resolve::<Hardware>(&experiment, &defaults, &place)?;
+    for case in &cases.cases {
+        machine.admit(case.subject.options.workers)?;
+    }
+    Ok((experiment, cases))
+}
+
+/// A sweep, on whatever machine.
+pub struct Conduct<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its points.
+    pub cases: &'a Cases,
+    /// Where results go.
+    pub folder: &'a Folder,
+    /// What stands around them.
+    pub surroundings: &'a Surroundings,
+    /// Where it runs.
+    pub place: &'a Place,
+    /// Who is told.
+    pub observer: &'a dyn Observer,
+}
+
+impl Job for Conduct<'_> {
+    type Output = Result<Conducted, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        let Conduct { experiment, cases, folder, surroundings, place, observer } = self;
+        conduct::<E>(experiment, cases, folder, surroundings, place, observer)
+    }
 }

@@ -5,11 +5,11 @@
 
 use super::{admit, selected, verdict};
 use crate::arguments::typed;
-use crate::engines::Simulated;
+use crate::engines::{self, Explored};
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use contract::Selection;
-use harness::check::exploration::{self, ExplorationSummary, Explored, Find, Tried};
+use harness::check::exploration::{self, ExplorationSummary, Find, Tried};
 use harness::check::{CheckWorkload, Trial};
 use harness::observer::Silent;
 use harness::{BadValue, Failure, RunOptions, Subject};
@@ -88,7 +88,7 @@ pub fn is_asked_for(matches: &ArgMatches) -> Result<bool, Failure> {
 
 /// Explores.
 pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    for option in ["history", "out"] {
+    for option in ["history", "out", "on"] {
         if typed(matches, option).is_some() {
             let what =
                 format!("--{option} does not go with --explore; allowed: replay a find, which prints it");
@@ -101,7 +101,7 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (subject, workload) = selection::explored_subject(matches, defaults, RECORDS)?;
     let selection = selected(matches)?;
     let transactions = super::transactions(matches, TRANSACTIONS)?;
-    admit::<Simulated>(selection, &subject, transactions)?;
+    admit::<Explored>(selection, &subject, transactions)?;
 
     let candidate = Candidate { kind, selection, subject: &subject, workload: &workload, transactions };
     let steps = candidate.steps()?;
@@ -109,7 +109,7 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     // Panics are finds, and are told as such.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let threads = crate::engines::cores();
+    let threads = engines::cores();
     let explored = exploration::explore(
         subject.options.seed,
         schedules,
@@ -160,7 +160,7 @@ impl Candidate<'_> {
         let trial = Trial { selection, subject: &subject, transactions, observer: &Silent };
         let exploration = Exploration { cores: subject.options.workers, ..Exploration::of(schedule) };
         let run = || {
-            let outcome = trial.check::<Simulated>(self.workload);
+            let outcome = trial.check::<Explored>(self.workload);
             let made = accesses();
             (outcome, made.loads + made.stores + made.read_modify_writes + made.payload_lines)
         };
@@ -181,7 +181,7 @@ impl Candidate<'_> {
         Ok(self.run(MEASURED, Schedule::RoundRobin)?.1.max(1))
     }
 
-    fn summary(&self, explored: Explored, schedules: u64, line: &str) -> ExplorationSummary {
+    fn summary(&self, explored: exploration::Explored, schedules: u64, line: &str) -> ExplorationSummary {
         let (first_seed, options) = (self.subject.options.seed, &self.subject.options);
         let (protocol, canary) = match self.selection {
             Selection::Pair(pair) => (pair.protocol.to_string(), false),

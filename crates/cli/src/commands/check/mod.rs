@@ -6,12 +6,12 @@ mod explore;
 
 use super::verdict;
 use crate::arguments::{out, running, system, typed, workloads};
-use crate::engines::{self, Hardware};
+use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use contract::{ArchitectureName, CanaryName, Engine, Selection};
-use harness::check::{self, CheckWorkload, Own, Trial};
+use harness::check::{self, CheckWorkload, Outcome, Own, Trial};
 use harness::failure::words;
 use harness::folder::Folder;
 use harness::results::{CheckResult, Surroundings};
@@ -68,7 +68,8 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if explore::is_asked_for(matches)? {
         return explore::explore(matches, line);
     }
-    let (subject, workload) = selection::check_subject(matches, RunOptions::for_run(engines::cores()))?;
+    let machine = selection::machine(matches)?;
+    let (subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
     let selection = selected(matches)?;
     let transactions = transactions(matches, TRANSACTIONS)?;
     admit::<Hardware>(selection, &subject, transactions)?;
@@ -76,9 +77,9 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::new();
+    let progress = Progress::on(machine);
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
-    let (summary, recorded) = trial.check::<Hardware>(&workload)?;
+    let (summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
 
     let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
     let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));
@@ -94,6 +95,20 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         recorded.write(ElleLayout::of_file(&path), file).map_err(Failure::write(&path))?;
     }
     Ok(verdict(result.summary.passed))
+}
+
+/// A trial, on whatever machine.
+struct Judged<'a> {
+    trial: Trial<'a>,
+    workload: &'a CheckWorkload,
+}
+
+impl Job for Judged<'_> {
+    type Output = Result<Outcome, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        self.trial.check::<E>(self.workload)
+    }
 }
 
 fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {

@@ -1,0 +1,324 @@
+//! `reproduce`: figures of the papers, on the machines of the papers, judged claim by claim.
+//!
+//! A figure is an experiment below `experiments/`, the folder being the paper's name; its machine is simulated from the
+//! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
+//! on when it is typed again. Several figures are simulated side by side, a host core each.
+
+use super::sweep::{Conduct, prepare};
+use crate::arguments::{json, out, typed};
+use crate::engines::{self, Machine};
+use crate::{answer, output};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use harness::folder::Folder;
+use harness::report::{Exhibit, SweepReport, of_gallery};
+use harness::results::Surroundings;
+use harness::sweep::{Cases, Conducted, Experiment, PointResult};
+use harness::{Event, Failure, Observer, Place};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use machine::hardware::environment::Environment;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The machine on which each paper measured.
+const PAPERS: [(&str, &str); 5] = [
+    ("trireme", "haswell-ex-4x18"),
+    ("orthrus", "westmere-ex-8x10"),
+    ("silo", "nehalem-ex-4x8"),
+    ("hardware-islands", "westmere-ex-8x10"),
+    ("thousand-cores", "graphite-mesh-1024"),
+];
+
+const EXPERIMENTS: &str = "experiments";
+const RESULTS: &str = "results/reproduce";
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let named = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("reproduce")
+        .about("Simulate a figure of a paper on the paper's machine, and judge its claims")
+        .after_help("Exits with 0 if the figures were drawn, whatever became of their claims.")
+        .arg(
+            Arg::new("figure")
+                .value_name("FIGURE")
+                .help("Such as trireme/fig-2a, or a paper's name for all of its figures")
+                .required_unless_present("all"),
+        )
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("figure")
+                .help("Every figure of every paper"),
+        )
+        .arg(named(
+            "on",
+            "MACHINE",
+            "The file of a simulated machine, or 'hardware' [default: the paper's machine]",
+        ))
+        .arg(named("repeat", "N", "Seeds of each point; the median is reported [default: 3]"))
+        .arg(named("workers", "N", "Of all points, in place of the figure's [default: the figure's]"))
+        .arg(out("Folder of the results [default: results/reproduce]").global(false))
+        .arg(json())
+}
+
+/// Reproduces.
+pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
+    let on = typed(matches, "on").map(|on| Machine::named(Some(on))).transpose()?;
+    let figures = figures(matches)?;
+    let folder = PathBuf::from(typed(matches, "out").unwrap_or(RESULTS));
+    let typed_options: Vec<(&str, &str)> =
+        ["repeat", "workers"].into_iter().filter_map(|name| Some((name, typed(matches, name)?))).collect();
+    let mut prepared = Vec::new();
+    for figure in &figures {
+        let machine = on.map_or_else(|| machine_of(figure), Ok)?;
+        let (experiment, cases) = prepare(Path::new(&figure.file), machine, &typed_options)?;
+        let (place, folder) = (machine.place(), folder.join(&figure.name));
+        prepared.push(Prepared { figure, machine, place, experiment, cases, folder });
+    }
+    let points = prepared.iter().map(|one| one.cases.cases.len()).sum();
+    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let conducted = told_again(&prepared, side_by_side(&prepared, &surroundings, points)?, &surroundings)?;
+    let gallery = Folder::create(&folder)?;
+    gallery.write("index.html", &page(&prepared, &conducted, &surroundings))?;
+
+    if matches.get_flag("json") {
+        output::print_json(&conducted)?;
+    } else {
+        for (one, conducted) in prepared.iter().zip(&conducted) {
+            output::print(&answer::of_figure(&one.figure.name, &one.place, conducted, &one.folder))?;
+        }
+        output::print(&format!("gallery: {}\n", folder.join("index.html").display()))?;
+    }
+    let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
+    Ok(super::verdict(checks.into_iter().all(|check| check.passed)))
+}
+
+/// The gallery.
+fn page(figures: &[Prepared<'_>], conducted: &[Conducted], surroundings: &Surroundings) -> String {
+    let commons: Vec<_> = figures.iter().map(|figure| figure.cases.common()).collect();
+    let all = figures.iter().zip(conducted).zip(&commons);
+    let exhibits: Vec<Exhibit<'_>> =
+        all.map(|((figure, conducted), common)| figure.exhibit(conducted, common, surroundings)).collect();
+    of_gallery(&exhibits, surroundings)
+}
+
+impl Prepared<'_> {
+    fn exhibit<'a>(
+        &'a self,
+        conducted: &'a Conducted,
+        common: &'a BTreeMap<String, String>,
+        surroundings: &'a Surroundings,
+    ) -> Exhibit<'a> {
+        let axes = &self.experiment.axes;
+        let finished = |at: &[String]| {
+            let is_here = |point: &&PointResult| {
+                axes.iter().zip(at).all(|(axis, value)| point.at[&axis.name] == *value)
+            };
+            conducted.points.iter().find(is_here).map(|point| &point.summary)
+        };
+        Exhibit {
+            name: self.figure.name.clone(),
+            fitted: fitted(self.machine),
+            report: SweepReport {
+                experiment: &self.experiment,
+                place: &self.place,
+                common,
+                surroundings,
+                points: self.cases.cases.iter().map(|case| (case.at.clone(), finished(&case.at))).collect(),
+                left_out: conducted.left_out.clone(),
+                claims: &conducted.claims,
+            },
+        }
+    }
+}
+
+/// Which of a machine's numbers are not the literature's.
+fn fitted(machine: Machine) -> String {
+    let Machine::Simulated(description) = machine else { return String::new() };
+    let fitted: Vec<String> =
+        description.fitted.iter().map(|fitted| format!("{} on {}", fitted.field, fitted.figure)).collect();
+    match fitted.is_empty() {
+        true => format!("Machine {}: every number is the literature's.", description.name),
+        false => format!(
+            "Machine {}: fitted are {}; every other number is the literature's.",
+            description.name,
+            fitted.join(", ")
+        ),
+    }
+}
+
+/// A figure of a paper.
+struct Figure {
+    /// `trireme/fig-2a`.
+    name: String,
+    paper: String,
+    file: PathBuf,
+}
+
+/// A figure, ready to be simulated.
+struct Prepared<'a> {
+    figure: &'a Figure,
+    machine: Machine,
+    place: Place,
+    experiment: Experiment,
+    cases: Cases,
+    folder: PathBuf,
+}
+
+/// The figures that are asked for.
+fn figures(matches: &ArgMatches) -> Result<Vec<Figure>, Failure> {
+    let all = all_figures();
+    let Some(asked) = typed(matches, "figure") else {
+        return match all.is_empty() {
+            true => {
+                Err(Failure::Usage(format!("no figures below {EXPERIMENTS}/; run from the project's folder")))
+            }
+            false => Ok(all),
+        };
+    };
+    let names: Vec<String> = all.iter().map(|figure| figure.name.clone()).collect();
+    let wanted: Vec<Figure> =
+        all.into_iter().filter(|figure| figure.name == asked || figure.paper == asked).collect();
+    if wanted.is_empty() {
+        let allowed = match names.is_empty() {
+            true => format!("a figure below {EXPERIMENTS}/, seen from the folder of the project"),
+            false => names.join(", "),
+        };
+        return Err(Failure::Usage(format!("figure {asked}: allowed: {allowed}")));
+    }
+    Ok(wanted)
+}
+
+/// Every experiment below a paper's folder, in the order of names.
+fn all_figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (paper, _) in PAPERS {
+        let Ok(files) = fs::read_dir(Path::new(EXPERIMENTS).join(paper)) else { continue };
+        for file in files.flatten().map(|entry| entry.path()) {
+            let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if file.extension().is_some_and(|extension| extension == "toml") {
+                figures.push(Figure { name: format!("{paper}/{stem}"), paper: paper.to_owned(), file });
+            }
+        }
+    }
+    figures.sort_by(|one, other| one.name.cmp(&other.name));
+    figures
+}
+
+fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
+    let (_, name) =
+        PAPERS.iter().find(|(paper, _)| *paper == figure.paper).expect("figures are looked for there");
+    Machine::named(Some(&format!("machines/{name}.toml")))
+}
+
+/// Simulates the figures, as many at a time as there are cores; on the hardware one after the other.
+fn side_by_side(
+    figures: &[Prepared<'_>],
+    surroundings: &Surroundings,
+    points: usize,
+) -> Result<Vec<Conducted>, Failure> {
+    let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
+    let threads = if alone { 1 } else { engines::cores().min(figures.len()) };
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<Conducted, Failure>>>> =
+        Mutex::new(figures.iter().map(|_| None).collect());
+    let bar = Bar::of(points);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    // Relaxed: a counter.
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(figure) = figures.get(number) else { return };
+                    let result = simulate(figure, surroundings, &bar);
+                    results.lock().expect("nobody panics with it")[number] = Some(result);
+                }
+            });
+        }
+    });
+    bar.0.finish_and_clear();
+    let results = results.into_inner().expect("nobody panics with it");
+    results.into_iter().map(|result| result.expect("every figure was taken")).collect()
+}
+
+/// Figures that are compared with others are told once more, when the others are there: nothing is simulated again.
+fn told_again(
+    figures: &[Prepared<'_>],
+    conducted: Vec<Conducted>,
+    surroundings: &Surroundings,
+) -> Result<Vec<Conducted>, Failure> {
+    let bar = Bar(ProgressBar::hidden());
+    let again = |(figure, conducted): (&Prepared<'_>, Conducted)| match figure
+        .experiment
+        .claims
+        .iter()
+        .any(|claim| claim.needs().is_some())
+    {
+        true => simulate(figure, surroundings, &bar),
+        false => Ok(conducted),
+    };
+    figures.iter().zip(conducted).map(again).collect()
+}
+
+fn simulate(figure: &Prepared<'_>, surroundings: &Surroundings, bar: &Bar) -> Result<Conducted, Failure> {
+    let folder = Folder::create(&figure.folder)?;
+    figure.machine.run(Conduct {
+        experiment: &figure.experiment,
+        cases: &figure.cases,
+        folder: &folder,
+        surroundings,
+        place: &figure.place,
+        observer: &Points { figure: &figure.figure.name, bar },
+    })
+}
+
+/// How many points of all figures are there.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn of(points: usize) -> Bar {
+        let template = "{wide_bar} {pos} of {len} points, {elapsed} passed, {eta} left  {msg}";
+        let bar = ProgressBar::with_draw_target(Some(points as u64), ProgressDrawTarget::stderr_with_hz(5));
+        Bar(bar.with_style(ProgressStyle::with_template(template).expect("a template without mistakes")))
+    }
+}
+
+/// Counts a figure's points.
+struct Points<'a> {
+    figure: &'a str,
+    bar: &'a Bar,
+}
+
+impl Observer for Points<'_> {
+    fn tell(&self, event: Event<'_>) {
+        match event {
+            Event::PointBegins { number, of, .. } => {
+                self.bar.0.set_message(format!("{}, point {number} of {of}", self.figure));
+            }
+            Event::MeasureEnds => self.bar.0.inc(1),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_paper_has_a_machine() {
+        for (paper, machine) in PAPERS {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../machines/{machine}.toml"));
+            let text =
+                fs::read_to_string(&file).unwrap_or_else(|error| panic!("{paper}: {machine}: {error}"));
+            machine::simulated::Description::parse(&text)
+                .unwrap_or_else(|error| panic!("{machine}: {error}"));
+        }
+    }
+}

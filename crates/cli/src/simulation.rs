@@ -1,0 +1,98 @@
+//! The engine on the machine of `--on FILE`.
+//!
+//! Every drive is a simulation of its own, with caches that are
+//! empty when its warm-up begins, so that what it measures depends on its seed and on nothing that ran before it.
+
+use crate::engines::Explored;
+use contract::{
+    Arrangement, Client, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit, PairName,
+    Remains, Selection, Support, Until, Workload,
+};
+use history::drive_erased;
+use machine::simulated::{Description, Simulation, unobserved};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+thread_local! {
+    /// The machine of this thread's drives.
+    static DESCRIPTION: Cell<Option<&'static Description>> = const { Cell::new(None) };
+}
+
+/// How far the drive that runs is, in simulated nanoseconds.
+static SIMULATED_NS: AtomicU64 = AtomicU64::new(0);
+
+/// A transaction in so many is timed class by class, for some hundred cycles of its clock each.
+const SAMPLE_ONE_IN: u32 = 8;
+
+/// Between two looks at how far a drive is.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs `f`, in which this thread's drives are simulated on the machine described.
+pub fn on<R>(description: &'static Description, f: impl FnOnce() -> R) -> R {
+    let outer = DESCRIPTION.replace(Some(description));
+    let result = f();
+    DESCRIPTION.set(outer);
+    result
+}
+
+/// How far the drive that runs is, in simulated time.
+pub fn elapsed() -> Duration {
+    // Relaxed: a figure for a person to see.
+    Duration::from_nanos(SIMULATED_NS.load(Ordering::Relaxed))
+}
+
+/// The engine, on the machine that was described.
+pub struct OnDescription;
+
+impl Engine for OnDescription {
+    type Store = <Explored as Engine>::Store;
+
+    fn support(pair: PairName) -> Support {
+        Explored::support(pair)
+    }
+
+    fn arrange(
+        architecture: contract::ArchitectureName,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit> {
+        Explored::arrange(architecture, workers, options)
+    }
+
+    fn most_workers(architecture: contract::ArchitectureName) -> usize {
+        Explored::most_workers(architecture)
+    }
+
+    fn load<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Self::Store, LoadError> {
+        Explored::load(workload, layout, progress)
+    }
+
+    fn drive<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<Drive<C>, DriveError> {
+        let description = DESCRIPTION.get().expect("inside of `on`");
+        // Relaxed: see `elapsed`.
+        SIMULATED_NS.store(0, Ordering::Relaxed);
+        let simulation =
+            Simulation::of(description).seed(options.seed).report_every(REPORT_EVERY, |progress| {
+                SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
+            });
+        // Simulated runs are short: without more samples nobody would know where their time goes.
+        let options = EngineOptions { sample_one_in: SAMPLE_ONE_IN, ..options.clone() };
+        // One compilation of each system serves all workloads: a simulated access takes longer than a call.
+        simulation.run(|| drive_erased::<Explored, C>(store, selection, clients, until, &options))
+    }
+
+    fn remains(store: &Self::Store) -> Remains {
+        unobserved(|| Explored::remains(store))
+    }
+}

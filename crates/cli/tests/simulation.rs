@@ -1,0 +1,184 @@
+//! `--on FILE`: the same commands on a simulated machine. They repeat bit for bit, say that they are simulated, and
+//! refuse machines that are none.
+
+mod common;
+
+use common::{Ran, Scratch, fresh_folder, run, systems};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A machine file of the repository.
+fn machine(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines").join(name);
+    fs::canonicalize(file).expect("a machine of the repository").display().to_string()
+}
+
+fn haswell() -> String {
+    machine("haswell-ex-4x18.toml")
+}
+
+fn on(folder: &Path, line: &str, machine: &str) -> Ran {
+    let words: Vec<&str> = line.split(' ').chain(["--on", machine]).collect();
+    run(folder, &words)
+}
+
+/// A small table, and a fifth of the usual time.
+const SHORT: &str = "--records 5000 --writes 50 --warmup 20us --duration 200us --repeat 2";
+
+#[test]
+fn a_simulated_run_repeats_bit_for_bit_in_another_process() {
+    let folder = fresh_folder("simulated-twice");
+    for pair in systems(&folder) {
+        let (architecture, protocol) = pair.split_once(' ').expect("two names");
+        let line = format!(
+            "run micro {SHORT} --workers 20 --architecture {architecture} --protocol {protocol} --json"
+        );
+        let (first, second) = (on(&folder, &line, &haswell()), on(&folder, &line, &haswell()));
+        assert_eq!(first.code, Some(0), "{pair}: {}", first.err);
+        assert_eq!(first.out, second.out, "{pair}");
+        let summary = first.json();
+        assert_eq!(summary["simulated"], true);
+        assert_eq!(summary["machine"], "haswell-ex-4x18");
+        assert!(summary["commits"].as_u64() > Some(20), "{pair}: {}", first.out);
+        let other = on(&folder, &format!("{line} --seed 2"), &haswell());
+        assert_ne!(first.out, other.out, "{pair}: the seed decides");
+    }
+}
+
+#[test]
+fn a_comparison_says_that_it_is_simulated() {
+    let folder = fresh_folder("simulated-comparison");
+    let ran = on(&folder, &format!("compare micro {SHORT} --workers 4 --out here"), &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("shared-everything") && ran.out.contains("dora"), "{}", ran.out);
+    let report = fs::read_to_string(folder.join("here/report.html")).expect("a report");
+    assert!(report.contains("haswell-ex-4x18 (simulated)"), "the report says where");
+    assert!(ran.out.contains("simulated"), "{}", ran.out);
+}
+
+#[test]
+fn histories_of_simulated_runs_are_judged() {
+    let folder = fresh_folder("simulated-checks");
+    for pair in systems(&folder) {
+        let (architecture, protocol) = pair.split_once(' ').expect("two names");
+        let line = format!(
+            "check micro --records 100 --writes 50 --transactions 2000 --workers 20 --architecture {architecture} \
+             --protocol {protocol}"
+        );
+        let ran = on(&folder, &line, &haswell());
+        assert_eq!(ran.code, Some(0), "{pair}\n{}\n{}", ran.out, ran.err);
+    }
+    let line =
+        "check micro --records 100 --writes 50 --transactions 4000 --workers 20 --canary no-read-validation";
+    let ran = on(&folder, line, &haswell());
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{}", ran.out);
+}
+
+#[test]
+fn meshes_are_machines_too() {
+    let folder = fresh_folder("simulated-mesh");
+    let line = format!("run micro {SHORT} --protocol silo --json");
+    let ran = on(&folder, &line, &machine("graphite-mesh-64.toml"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let summary = ran.json();
+    assert_eq!(summary["workers"], 64, "all its cores, if nothing else is said");
+}
+
+#[test]
+fn what_is_no_machine_is_refused() {
+    let folder = fresh_folder("no-machines");
+    let text = fs::read_to_string(haswell()).expect("a machine");
+    let spoilt = |name: &str, from: &str, to: &str| -> PathBuf {
+        assert!(text.contains(from), "{from}");
+        let file = folder.join(name);
+        fs::write(&file, text.replacen(from, to, 1)).expect("written");
+        file
+    };
+    let none = folder.join("none.toml");
+    for (file, said) in [
+        (none, "hardware, or a machine file"),
+        (spoilt("a.toml", "cores = 72", ""), "a.toml: cores: is missing"),
+        (spoilt("b.toml", "cores = 72", "cores = 71"), "b.toml: cores = 71: is no multiple of the 4 sockets"),
+        (spoilt("c.toml", "name = ", "nam = "), "c.toml: name: is missing"),
+        (spoilt("d.toml", "[core]", "[core]\nspeed = 3"), "core.speed"),
+        (spoilt("e.toml", "[core]", "[core"), "e.toml: no machine file"),
+    ] {
+        let ran = on(&folder, "run micro --protocol silo", &file.display().to_string());
+        assert_eq!(ran.code, Some(2), "{}: {}", file.display(), ran.out);
+        assert!(ran.err.contains(said), "{}: {}", file.display(), ran.err);
+    }
+    let ran = on(&folder, "run micro --protocol silo --workers 73", &haswell());
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("--workers 73: allowed: 1 <= workers <= 72, the cores of haswell-ex-4x18"),
+        "{}",
+        ran.err
+    );
+}
+
+/// A project's folder with one figure of a paper, small.
+fn project(name: &str) -> Scratch {
+    let folder = fresh_folder(name);
+    fs::create_dir_all(folder.join("experiments/trireme")).expect("made");
+    fs::create_dir_all(folder.join("machines")).expect("made");
+    fs::copy(haswell(), folder.join("machines/haswell-ex-4x18.toml")).expect("copied");
+    let figure = "title = 'Small'\npaper = 'trireme, figure 0'\nworkload = 'micro'\nx = 'workers'\n[base]\nrecords = 5000\n\
+                  warmup = '1s'\nduration = '10s'\nrepeat = 5\n[axes]\nsystem = ['shared-everything silo', \
+                  'delegation silo']\nworkers = [1, 4]\n[[claims]]\nthat = 'More workers do more'\n\
+                  left = { system = 'shared-everything silo', workers = 4 }\n\
+                  right = { system = 'shared-everything silo', workers = 1 }\nmeasure = 'throughput'\nat_least = 1\n";
+    fs::write(folder.join("experiments/trireme/small.toml"), figure).expect("written");
+    folder
+}
+
+#[test]
+fn a_figure_is_reproduced_and_judged() {
+    let folder = project("reproduced");
+    let ran = run(&folder, &["reproduce", "trireme/small", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let figures = ran.json();
+    let figure = &figures[0];
+    assert_eq!(figure["points"].as_array().map(Vec::len), Some(4));
+    assert!(figure["points"].as_array().expect("a list").iter().all(is_simulated));
+    assert_eq!(figure["claims"][0]["that"], "More workers do more");
+    assert!(folder.join("results/reproduce/trireme/small/report.html").exists());
+
+    // What is there is not simulated again, and is the same.
+    let again = run(&folder, &["reproduce", "trireme", "--json"]);
+    assert_eq!(again.json()[0]["points"], figure["points"]);
+    let elsewhere = run(&folder, &["reproduce", "--all", "--out", "elsewhere", "--json"]);
+    assert_eq!(elsewhere.json()[0]["points"], figure["points"], "a figure repeats bit for bit");
+}
+
+fn is_simulated(point: &Value) -> bool {
+    point["summary"]["simulated"] == true && point["summary"]["machine"] == "haswell-ex-4x18"
+}
+
+#[test]
+fn an_unknown_figure_is_refused_with_those_that_there_are() {
+    let folder = project("no-figure");
+    let ran = run(&folder, &["reproduce", "trireme/fig-99"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("figure trireme/fig-99: allowed: trireme/small"), "{}", ran.err);
+}
+
+#[test]
+fn a_machine_is_held_against_the_one_at_hand() {
+    let folder = fresh_folder("validated");
+    let line =
+        "validate micro --records 5000 --workers 1 --warmup 1ms --duration 20ms --repeat 2 --out here --json";
+    let ran = on(&folder, line, &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let validation = ran.json();
+    let rows = validation["rows"].as_array().expect("rows");
+    assert!(rows.len() >= 10, "{}", ran.out);
+    for row in rows {
+        let (measured, simulated) = (&row["measured_per_s"], &row["simulated_per_s"]);
+        assert!(measured.as_f64() > Some(0.0) && simulated.as_f64() > Some(0.0), "{row}");
+    }
+    assert!(folder.join("here/summary.json").exists());
+    let refused = on(&folder, "validate micro", "hardware");
+    assert_eq!(refused.code, Some(2));
+}
