@@ -1,10 +1,10 @@
 //! `doctor --calibrate`: this machine as a machine file.
 //!
 //! What can be measured alone is: latencies of each level by a chain of dependent reads, of another core's line by a ball
-//! that two threads throw, the costs of an atomic, a pause and the clock. Two numbers cannot, and are found by simulating
-//! what was measured until both agree: what a line's transfer takes, on the ball; and what computation takes, on *one*
-//! system with *one* worker. Nothing else is fitted, so that all the rest, every other pair and number of workers, can be
-//! used to judge the machine (`trireme validate`).
+//! that two threads throw, the costs of an atomic, a pause and the clock. Three numbers cannot, and are found by simulating
+//! what was measured until both agree: what a line's transfer takes, on the ball; what computation takes, and what part of
+//! a wait a core overlaps, on *one* system with *one* worker. Nothing else is fitted, so that all the rest, every other pair
+//! and number of workers, can be used to judge the machine (`trireme validate`).
 
 use crate::commands::run::Measure;
 use crate::engines::Machine;
@@ -24,8 +24,10 @@ use std::time::{Duration, Instant};
 pub const SYSTEM: PairName =
     PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
 
-/// Rows of the table on which it is: some tens of megabytes.
-const RECORDS: &str = "100000";
+/// Rows of a table that fits in the private caches, its index included.
+const FEW_RECORDS: &str = "2000";
+/// Rows of one that fits in the last level only.
+const MANY_RECORDS: &str = "100000";
 
 /// This machine's numbers, as its file has them.
 #[derive(Clone, Debug)]
@@ -43,6 +45,7 @@ struct Numbers {
     atomic_cycles: u64,
     pause_cycles: u64,
     clock_cycles: u64,
+    stall_percent: u64,
     work_percent: u64,
 }
 
@@ -68,7 +71,7 @@ pub fn calibrate(environment: &Environment) -> Result<Calibrated, Failure> {
     let facts = facts::measure(false);
     let mut numbers = Numbers::measured(&facts, environment);
     let round_trip_ns = fit_transfers(&mut numbers, &facts, environment)?;
-    let one_worker_per_s = fit_work(&mut numbers, environment)?;
+    let one_worker_per_s = fit_worker(&mut numbers, environment)?;
     Ok(Calibrated { text: numbers.text(environment), one_worker_per_s, round_trip_ns })
 }
 
@@ -90,7 +93,8 @@ impl Numbers {
         let l2 = Level { bytes: l2_bytes, ways: WAYS, cycles: l2_cycles };
         // As much as the cores have of their own at least: the model's last level has what they have.
         let last_bytes = bytes(3, 2 * l2_bytes * cores as u64).max(l2_bytes * cores as u64);
-        let last_ns = facts::random_read((last_bytes / 4) as usize).map_or(20.0, |read| read.dependent_ns);
+        let last_ns = facts::random_read((last_bytes / 8).max(2 * l2_bytes) as usize)
+            .map_or(20.0, |read| read.dependent_ns);
         let last_cycles = cycles(last_ns).max(l2.cycles + 1);
         let (memory_ns, in_flight) = match &facts.random_read {
             Some(read) => (read.dependent_ns, read.dependent_ns / read.overlapped_ns),
@@ -113,6 +117,7 @@ impl Numbers {
             atomic_cycles: cycles(facts.read_modify_write_ns),
             pause_cycles: cycles(facts.pause_ns),
             clock_cycles: cycles(facts.clock_read_ns),
+            stall_percent: 100,
             work_percent: 100,
         }
     }
@@ -125,12 +130,14 @@ impl Numbers {
             let _ = writeln!(text, "{line}");
         };
         line(
-            "# The machine on which `trireme doctor --calibrate` wrote this. Measured, but for two numbers that were fitted:",
+            "# The machine on which `trireme doctor --calibrate` wrote this. Measured, but for three numbers that were",
         );
         line(
-            "# the transfers, on a line there and back between two threads, and work_percent, on one worker of",
+            "# fitted: the transfers, on a line there and back between two threads; work_percent and stall_percent, on one",
         );
-        line("# shared-everything no-wait over micro of 100,000 rows. One socket, whatever the machine has.");
+        line(
+            "# worker of shared-everything no-wait over micro of 2,000 and 100,000 rows. One socket, whatever there is.",
+        );
         line("");
         line("name = \"local\"");
         line(&format!("source = \"trireme doctor --calibrate, on {processor}\""));
@@ -161,8 +168,13 @@ impl Numbers {
         line(&format!(
             "[core]\nlines_in_flight = {in_flight}\nprefetches_in_flight = {in_flight}\nbuffered_stores = 64\n\
              store_cycles = 1\nrepeated_load_cycles = 1\natomic_cycles = {}\nfence_cycles = {}\npause_cycles = {}\n\
-             clock_cycles = {}\nwork_percent = {}\n",
-            self.atomic_cycles, self.atomic_cycles, self.pause_cycles, self.clock_cycles, self.work_percent
+             clock_cycles = {}\nstall_percent = {}\nwork_percent = {}\n",
+            self.atomic_cycles,
+            self.atomic_cycles,
+            self.pause_cycles,
+            self.clock_cycles,
+            self.stall_percent,
+            self.work_percent
         ));
         line("[contention]\nread_interval_cycles = 1\ntransfer_percent = 100");
         text
@@ -266,27 +278,51 @@ fn round_trip_ns(description: &Description) -> f64 {
     })
 }
 
-/// Finds what computation takes so that one worker does as many transactions a second as were measured.
-fn fit_work(numbers: &mut Numbers, environment: &Environment) -> Result<(f64, f64), Failure> {
-    let measured = one_worker_per_s(Machine::Hardware)?;
-    let mut simulated = 0.0;
-    for _ in 0..6 {
-        let description: &'static Description = Box::leak(Box::new(numbers.description(environment)?));
-        simulated = one_worker_per_s(Machine::Simulated(description))?;
+/// Finds what computation takes, on a table that fits in the private caches, and then what part of a wait for lines of the
+/// last level a core really waits, on one that does not; both so that one worker does as many transactions a second as were
+/// measured. Answers the latter.
+fn fit_worker(numbers: &mut Numbers, environment: &Environment) -> Result<(f64, f64), Failure> {
+    let measured = one_worker_per_s(Machine::Hardware, FEW_RECORDS)?;
+    for _ in 0..ROUNDS {
+        let simulated = numbers.one_worker_per_s(FEW_RECORDS, environment)?;
         // A percent takes about as long whatever the rest takes: a transaction's cycles, measured less simulated.
         let transaction_s = 1.0 / measured - 1.0 / simulated;
         let percent_s = CYCLES_A_TRANSACTION / 100.0 / (numbers.frequency_mhz as f64 * 1e6);
         let wanted = numbers.work_percent as f64 + transaction_s / percent_s;
         numbers.work_percent = wanted.round().clamp(0.0, 10_000.0) as u64;
     }
-    Ok((measured, simulated))
+    let measured = one_worker_per_s(Machine::Hardware, MANY_RECORDS)?;
+    // The less of a wait is waited for, the faster: the most that is not too slow, by halving.
+    let (mut low, mut high) = (1, 100);
+    while low < high {
+        numbers.stall_percent = u64::div_ceil(low + high, 2);
+        if numbers.one_worker_per_s(MANY_RECORDS, environment)? >= measured {
+            low = numbers.stall_percent;
+        } else {
+            high = numbers.stall_percent - 1;
+        }
+    }
+    numbers.stall_percent = low;
+    Ok((measured, numbers.one_worker_per_s(MANY_RECORDS, environment)?))
 }
+
+/// Enough for the work of a transaction, which one percent more lengthens by a constant.
+const ROUNDS: usize = 6;
 
 /// Computation of a transaction of ten reads as the engine tells it; it decides only how fast the fit is.
 const CYCLES_A_TRANSACTION: f64 = 480.0;
 
-fn one_worker_per_s(machine: Machine) -> Result<f64, Failure> {
-    let given = [("records", RECORDS)].into_iter().collect();
+impl Numbers {
+    /// What one worker does on the machine with these numbers.
+    fn one_worker_per_s(&self, records: &str, environment: &Environment) -> Result<f64, Failure> {
+        // A few dozen of some hundred bytes, for as long as the process lives.
+        let description: &'static Description = Box::leak(Box::new(self.description(environment)?));
+        one_worker_per_s(Machine::Simulated(description), records)
+    }
+}
+
+fn one_worker_per_s(machine: Machine, records: &str) -> Result<f64, Failure> {
+    let given = [("records", records)].into_iter().collect();
     let workload = workloads::build("micro", &given).expect("records is a parameter of micro");
     let hardware = RunOptions {
         warmup: Duration::from_millis(200),
@@ -329,6 +365,7 @@ mod tests {
             atomic_cycles: 8,
             pause_cycles: 40,
             clock_cycles: 30,
+            stall_percent: 100,
             work_percent: 100,
         }
     }

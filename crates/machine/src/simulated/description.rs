@@ -161,6 +161,9 @@ pub struct Core {
     pub pause_cycles: u64,
     /// Reading the clock.
     pub clock_cycles: u64,
+    /// Of the time that a load from a last level or from memory takes, the part that the core waits: an out-of-order core
+    /// goes on meanwhile with what does not depend on it. 100 for a core in order.
+    pub stall_percent: u64,
     /// Computation between accesses is told to the machine in cycles of a wide core of today: what it takes here, in
     /// percent of those.
     pub work_percent: u64,
@@ -405,6 +408,7 @@ impl Core {
             fence_cycles: table.number("fence_cycles")?,
             pause_cycles: table.number("pause_cycles")?,
             clock_cycles: table.number("clock_cycles")?,
+            stall_percent: table.number("stall_percent")?,
             work_percent: table.number("work_percent")?,
         };
         table.end()?;

@@ -84,6 +84,7 @@ struct Costs {
     read_interval: u64,
     transfer_percent: u64,
     lines_in_flight: usize,
+    stall_percent: u64,
 }
 
 /// See the module.
@@ -95,6 +96,8 @@ pub struct Model {
     waiting: Vec<Waiting>,
     /// When the access was made that is being answered: `now` of the calls inside may be later.
     asked_at: u64,
+    /// Whether the access is a load, whose wait a core overlaps with what comes next.
+    is_load: bool,
     /// The version that was drawn last.
     version: u64,
     /// Lines that were taken while somebody watched them, until they are asked for.
@@ -124,6 +127,7 @@ impl Model {
             read_interval: ps(description.contention.read_interval_cycles),
             transfer_percent: description.contention.transfer_percent,
             lines_in_flight: description.core.lines_in_flight as usize,
+            stall_percent: description.core.stall_percent,
         };
         let core = &description.core;
         let waiting = || Waiting::new(core.buffered_stores as usize, core.prefetches_in_flight as usize);
@@ -134,6 +138,7 @@ impl Model {
             private: Private::new(description),
             waiting: std::iter::repeat_with(waiting).take(description.cores).collect(),
             asked_at: 0,
+            is_load: false,
             version: 0,
             taken: Vec::new(),
             statistics: LineStatistics::default(),
@@ -144,6 +149,7 @@ impl Model {
     #[inline]
     pub fn access(&mut self, core: usize, now: u64, kind: Kind, line: Line) -> u64 {
         self.asked_at = now;
+        self.is_load = kind == Kind::Load;
         self.access_one(core, now, kind, line)
     }
 
@@ -165,6 +171,7 @@ impl Model {
     pub fn access_several(&mut self, core: usize, now: u64, kind: Kind, first: Line, lines: u64) -> u64 {
         const MOST: usize = 64;
         self.asked_at = now;
+        self.is_load = kind == Kind::Load;
         let slots = self.costs.lines_in_flight.min(MOST);
         // When each of the slots is free again, from `now` on.
         let mut free_at = [0; MOST];
@@ -184,6 +191,7 @@ impl Model {
             return;
         }
         self.asked_at = now;
+        self.is_load = false;
         self.statistics.prefetches += 1;
         let cost = self.fetch(core, now, line, if to_own { Want::Own } else { Want::Copy });
         if cost > self.costs.l2 {
@@ -303,7 +311,15 @@ impl Model {
         if self.directory.is_due() {
             self.directory.tend(self.asked_at, &mut self.network);
         }
-        waited + cost
+        // Nobody computes on while another core has the line: what depends on it is what was waited for.
+        let overlaps = self.is_load && matches!(source, Source::LastLevel { .. } | Source::Memory);
+        waited + if overlaps { self.stalled(cost) } else { cost }
+    }
+
+    /// Of what a line takes that no core has, the part that the core waits.
+    #[inline]
+    fn stalled(&self, cost: u64) -> u64 {
+        (cost * self.costs.stall_percent / 100).max(self.costs.l2)
     }
 
     /// Where the line comes from, and which core has to give it.

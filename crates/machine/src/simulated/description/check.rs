@@ -127,6 +127,7 @@ fn core(description: &Description) -> Checked {
         // Who waits without time passing would wait for ever.
         ("pause_cycles", core.pause_cycles, 1..=10_000),
         ("clock_cycles", core.clock_cycles, 1..=10_000),
+        ("stall_percent", core.stall_percent, 1..=100),
         ("work_percent", core.work_percent, 0..=10_000),
     ] {
         let why = format!("is to be {} to {}", allowed.start(), allowed.end());
