@@ -144,12 +144,8 @@ fn fitted(machine: Machine) -> String {
     let fitted: Vec<String> =
         description.fitted.iter().map(|fitted| format!("{} on {}", fitted.field, fitted.figure)).collect();
     match fitted.is_empty() {
-        true => format!("Machine {}: every number is the literature's.", description.name),
-        false => format!(
-            "Machine {}: fitted are {}; every other number is the literature's.",
-            description.name,
-            fitted.join(", ")
-        ),
+        true => format!("Machine {}: nothing of it is fitted.", description.name),
+        false => format!("Machine {}: fitted are {}, and nothing else.", description.name, fitted.join(", ")),
     }
 }
 
