@@ -1,8 +1,8 @@
 //! Computation that the simulated machine cannot see: it is told of accesses, and of what is in between by these.
 //!
-//! Cycles of a wide core of today with everything at hand, counted once: micro's transactions of ten reads take some
-//! 1,900 instructions under NO_WAIT in place, of which 600 are accesses, and run at three a cycle. What a machine makes
-//! of a cycle of computation is its file's to say. On the hardware this is nothing.
+//! Estimates, in cycles of a wide core of today with everything at hand; none was measured one by one. What a machine makes
+//! of a cycle of computation is its file's to say, and calibration scales them all together until one worker is as fast as
+//! it was measured to be. On the hardware this is nothing.
 
 use crate::facade::cpu;
 
