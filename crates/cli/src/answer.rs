@@ -131,14 +131,13 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
 /// Many schedules, and what was found.
 pub fn of_exploration(summary: &ExplorationSummary) -> String {
     let mut text = format!(
-        "{} {} over {}, {} on virtual cores, {} each\n{} {} from seed {}\n",
+        "{} {} over {}, {} on virtual cores, {} each\n{} explored from seed {}\n",
         summary.architecture,
         summary.protocol,
         summary.workload,
         counted(summary.workers, "worker"),
         counted(summary.transactions as usize, "transaction"),
         counted(summary.schedules as usize, &format!("{} schedule", summary.schedule)),
-        "explored",
         summary.first_seed,
     );
     if let (Some(commits), Some(aborts)) = (summary.commits, &summary.aborts) {

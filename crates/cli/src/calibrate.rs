@@ -219,12 +219,14 @@ fn frequency_mhz() -> u64 {
 fn dependent_ns(bytes: u64) -> f64 {
     const WORDS: usize = 8;
     const READS: u32 = 200_000;
-    let lines = (bytes / Description::LINE_BYTES).max(4) as usize;
-    // A step that shares no factor with the number of lines visits all of them.
-    let step = (lines * 5 / 8) | 1;
+    let lines = (bytes / Description::LINE_BYTES) as usize;
+    assert!(lines.is_power_of_two() && lines >= 4, "{bytes} bytes");
+    // A linear congruential generator: over a power of two of lines, with these numbers, it visits all of them, and by steps
+    // of which no prefetcher makes anything.
+    let after = |line: usize| (line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)) % lines;
     let mut next = vec![0usize; lines * WORDS];
     for line in 0..lines {
-        next[line * WORDS] = (line + step) % lines * WORDS;
+        next[line * WORDS] = after(line) * WORDS;
     }
     let mut at = 0;
     let mut once = || {

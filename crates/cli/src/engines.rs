@@ -10,6 +10,7 @@ use harness::failure::words;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The engine on the machine at hand.
 pub type Hardware = engine::ThisEngine;
@@ -54,7 +55,9 @@ impl Machine {
     pub fn place(self) -> Place {
         match self {
             Machine::Hardware => Place::hardware(cores()),
-            Machine::Simulated(description) => Place::simulated(description.name.clone(), description.cores),
+            Machine::Simulated(description) => {
+                Place::simulated(description.name.clone(), description.cores, fingerprint(description))
+            }
         }
     }
 
@@ -84,6 +87,13 @@ impl Machine {
             Machine::Simulated(description) => simulation::on(description, || job.on::<OnDescription>()),
         }
     }
+}
+
+/// Tells a machine's numbers from others. Another build may give another one: then points are simulated anew.
+fn fingerprint(description: &Description) -> String {
+    let mut hasher = DefaultHasher::new();
+    format!("{description:?}").hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Hardware threads that this process may use: what `cores` means on the command line.

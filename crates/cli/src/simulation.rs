@@ -1,7 +1,7 @@
 //! The engine on the machine of `--on FILE`.
 //!
-//! Every drive is a simulation of its own, with caches that are
-//! empty when its warm-up begins, so that what it measures depends on its seed and on nothing that ran before it.
+//! Loading costs no simulated time. Every drive is a simulation of its own, with caches that are empty when its warm-up
+//! begins, so that what it measures depends on its seed and on nothing that ran before it.
 
 use crate::engines::Explored;
 use contract::{

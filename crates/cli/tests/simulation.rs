@@ -150,6 +150,14 @@ fn a_figure_is_reproduced_and_judged() {
     assert_eq!(again.json()[0]["points"], figure["points"]);
     let elsewhere = run(&folder, &["reproduce", "--all", "--out", "elsewhere", "--json"]);
     assert_eq!(elsewhere.json()[0]["points"], figure["points"], "a figure repeats bit for bit");
+
+    // A machine of the same name with other numbers is another machine.
+    let file = folder.join("machines/haswell-ex-4x18.toml");
+    let text = fs::read_to_string(&file).expect("a machine");
+    fs::write(&file, text.replace("frequency_mhz = 2500", "frequency_mhz = 2600")).expect("written");
+    let other = run(&folder, &["reproduce", "trireme/small"]);
+    assert_eq!(other.code, Some(2), "{}", other.out);
+    assert!(other.err.contains("the points are from haswell-ex-4x18"), "{}", other.err);
 }
 
 fn is_simulated(point: &Value) -> bool {

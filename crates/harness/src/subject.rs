@@ -37,12 +37,22 @@ pub struct Place {
     pub cores: usize,
     /// Whether the engine was compiled with debug assertions or without optimisation.
     pub debug_build: bool,
+    /// Of a simulated machine: what tells its numbers from others under the same name, so that points of one are not gone on
+    /// with on the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 impl Place {
     /// The machine at hand.
     pub fn hardware(cores: usize) -> Place {
-        Place { machine: "hardware".to_owned(), simulated: false, cores, debug_build: cfg!(debug_assertions) }
+        Place {
+            machine: "hardware".to_owned(),
+            simulated: false,
+            cores,
+            debug_build: cfg!(debug_assertions),
+            description: None,
+        }
     }
 
     /// Its name, for people: nobody is to take a simulated number for a measured one.
@@ -51,8 +61,9 @@ impl Place {
     }
 
     /// A simulated machine. How the simulator was built changes no number.
-    pub fn simulated(machine: String, cores: usize) -> Place {
-        Place { machine, simulated: true, cores, debug_build: false }
+    /// `description` tells its numbers from others under the same name.
+    pub fn simulated(machine: String, cores: usize, description: String) -> Place {
+        Place { machine, simulated: true, cores, debug_build: false, description: Some(description) }
     }
 }
 

@@ -36,10 +36,10 @@ impl Store {
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
-        unobserved(|| Self::load_observed(workload, layout, progress))
+        unobserved(|| Self::load_tables(workload, layout, progress))
     }
 
-    fn load_observed<W: Workload>(
+    fn load_tables<W: Workload>(
         workload: &W,
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),

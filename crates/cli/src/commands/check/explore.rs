@@ -88,10 +88,11 @@ pub fn is_asked_for(matches: &ArgMatches) -> Result<bool, Failure> {
 
 /// Explores.
 pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    for option in ["history", "out", "on"] {
+    let replayed = "replay a find, which prints it";
+    let own = "the machine that explores, which has no file";
+    for (option, allowed) in [("history", replayed), ("out", replayed), ("on", own)] {
         if typed(matches, option).is_some() {
-            let what =
-                format!("--{option} does not go with --explore; allowed: replay a find, which prints it");
+            let what = format!("--{option} does not go with --explore; allowed: {allowed}");
             return Err(Failure::Usage(what));
         }
     }

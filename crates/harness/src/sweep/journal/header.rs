@@ -46,7 +46,9 @@ impl Header {
         if found.place != self.place {
             let show = |place: &Place| {
                 let build = if place.debug_build { "debug" } else { "release" };
-                format!("{}, {}, {build} build", place.machine, counted(place.cores, "core"))
+                let numbers =
+                    place.description.as_ref().map_or(String::new(), |of| format!(", description {of}"));
+                format!("{}, {}, {build} build{numbers}", place.machine, counted(place.cores, "core"))
             };
             let (then, now) = (show(&found.place), show(&self.place));
             return Err(format!("the points are from {then}: allowed: from here, {now}"));
