@@ -28,10 +28,16 @@ pub trait Word<T: Copy> {
     /// visible, and everything before this call is visible to whoever reads `new`. On failure, the value found.
     fn replace(&self, old: T, new: T) -> Result<(), T>;
 
+    /// The value, in one total order with [`Word::replace`], [`Word::add`] and [`SingleWriter::store_in_order`] everywhere.
+    fn read_in_order(&self) -> T;
+
+    /// Adds; answers the value before. What [`Word::replace`] makes visible, this does.
+    fn add(&self, n: T) -> T;
+
     /// Sets the value; everything before this call is visible to whoever reads it.
     fn store(&self, value: T);
 
-    /// Subtracts, given what the value was last seen to be; everything before is visible to whoever reads it.
+    /// Subtracts; everything before is visible to whoever reads it.
     fn subtract(&self, n: T);
 }
 
@@ -40,7 +46,7 @@ macro_rules! words {
         impl Word<$value> for $atomic {
             #[inline(always)]
             fn read(&self) -> $value {
-                // Acquire: pairs with the Release of `store`, `replace` and `subtract`.
+                // Acquire: pairs with the Release of `store`, `replace`, `add` and `subtract`.
                 self.load(Ordering::Acquire)
             }
 
@@ -48,9 +54,23 @@ macro_rules! words {
             fn replace(&self, old: $value, new: $value) -> Result<(), $value> {
                 // SeqCst: Silo's write locks and its validation must fall into one order with those of every other
                 // transaction (a store, then a load elsewhere: Dekker's pattern); pairs with the SeqCst of
-                // `SingleWriter::read_in_order`. It costs nothing over Acquire on x86-64. The Release half
+                // `read_in_order`. It costs nothing over Acquire on x86-64. The Release half
                 // publishes to the next `read`, its Acquire half pairs with the last holder's release.
                 self.compare_exchange(old, new, Ordering::SeqCst, Ordering::Acquire).map(drop)
+            }
+
+            #[inline(always)]
+            fn read_in_order(&self) -> $value {
+                // SeqCst: see `replace`. A plain load on x86-64.
+                self.load(Ordering::SeqCst)
+            }
+
+            #[inline(always)]
+            fn add(&self, n: $value) -> $value {
+                // SeqCst: a reader's addition and the look at the writer's flag that follows must fall into one order
+                // with a writer's flag and its look at the counts; pairs with the SeqCst of `replace` and of
+                // `read_in_order`. Like there, its halves publish and acquire, and it costs nothing more on x86-64.
+                self.fetch_add(n, Ordering::SeqCst)
             }
 
             #[inline(always)]
@@ -84,6 +104,18 @@ macro_rules! words {
             }
 
             #[inline(always)]
+            fn read_in_order(&self) -> $value {
+                self.get()
+            }
+
+            #[inline(always)]
+            fn add(&self, n: $value) -> $value {
+                let before = self.get();
+                self.set(before + n);
+                before
+            }
+
+            #[inline(always)]
             fn store(&self, value: $value) {
                 self.set(value);
             }
@@ -103,24 +135,15 @@ words! {
 
 /// A word that racing readers look at, and that only its owner or the holder of its lock bit writes.
 pub trait SingleWriter: Word<u64> {
-    /// The value, in one total order with [`Word::replace`] and [`SingleWriter::store_in_order`] everywhere.
-    fn read_in_order(&self) -> u64;
-
-    /// Sets the value, in one total order with [`SingleWriter::read_in_order`] everywhere.
+    /// Sets the value, in one total order with [`Word::read_in_order`] everywhere.
     fn store_in_order(&self, value: u64);
 }
 
 /// The single-writer word of the `Shared` flavour: writers are many, one at a time by compare-and-swap.
 impl SingleWriter for AtomicU64 {
     #[inline(always)]
-    fn read_in_order(&self) -> u64 {
-        // SeqCst: see `Word::replace`. A plain load on x86-64.
-        self.load(Ordering::SeqCst)
-    }
-
-    #[inline(always)]
     fn store_in_order(&self, value: u64) {
-        // SeqCst: see `read_in_order`.
+        // SeqCst: see `Word::read_in_order`.
         AtomicU64::store(self, value, Ordering::SeqCst);
     }
 }
@@ -149,6 +172,19 @@ impl Word<u64> for OwnedSingleWriter {
     }
 
     #[inline(always)]
+    fn read_in_order(&self) -> u64 {
+        self.0.read_in_order()
+    }
+
+    #[inline(always)]
+    fn add(&self, n: u64) -> u64 {
+        // Relaxed: the owner reads its own last store.
+        let before = self.0.load(Ordering::Relaxed);
+        self.store_in_order(before + n);
+        before
+    }
+
+    #[inline(always)]
     fn store(&self, value: u64) {
         Word::store(&self.0, value);
     }
@@ -161,11 +197,6 @@ impl Word<u64> for OwnedSingleWriter {
 }
 
 impl SingleWriter for OwnedSingleWriter {
-    #[inline(always)]
-    fn read_in_order(&self) -> u64 {
-        self.0.read_in_order()
-    }
-
     #[inline(always)]
     fn store_in_order(&self, value: u64) {
         self.0.store_in_order(value);

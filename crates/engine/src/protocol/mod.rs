@@ -25,9 +25,9 @@
 //! the compiler asks for the rest.
 
 mod canary;
-mod counter_word;
 mod dl_detect;
 mod no_wait;
+mod semaphore;
 #[cfg(test)]
 mod sequential;
 mod silo;

@@ -1,78 +1,82 @@
 //! NO_WAIT: two-phase locking in which a conflicting request aborts; nobody ever waits (*trireme* 3.1).
 //!
-//! State: one counter word in the record ([`super::counter_word`]).
+//! State: a counting semaphore in the record ([`super::semaphore`]).
 //!
-//! Invariant: of readers, inserters and a writer, at most one kind is there.
+//! Invariant: of readers, inserters and a writer, at most one kind is there and has been granted.
 //!
 //! Atomic instructions of an access under `Shared`: reading is one to acquire and one to release; writing is one to
-//! acquire, and a plain store to release, because nobody changes a word that says WRITER.
+//! acquire, and a plain store to release.
 //!
-//! Missing keys: the bucket's counter of misses excludes inserters until commit.
+//! Missing keys: the bucket's count of misses excludes inserters until commit.
 
-use super::counter_word::{self, DEAD, INSERTERS, READERS, WRITER};
+use super::semaphore::{self, DEAD, Semaphore, WRITER};
 use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
-use crate::physical::{Physical, Word};
+use crate::physical::Physical;
+use contract::AbortReason;
 
 /// NO_WAIT.
 pub(crate) struct NoWait;
 
-const fn conflicts(mode: Mode) -> u64 {
-    match mode {
-        Mode::Shared => INSERTERS | WRITER,
-        Mode::Insert => READERS | WRITER,
-        Mode::Exclusive => READERS | INSERTERS | WRITER,
-    }
-}
-
 impl Protocol for NoWait {
-    type Meta<P: Physical> = P::Word64;
+    type Meta<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
 
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::InPlace;
 
-    fn common<P: Physical>(_: usize, _: usize) {}
+    fn common<P: Physical>(slots: usize, _: usize) {
+        semaphore::assert_countable(slots);
+    }
 
-    fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
-        meta.read() == 0
+    fn is_quiet<P: Physical>(meta: &Semaphore<P>) -> bool {
+        meta.is_quiet()
     }
 
     #[inline(always)]
-    fn acquire<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        counter_word::add(meta, conflicts(mode), counter_word::unit(mode))
+    fn acquire<P: Physical>(
+        (): &(),
+        meta: &Semaphore<P>,
+        mode: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
+        match mode {
+            Mode::Shared | Mode::Insert => meta.enter(mode, WRITER),
+            Mode::Exclusive => meta.close(0, WRITER, None, AbortReason::Conflict),
+        }
     }
 
-    fn raise<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
-        counter_word::raise_if_alone(meta, Mode::Shared, WRITER)
+    fn raise<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+        meta.trade(Mode::Shared, WRITER)
     }
 
     fn raise_bucket<P: Physical>(
         (): &(),
-        meta: &P::Word64,
+        meta: &Semaphore<P>,
         from: Mode,
         _: Requester,
         _: &impl Waker,
     ) -> Verdict {
-        counter_word::raise_if_alone(meta, from, WRITER)
+        meta.trade(from, WRITER)
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
         match mode {
             Mode::Exclusive => {
-                debug_assert_eq!(meta.read(), WRITER, "released without being held");
-                meta.store(0);
+                debug_assert_eq!(meta.flags(), WRITER, "released without being held");
+                meta.set(0);
             }
-            Mode::Shared | Mode::Insert => counter_word::take(meta, mode),
+            Mode::Shared | Mode::Insert => meta.leave(mode),
         }
     }
 
-    fn bury<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) {
-        assert_eq!(meta.read(), WRITER, "buried without being held");
-        meta.store(DEAD);
+    fn bury<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+        assert_eq!(meta.flags(), WRITER, "buried without being held");
+        meta.set(DEAD);
     }
 
-    fn claim<P: Physical>((): &(), meta: &P::Word64, _: Requester) {
-        meta.store(WRITER);
+    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
+        meta.set(WRITER);
     }
 }

@@ -4,99 +4,107 @@
 //! version, and at commit each write lock becomes a certify lock, which excludes readers, too. If one cannot, the
 //! transaction aborts.
 //!
-//! State: one counter word in the record ([`super::counter_word`]); CERTIFIED stands for the paper's read counter of -1.
+//! State: a counting semaphore in the record ([`super::semaphore`]).
 //!
-//! Invariants: at most one writer; CERTIFIED implies WRITER and no readers.
+//! Invariants: at most one writer; CERTIFIED implies WRITER and, once granted, no readers.
 //!
 //! A transaction that raises its read to a write trades its place among the readers for the write flag, which excludes
 //! other writers just as well. Certifying therefore succeeds if the only reader is the transaction itself, as it must.
 //!
 //! A record that is being inserted has no committed version to show and is born certified. Missing keys: on buckets
-//! the word works as in NO_WAIT.
+//! the semaphore works as in NO_WAIT.
 //!
-//! We differ: counter and flag are one word, so that certifying is one compare-and-swap and cannot be seen half done.
+//! We differ: the paper's certify lock is a read counter of -1, and its readers exchange the counter for one more. Here
+//! it is a flag, so that a reader adds, which cannot fail.
 
-use super::counter_word::{self, CERTIFIED, DEAD, INSERTERS, READER, READERS, WRITER};
+use super::semaphore::{self, CERTIFIED, DEAD, Semaphore, WRITER};
 use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
-use crate::physical::{Physical, Word};
+use crate::physical::Physical;
 use contract::AbortReason;
 
 /// 2V_NO_WAIT.
 pub(crate) struct TwoVersionNoWait;
 
-/// A reader and a writer do not conflict before commit; on buckets, misses and inserters do.
-const fn conflicts(mode: Mode) -> u64 {
-    match mode {
-        Mode::Shared => INSERTERS | CERTIFIED,
-        Mode::Insert => READERS | WRITER | CERTIFIED,
-        Mode::Exclusive => INSERTERS | WRITER | CERTIFIED,
-    }
-}
-
 impl Protocol for TwoVersionNoWait {
-    type Meta<P: Physical> = P::Word64;
+    type Meta<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
 
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::Certified;
 
-    fn common<P: Physical>(_: usize, _: usize) {}
+    fn common<P: Physical>(slots: usize, _: usize) {
+        semaphore::assert_countable(slots);
+    }
 
-    fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
-        meta.read() == 0
+    fn is_quiet<P: Physical>(meta: &Semaphore<P>) -> bool {
+        meta.is_quiet()
     }
 
     #[inline(always)]
-    fn acquire<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        counter_word::add(meta, conflicts(mode), counter_word::unit(mode))
+    fn acquire<P: Physical>(
+        (): &(),
+        meta: &Semaphore<P>,
+        mode: Mode,
+        _: Requester,
+        _: &impl Waker,
+    ) -> Verdict {
+        match mode {
+            Mode::Shared => meta.enter(mode, CERTIFIED),
+            Mode::Insert => meta.enter(mode, WRITER),
+            Mode::Exclusive => meta.mark(WRITER),
+        }
     }
 
-    fn raise<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
+    fn raise<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
         // Other readers may stay until this transaction certifies.
-        counter_word::add(meta, conflicts(Mode::Exclusive), WRITER - READER)
+        let verdict = meta.mark(WRITER);
+        if verdict == Verdict::Granted {
+            meta.leave(Mode::Shared);
+        }
+        verdict
     }
 
     fn raise_bucket<P: Physical>(
         (): &(),
-        meta: &P::Word64,
+        meta: &Semaphore<P>,
         from: Mode,
         _: Requester,
         _: &impl Waker,
     ) -> Verdict {
-        counter_word::raise_if_alone(meta, from, WRITER | CERTIFIED)
+        meta.trade(from, WRITER | CERTIFIED)
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &P::Word64, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
         match mode {
-            Mode::Exclusive if meta.read() & CERTIFIED != 0 => meta.store(0),
-            _ => counter_word::take(meta, mode),
+            Mode::Exclusive => {
+                debug_assert!(meta.flags() & WRITER != 0, "released without being held");
+                meta.set(0);
+            }
+            Mode::Shared | Mode::Insert => meta.leave(mode),
         }
     }
 
-    fn bury<P: Physical>((): &(), meta: &P::Word64, _: Requester, _: &impl Waker) {
-        assert_eq!(meta.read(), WRITER | CERTIFIED, "buried without being certified");
-        meta.store(DEAD);
+    fn bury<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+        assert_eq!(meta.flags(), WRITER | CERTIFIED, "buried without being certified");
+        meta.set(DEAD);
     }
 
-    fn claim<P: Physical>((): &(), meta: &P::Word64, _: Requester) {
-        meta.store(WRITER | CERTIFIED);
+    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
+        meta.set(WRITER | CERTIFIED);
     }
 
-    fn prepare<P: Physical>(meta: &P::Word64, inserted: bool) -> Verdict {
+    fn prepare<P: Physical>(meta: &Semaphore<P>, inserted: bool) -> Verdict {
         if inserted {
             return Verdict::Granted;
         }
-        match meta.replace(WRITER, WRITER | CERTIFIED) {
-            Ok(()) => Verdict::Granted,
-            Err(_) => Verdict::Abort(AbortReason::Certify),
-        }
+        meta.close(WRITER, WRITER | CERTIFIED, None, AbortReason::Certify)
     }
 
-    fn unprepare<P: Physical>(meta: &P::Word64, inserted: bool) {
+    fn unprepare<P: Physical>(meta: &Semaphore<P>, inserted: bool) {
         // What was inserted was certified before.
         if !inserted {
-            meta.store(WRITER);
+            meta.set(WRITER);
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::unheld_reads::UnheldRead;
 use crate::physical::Physical;
+use crate::protocol::semaphore::Semaphore;
 use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
 
 pub(crate) struct EarlyRelease;
 
 impl UnheldRead for EarlyRelease {
-    fn grant<P: Physical>(meta: &P::Word64, who: Requester, waker: &impl Waker) -> Verdict {
+    fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
         let verdict = NoWait::acquire::<P>(&(), meta, Mode::Shared, who, waker);
         if verdict == Verdict::Granted {
             NoWait::release::<P>(&(), meta, Mode::Shared, who, waker);

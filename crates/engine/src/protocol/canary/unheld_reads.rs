@@ -3,12 +3,13 @@
 
 use super::Defect;
 use crate::physical::Physical;
+use crate::protocol::semaphore::Semaphore;
 use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
 use std::marker::PhantomData;
 
 /// How a read is granted without being held.
 pub(super) trait UnheldRead: 'static {
-    fn grant<P: Physical>(meta: &P::Word64, who: Requester, waker: &impl Waker) -> Verdict;
+    fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict;
 }
 
 /// NO_WAIT with reads of this kind.
@@ -17,7 +18,7 @@ pub(crate) struct UnheldReads<R>(PhantomData<R>);
 impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
     fn acquire<P: Physical>(
         common: &(),
-        meta: &P::Word64,
+        meta: &Semaphore<P>,
         mode: Mode,
         who: Requester,
         waker: &impl Waker,
@@ -28,13 +29,13 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         }
     }
 
-    fn raise<P: Physical>(common: &(), meta: &P::Word64, who: Requester, waker: &impl Waker) -> Verdict {
+    fn raise<P: Physical>(common: &(), meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
         NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker)
     }
 
     fn raise_bucket<P: Physical>(
         common: &(),
-        meta: &P::Word64,
+        meta: &Semaphore<P>,
         from: Mode,
         who: Requester,
         waker: &impl Waker,
@@ -45,7 +46,7 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         }
     }
 
-    fn release<P: Physical>(common: &(), meta: &P::Word64, mode: Mode, who: Requester, waker: &impl Waker) {
+    fn release<P: Physical>(common: &(), meta: &Semaphore<P>, mode: Mode, who: Requester, waker: &impl Waker) {
         if mode != Mode::Shared {
             NoWait::release::<P>(common, meta, mode, who, waker);
         }

@@ -1,0 +1,141 @@
+//! The metadata in which NO_WAIT and 2V_NO_WAIT count who holds a record, and in what mode: a counting semaphore, after
+//! VLL (*trireme* 3.2).
+//!
+//! State, two words of one line:
+//!
+//! | word | bits | what |
+//! |---|---|---|
+//! | counts | 0..16 | readers; of a bucket, transactions that found a key missing |
+//! | counts | 16..32 | of a bucket, inserters |
+//! | flags | 0 | WRITER |
+//! | flags | 1 | CERTIFIED (2V_NO_WAIT): the writer installs |
+//! | flags | 2 | DEAD: unlinked, ask again |
+//!
+//! Whoever is counted adds itself first and then looks for whom it conflicts with; a writer sets its flag first and then
+//! looks whether anybody is counted. Of two that meet so, at least one sees the other and takes back what it did. So
+//! counting is one atomic addition, which cannot fail and be repeated as an exchange would, however many do it at once;
+//! and since nobody else changes the flags while one is set, giving them back is a plain store.
+//!
+//! Two that meet may both give up. They would under NO_WAIT in any case: one of them conflicts, and tries again later.
+//!
+//! The paper's semaphore has no inserters and no dead records, since its workloads have no inserts.
+
+use super::{Mode, Verdict};
+use crate::physical::{Physical, Word};
+use contract::AbortReason;
+
+const READER: u32 = 1;
+const READERS: u32 = (1 << 16) - 1;
+const INSERTER: u32 = 1 << 16;
+const INSERTERS: u32 = !READERS;
+
+pub(super) const WRITER: u32 = 1;
+pub(super) const CERTIFIED: u32 = 2;
+pub(super) const DEAD: u32 = 4;
+
+/// Slots that can be counted at once.
+pub(super) const MOST_SLOTS: usize = READERS as usize;
+
+/// Who holds a record or a bucket. All zero: nobody.
+#[repr(C)]
+pub(crate) struct Semaphore<P: Physical> {
+    counts: P::Word32,
+    flags: P::Word32,
+}
+
+/// What a holder in this mode adds to the counts.
+const fn unit(mode: Mode) -> u32 {
+    match mode {
+        Mode::Shared => READER,
+        Mode::Insert => INSERTER,
+        Mode::Exclusive => panic!("a writer is not counted"),
+    }
+}
+
+/// The counted holders that exclude this mode.
+const fn others(mode: Mode) -> u32 {
+    match mode {
+        Mode::Shared => INSERTERS,
+        Mode::Insert => READERS,
+        Mode::Exclusive => READERS | INSERTERS,
+    }
+}
+
+/// Why a request is denied by these flags.
+const fn denied(flags: u32) -> Verdict {
+    if flags & DEAD != 0 { Verdict::Again } else { Verdict::Abort(AbortReason::Conflict) }
+}
+
+impl<P: Physical> Semaphore<P> {
+    /// Counts one holder more in `mode`, unless another kind is counted or one of `closing` is set.
+    #[inline(always)]
+    pub fn enter(&self, mode: Mode, closing: u32) -> Verdict {
+        let counted = self.counts.add(unit(mode));
+        let flags = self.flags.read_in_order();
+        if counted & others(mode) == 0 && flags & (closing | DEAD) == 0 {
+            return Verdict::Granted;
+        }
+        self.leave(mode);
+        denied(flags)
+    }
+
+    /// Takes a counted holder away, others coming and going meanwhile.
+    #[inline(always)]
+    pub fn leave(&self, mode: Mode) {
+        debug_assert!(self.counts.read() & !others(mode) != 0, "released without being held");
+        self.counts.subtract(unit(mode));
+    }
+
+    /// Sets `flags` if none is set, whoever is counted.
+    #[inline(always)]
+    pub fn mark(&self, flags: u32) -> Verdict {
+        match self.flags.replace(0, flags) {
+            Ok(()) => Verdict::Granted,
+            Err(found) => denied(found),
+        }
+    }
+
+    /// Turns the flags from `from` into `to`, which excludes everybody who is counted: succeeds if nobody is, but the
+    /// requester itself in the mode `mine`. Otherwise they remain, and it aborts for `reason`.
+    #[inline(always)]
+    pub fn close(&self, from: u32, to: u32, mine: Option<Mode>, reason: AbortReason) -> Verdict {
+        if let Err(found) = self.flags.replace(from, to) {
+            return denied(found);
+        }
+        if self.counts.read_in_order() == mine.map_or(0, unit) {
+            return Verdict::Granted;
+        }
+        self.flags.store(from);
+        Verdict::Abort(reason)
+    }
+
+    /// Trades the place among the counted for `to`: see [`Semaphore::close`].
+    pub fn trade(&self, from: Mode, to: u32) -> Verdict {
+        let verdict = self.close(0, to, Some(from), AbortReason::Conflict);
+        if verdict == Verdict::Granted {
+            self.leave(from);
+        }
+        verdict
+    }
+
+    /// The flags; only their holder may rely on them.
+    pub fn flags(&self) -> u32 {
+        self.flags.read()
+    }
+
+    /// Sets the flags, which the caller holds, or those of a record that nobody can find yet.
+    #[inline(always)]
+    pub fn set(&self, flags: u32) {
+        self.flags.store(flags);
+    }
+
+    /// Nobody is there, and what it belongs to is linked.
+    pub fn is_quiet(&self) -> bool {
+        self.counts.read() == 0 && self.flags.read() == 0
+    }
+}
+
+/// Panics if more transactions can be in flight than can be counted.
+pub(super) fn assert_countable(slots: usize) {
+    assert!(slots <= MOST_SLOTS, "{slots} transactions in flight, and at most {MOST_SLOTS} can be counted");
+}
