@@ -147,7 +147,7 @@ fn spoilt_machines_are_refused_with_field_value_and_reason() {
 
 #[test]
 fn fitted_numbers_override_the_literatures_and_name_their_figure() {
-    let with = |fitted: &str| Description::parse(&format!("{}\n[fitted]\n{fitted}", text("haswell-ex-4x18")));
+    let with = |fitted: &str| Description::parse(&format!("{}\n[fitted]\n{fitted}", text("nehalem-ex-4x8")));
     let machine = with(
         "\"core.lines_in_flight\" = { value = 2, figure = \"trireme/fig-2b\" }\n\
          \"transfers.load_shared_cycles\" = { value = [60, 300], figure = \"trireme/fig-2b\" }",

@@ -4,9 +4,11 @@ use machine::simulated::description::{Description, Layout};
 use machine::simulated::model::{Kind, Line, Model, picoseconds};
 use std::collections::{HashMap, HashSet};
 
+/// A machine file, with the literature's numbers alone.
 fn text(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines");
-    std::fs::read_to_string(format!("{folder}/{name}.toml")).expect("a machine of the repository")
+    let file = std::fs::read_to_string(format!("{folder}/{name}.toml")).expect("a machine of the repository");
+    file.split("\n[fitted]").next().expect("a beginning").to_owned()
 }
 
 fn haswell() -> Description {
@@ -147,6 +149,35 @@ fn the_former_owner_reads_a_line_until_it_has_left() {
     tried.model.access(40, now, Kind::ReadModifyWrite, Line(9));
     assert_eq!(tried.model.access(0, now + tried.cycles(282), Kind::Load, Line(9)), tried.cycles(4));
     assert_eq!(tried.model.access(0, now + tried.cycles(284), Kind::Load, Line(9)), tried.cycles(283));
+}
+
+#[test]
+fn a_line_that_has_just_come_stays_for_what_comes_next() {
+    let mut tried = Tried::new(haswell());
+    let (take, hit, transfer) = (Kind::ReadModifyWrite, tried.cycles(4), tried.cycles(283));
+    tried.access(0, take, 9);
+    let now = tried.now + LATER;
+    let own = tried.model.access(40, now, take, Line(9));
+    // Three more want it, while it is on its way to core 40.
+    for core in [0, 20, 60] {
+        tried.model.access(core, now + 1, take, Line(9));
+    }
+    let came = now + own;
+    assert_eq!(tried.model.access(40, came, Kind::Load, Line(9)), hit);
+    assert_eq!(tried.model.access(40, came + hit, Kind::Store, Line(9)), tried.cycles(1));
+    let late = now + transfer + transfer / 2;
+    assert!(tried.model.access(40, late, take, Line(9)) > 2 * transfer, "core 40 queues behind the others");
+}
+
+#[test]
+fn a_line_that_came_to_be_read_does_not_stay_to_be_written() {
+    let mut tried = Tried::new(haswell());
+    tried.access(0, Kind::ReadModifyWrite, 9);
+    let now = tried.now + LATER;
+    let came = now + tried.model.access(40, now, Kind::Load, Line(9));
+    tried.model.access(0, came, Kind::ReadModifyWrite, Line(9));
+    assert_eq!(tried.model.access(40, came + 1, Kind::Load, Line(9)), tried.cycles(4));
+    assert!(tried.model.access(40, came + 1, Kind::ReadModifyWrite, Line(9)) > tried.cycles(283));
 }
 
 #[test]

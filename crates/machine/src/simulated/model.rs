@@ -266,7 +266,9 @@ impl Model {
             self.directory.renew(slot, self.network.bank_of(core));
             return cost.max(self.waiting[core].comes_in(line, now));
         }
-        if want == Want::Copy && entry.is_leaving(core, now) && found.is_there() {
+        let still_here = want == Want::Copy && entry.is_leaving(core, now)
+            || self.waiting[core].has_just_come(line, want, now);
+        if still_here && found.is_there() {
             self.statistics.l1_hits += 1;
             return self.costs.l1;
         }
@@ -306,6 +308,7 @@ impl Model {
             Want::Copy => self.share(core, slot, source, &entry, start, cost),
             Want::Own => self.take(core, line, slot, &entry, start, cost, at_source),
         };
+        self.waiting[core].came(line, want, start + cost + cost / 2);
         self.private.install(found, version);
         self.directory.fill(slot, self.network.bank_of(core));
         if self.directory.is_due() {

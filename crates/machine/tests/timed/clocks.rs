@@ -298,11 +298,12 @@ fn progress_is_reported() {
     });
     let statistics = simulation.run(|| {
         let line = Line::default();
-        worker::run(2, |_| (0..100_000).for_each(|_| _ = line.0.fetch_add(1, Ordering::Relaxed)));
+        worker::run(2, |_| (0..500_000).for_each(|_| _ = line.0.fetch_add(1, Ordering::Relaxed)));
         statistics()
     });
     assert!(told.get() >= 3, "{} times", told.get());
-    assert!(statistics.events >= 200_000 && statistics.switches > 100_000, "{statistics:?}");
+    // Whoever has the line adds a few times before it goes.
+    assert!(statistics.events >= 1_000_000 && statistics.switches > 100_000, "{statistics:?}");
     assert!(statistics.host_ns_per_event() > 1.0);
 }
 

@@ -1,6 +1,7 @@
-//! What a core has on its way: stores in its buffer, and lines that it asked for ahead.
+//! What a core has on its way: stores in its buffer, and lines that it asked for ahead; and the line that came last, which
+//! nobody can have taken away yet.
 
-use super::Line;
+use super::{Line, Want};
 
 /// One core's.
 pub(super) struct Waiting {
@@ -14,6 +15,16 @@ pub(super) struct Waiting {
     most_asked_for: usize,
     /// When the last of those comes: later, none has to be looked for.
     all_come_at: u64,
+    newest: Newest,
+}
+
+/// The line that came last.
+#[derive(Clone, Copy)]
+struct Newest {
+    line: Line,
+    want: Want,
+    /// Until then it is here, whoever wants it.
+    until: u64,
 }
 
 impl Waiting {
@@ -25,7 +36,21 @@ impl Waiting {
             asked_for: Vec::with_capacity(prefetches),
             most_asked_for: prefetches,
             all_come_at: 0,
+            newest: Newest { line: Line(0), want: Want::Copy, until: 0 },
         }
+    }
+
+    /// A line came that nobody can take away before `until`.
+    #[inline]
+    pub fn came(&mut self, line: Line, want: Want, until: u64) {
+        self.newest = Newest { line, want, until };
+    }
+
+    /// Whether the line came so lately that it is still here, whoever has asked for it.
+    #[inline]
+    pub fn has_just_come(&self, line: Line, want: Want, now: u64) -> bool {
+        let newest = &self.newest;
+        newest.line == line && now < newest.until && (want == Want::Copy || newest.want == Want::Own)
     }
 
     /// When the store buffer is empty.
