@@ -231,7 +231,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
         let _ = writeln!(text, "claim: {}", claim.trim());
     }
     for claim in &conducted.claims {
-        let _ = writeln!(text, "{}: {}\n    {}", claim.verdict, claim.that, claim.why);
+        let _ = writeln!(text, "{}: {}\n    {}", claim.verdict, claim.that, claim.reason());
     }
     for pair in &conducted.left_out {
         let _ = writeln!(text, "left out: {} {}: {}", pair.architecture, pair.protocol, pair.why);
@@ -273,7 +273,7 @@ pub fn of_validation(validation: &Validation) -> String {
 pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path) -> String {
     let mut text = format!("{name}, on {}: {}\n", place.shown(), conducted.title);
     for claim in &conducted.claims {
-        let _ = writeln!(text, "  {}: {}\n      {}", claim.verdict, claim.that, claim.why);
+        let _ = writeln!(text, "  {}: {}\n      {}", claim.verdict, claim.that, claim.reason());
     }
     let _ = writeln!(text, "  report: {}\n", folder.join("report.html").display());
     text

@@ -102,7 +102,15 @@ pub fn running(command: Command, names: &[&str], defaults: &RunOptions) -> Comma
         .help("'hardware', or the file of a simulated machine [default: hardware]")
         .help_heading(heading)
         .global(true);
-    command.args(options).arg(machine).arg(json().help_heading("Results").global(true))
+    let progress = progress().help_heading(heading).global(true);
+    command.args(options).arg(machine).arg(progress).arg(json().help_heading("Results").global(true))
+}
+
+/// `--progress`.
+pub fn progress() -> Arg {
+    Arg::new("progress").long("progress").action(ArgAction::SetTrue).help(
+        "Say every second on standard error how far it is, also into a file: simulated time, transactions, time left",
+    )
 }
 
 /// `--json`.

@@ -1,28 +1,39 @@
 //! How far a measurement has come, on standard error: a bar for a person, one line a phase for a file.
 //!
 //! The bar of a measurement is drawn from the clock, because nobody may disturb the workers to ask them; it is drawn
-//! five times a second, which costs them less than the system's own ticks.
+//! five times a second, which costs them less than the system's own ticks. A simulated machine can be asked, and tells its
+//! own time and the transactions that have ended. With `--progress` a file gets a line a second as well.
 
 use crate::engines::Machine;
 use crate::output::say;
 use crate::simulation;
+use clap::ArgMatches;
 use harness::text::durations::{self, roughly};
 use harness::text::numbers::{counted, thousands};
 use harness::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const REDRAW: Duration = Duration::from_millis(200);
 const BAR_CELLS: usize = 32;
 
+/// Between two lines of `--progress`.
+const LINE_EVERY: Duration = Duration::from_secs(1);
+
 /// Shows progress.
 pub struct Progress {
     person: bool,
+    /// A file gets lines while a measurement runs, too.
+    lines: bool,
     simulated: bool,
     bar: Mutex<Option<ProgressBar>>,
+    /// While it is there, lines are written.
+    writing: Mutex<Option<Sender<()>>>,
     drives: Arc<Mutex<Drives>>,
 }
 
@@ -51,6 +62,29 @@ impl Drives {
         (over as f64 + this.min(1.0)) / self.all.max(1) as f64
     }
 
+    /// What a simulated machine tells of itself; nothing for the hardware.
+    fn told(&self) -> String {
+        if !self.simulated {
+            return String::new();
+        }
+        let microseconds = |time: Duration| thousands(time.as_secs_f64() * 1e6);
+        format!(
+            "simulated {} of {} us, {} transactions",
+            microseconds(simulation::elapsed().min(self.each)),
+            microseconds(self.each),
+            thousands(simulation::transactions() as f64)
+        )
+    }
+
+    /// A line for a file.
+    fn line(&self) -> String {
+        let mut line = format!("drive {} of {}", self.begun, self.all);
+        if self.simulated {
+            line += &format!(": {}", self.told());
+        }
+        line + &format!(", {} left", roughly(self.left()))
+    }
+
     fn left(&self) -> Duration {
         let part = self.part();
         if self.simulated {
@@ -62,13 +96,15 @@ impl Drives {
 }
 
 impl Progress {
-    /// For whoever reads standard error, of runs on `machine`.
-    pub fn on(machine: Machine) -> Progress {
+    /// For whoever reads standard error, of runs on `machine`; `matches` say whether a file wants to know more.
+    pub fn on(machine: Machine, matches: &ArgMatches) -> Progress {
         let simulated = matches!(machine, Machine::Simulated(_));
         Progress {
             person: io::stderr().is_terminal(),
+            lines: matches.get_flag("progress"),
             simulated,
             bar: Mutex::new(None),
+            writing: Mutex::new(None),
             drives: Arc::new(Mutex::new(Drives::none(simulated))),
         }
     }
@@ -83,6 +119,20 @@ impl Progress {
         if let Some(bar) = lock(&self.bar).take() {
             bar.finish_and_clear();
         }
+        *lock(&self.writing) = None;
+    }
+
+    /// Writes a line a second until [`Progress::clear`].
+    fn write_lines(&self) {
+        let (sender, receiver) = mpsc::channel();
+        let drives = self.drives.clone();
+        thread::spawn(move || {
+            while receiver.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let line = lock(&drives).line();
+                say(&line);
+            }
+        });
+        *lock(&self.writing) = Some(sender);
     }
 
     fn line(&self, text: &str) {
@@ -110,8 +160,8 @@ impl Progress {
     fn measure(&self, drives: usize, each: Duration) {
         *lock(&self.drives) = Drives { all: drives, each, ..Drives::none(self.simulated) };
         if self.person {
-            let (bar, left) = (self.drives.clone(), self.drives.clone());
-            let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}")
+            let (bar, left, told) = (self.drives.clone(), self.drives.clone(), self.drives.clone());
+            let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}  {told}")
                 .expect("a well-formed template")
                 .with_key("cells", move |_: &ProgressState, text: &mut dyn Write| {
                     let full = (lock(&bar).part() * BAR_CELLS as f64).round() as usize;
@@ -119,6 +169,9 @@ impl Progress {
                 })
                 .with_key("left", move |_: &ProgressState, text: &mut dyn Write| {
                     let _ = write!(text, "{:>9}", roughly(lock(&left).left()));
+                })
+                .with_key("told", move |_: &ProgressState, text: &mut dyn Write| {
+                    let _ = write!(text, "{}", lock(&told).told());
                 });
             self.show(ProgressBar::new(drives as u64).with_style(style));
         } else if self.simulated {
@@ -126,6 +179,9 @@ impl Progress {
         } else {
             let (drives, all) = (counted(drives, "drive"), roughly(each * drives as u32));
             self.line(&format!("measuring: {drives} of {}, about {all}", roughly(each)));
+        }
+        if self.lines && !self.person {
+            self.write_lines();
         }
     }
 

@@ -5,8 +5,8 @@
 
 use crate::engines::Explored;
 use contract::{
-    Arrangement, Client, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit, PairName,
-    Remains, Selection, Support, Until, Workload,
+    Arrangement, Client, Completion, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit,
+    PairName, Remains, Selection, Support, Until, Workload,
 };
 use history::drive_erased;
 use machine::simulated::{Description, Simulation, unobserved};
@@ -21,6 +21,9 @@ thread_local! {
 
 /// How far the drive that runs is, in simulated nanoseconds.
 static SIMULATED_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Transactions that the drive which runs has ended, those of its warm-up included.
+static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// A transaction in so many is timed class by class, for some hundred cycles of its clock each.
 const SAMPLE_ONE_IN: u32 = 8;
@@ -40,6 +43,29 @@ pub fn on<R>(description: &'static Description, f: impl FnOnce() -> R) -> R {
 pub fn elapsed() -> Duration {
     // Relaxed: a figure for a person to see.
     Duration::from_nanos(SIMULATED_NS.load(Ordering::Relaxed))
+}
+
+/// How many transactions the drive that runs has ended.
+pub fn transactions() -> u64 {
+    // Relaxed: as above.
+    ENDED.load(Ordering::Relaxed)
+}
+
+/// A client whose transactions are counted where a person can see it. The simulated machine knows nothing of it.
+struct Counted<C>(C);
+
+impl<C: Client> Client for Counted<C> {
+    type Procedure = C::Procedure;
+
+    fn next(&mut self) -> C::Procedure {
+        self.0.next()
+    }
+
+    fn finished(&mut self, procedure: C::Procedure, completion: &Completion<'_>) {
+        // Relaxed: see `transactions`.
+        ENDED.fetch_add(1, Ordering::Relaxed);
+        self.0.finished(procedure, completion);
+    }
 }
 
 /// The engine, on the machine that was described.
@@ -82,6 +108,8 @@ impl Engine for OnDescription {
         let description = DESCRIPTION.get().expect("inside of `on`");
         // Relaxed: see `elapsed`.
         SIMULATED_NS.store(0, Ordering::Relaxed);
+        ENDED.store(0, Ordering::Relaxed);
+        let clients = clients.into_iter().map(Counted).collect();
         let simulation =
             Simulation::of(description).seed(options.seed).report_every(REPORT_EVERY, |progress| {
                 SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
@@ -89,7 +117,9 @@ impl Engine for OnDescription {
         // Simulated runs are short: without more samples nobody would know where their time goes.
         let options = EngineOptions { sample_one_in: SAMPLE_ONE_IN, ..options.clone() };
         // One compilation of each system serves all workloads: a simulated access takes longer than a call.
-        simulation.run(|| drive_erased::<Explored, C>(store, selection, clients, until, &options))
+        let drive = || drive_erased::<Explored, _>(store, selection, clients, until, &options);
+        let Drive { clients, measurement } = simulation.run(drive)?;
+        Ok(Drive { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
     }
 
     fn remains(store: &Self::Store) -> Remains {

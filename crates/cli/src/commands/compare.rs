@@ -29,7 +29,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::on(machine);
+    let progress = Progress::on(machine, matches);
     let job = Measure { workload: &workload, pairs: &pairs, options: &subject.options, observer: &progress };
     let measured = machine.run(job)?;
 

@@ -5,7 +5,7 @@
 //! on when it is typed again. Several figures are simulated side by side, a host core each.
 
 use super::sweep::{Conduct, prepare};
-use crate::arguments::{json, out, typed};
+use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
 use crate::{answer, output};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -13,11 +13,13 @@ use harness::folder::Folder;
 use harness::report::{Exhibit, SweepReport, of_gallery};
 use harness::results::Surroundings;
 use harness::sweep::{Cases, Conducted, Experiment, PointResult};
+use harness::text::durations::roughly;
 use harness::{Event, Failure, Observer, Place};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use machine::hardware::environment::Environment;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -31,6 +33,13 @@ const PAPERS: [(&str, &str); 5] = [
     ("hardware-islands", "westmere-ex-8x10"),
     ("thousand-cores", "graphite-mesh-1024"),
 ];
+
+/// What is simulated of a point, unless the line says otherwise. Where many cores want one line, those that wait for it make
+/// it slower, so that more come to wait, and it takes some milliseconds until that has settled.
+const TIMES: [(&str, &str); 2] = [("warmup", "4ms"), ("duration", "4ms")];
+
+/// Options of the line that take the place of the figures'.
+const OPTIONS: [&str; 4] = ["repeat", "warmup", "duration", "workers"];
 
 const EXPERIMENTS: &str = "experiments";
 const RESULTS: &str = "results/reproduce";
@@ -62,8 +71,11 @@ pub fn arguments() -> Command {
             "The file of a simulated machine, or 'hardware' [default: the paper's machine]",
         ))
         .arg(named("repeat", "N", "Seeds of each point; the median is reported [default: 3]"))
+        .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 4ms]"))
+        .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 4ms]"))
         .arg(named("workers", "N", "Of all points, in place of the figure's [default: the figure's]"))
         .arg(out("Folder of the results [default: results/reproduce]").global(false))
+        .arg(progress())
         .arg(json())
 }
 
@@ -72,18 +84,16 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     let on = typed(matches, "on").map(|on| Machine::named(Some(on))).transpose()?;
     let figures = figures(matches)?;
     let folder = PathBuf::from(typed(matches, "out").unwrap_or(RESULTS));
-    let typed_options: Vec<(&str, &str)> =
-        ["repeat", "workers"].into_iter().filter_map(|name| Some((name, typed(matches, name)?))).collect();
     let mut prepared = Vec::new();
     for figure in &figures {
         let machine = on.map_or_else(|| machine_of(figure), Ok)?;
-        let (experiment, cases) = prepare(Path::new(&figure.file), machine, &typed_options)?;
+        let (experiment, cases) = prepare(Path::new(&figure.file), machine, &options(matches, machine))?;
         let (place, folder) = (machine.place(), folder.join(&figure.name));
         prepared.push(Prepared { figure, machine, place, experiment, cases, folder });
     }
-    let points = prepared.iter().map(|one| one.cases.cases.len()).sum();
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
-    let conducted = told_again(&prepared, side_by_side(&prepared, &surroundings, points)?, &surroundings)?;
+    let conducted = side_by_side(&prepared, &surroundings, matches.get_flag("progress"))?;
+    let conducted = told_again(&prepared, conducted, &surroundings)?;
     let gallery = Folder::create(&folder)?;
     gallery.write("index.html", &page(&prepared, &conducted, &surroundings))?;
 
@@ -97,6 +107,14 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     }
     let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
     Ok(super::verdict(checks.into_iter().all(|check| check.passed)))
+}
+
+/// What was typed, and how long a simulation takes if nothing was.
+fn options(matches: &ArgMatches, machine: Machine) -> Vec<(&'static str, &str)> {
+    let simulated = matches!(machine, Machine::Simulated(_));
+    let default = |name| TIMES.iter().find(|(other, _)| simulated && *other == name).map(|(_, time)| *time);
+    let value = |name| Some((name, typed(matches, name).or_else(|| default(name))?));
+    OPTIONS.into_iter().filter_map(value).collect()
 }
 
 /// The gallery.
@@ -217,14 +235,15 @@ fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
 fn side_by_side(
     figures: &[Prepared<'_>],
     surroundings: &Surroundings,
-    points: usize,
+    lines: bool,
 ) -> Result<Vec<Conducted>, Failure> {
+    let points = figures.iter().map(|one| one.cases.cases.len()).sum();
     let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
     let threads = if alone { 1 } else { engines::cores().min(figures.len()) };
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Conducted, Failure>>>> =
         Mutex::new(figures.iter().map(|_| None).collect());
-    let bar = Bar::of(points);
+    let bar = Bar::of(points, lines);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -238,7 +257,7 @@ fn side_by_side(
             });
         }
     });
-    bar.0.finish_and_clear();
+    bar.bar.finish_and_clear();
     let results = results.into_inner().expect("nobody panics with it");
     results.into_iter().map(|result| result.expect("every figure was taken")).collect()
 }
@@ -249,7 +268,7 @@ fn told_again(
     conducted: Vec<Conducted>,
     surroundings: &Surroundings,
 ) -> Result<Vec<Conducted>, Failure> {
-    let bar = Bar(ProgressBar::hidden());
+    let bar = Bar { bar: ProgressBar::hidden(), lines: false };
     let again = |(figure, conducted): (&Prepared<'_>, Conducted)| match figure
         .experiment
         .claims
@@ -275,13 +294,30 @@ fn simulate(figure: &Prepared<'_>, surroundings: &Surroundings, bar: &Bar) -> Re
 }
 
 /// How many points of all figures are there.
-struct Bar(ProgressBar);
+struct Bar {
+    bar: ProgressBar,
+    /// A file gets a line a point.
+    lines: bool,
+}
 
 impl Bar {
-    fn of(points: usize) -> Bar {
+    fn of(points: usize, lines: bool) -> Bar {
         let template = "{wide_bar} {pos} of {len} points, {elapsed} passed, {eta} left  {msg}";
         let bar = ProgressBar::with_draw_target(Some(points as u64), ProgressDrawTarget::stderr_with_hz(5));
-        Bar(bar.with_style(ProgressStyle::with_template(template).expect("a template without mistakes")))
+        let style = ProgressStyle::with_template(template).expect("a template without mistakes");
+        Bar { bar: bar.with_style(style), lines: lines && !io::stderr().is_terminal() }
+    }
+
+    /// One point more is there.
+    fn advance(&self, figure: &str) {
+        self.bar.inc(1);
+        if self.lines {
+            let (done, of) = (self.bar.position(), self.bar.length().unwrap_or_default());
+            let (passed, left) = (roughly(self.bar.elapsed()), roughly(self.bar.eta()));
+            output::say(&format!(
+                "{done} of {of} points, the last of {figure}; {passed} passed, {left} left"
+            ));
+        }
     }
 }
 
@@ -295,9 +331,9 @@ impl Observer for Points<'_> {
     fn tell(&self, event: Event<'_>) {
         match event {
             Event::PointBegins { number, of, .. } => {
-                self.bar.0.set_message(format!("{}, point {number} of {of}", self.figure));
+                self.bar.bar.set_message(format!("{}, point {number} of {of}", self.figure));
             }
-            Event::MeasureEnds => self.bar.0.inc(1),
+            Event::MeasureEnds => self.bar.advance(self.figure),
             _ => {}
         }
     }

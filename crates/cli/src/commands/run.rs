@@ -30,7 +30,7 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder = selection::out(matches, "run", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::on(machine);
+    let progress = Progress::on(machine, matches);
     let job = Measure { workload: &workload, pairs: &[pair], options: &subject.options, observer: &progress };
     let measured = machine.run(job)?;
 

@@ -53,7 +53,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder = Folder::create(&folder)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::on(machine);
+    let progress = Progress::on(machine, matches);
     let job = Conduct {
         experiment: &experiment,
         cases: &cases,

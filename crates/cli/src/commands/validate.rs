@@ -43,7 +43,7 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     simulated.admit(subject.options.workers)?;
     let folder = selection::out(matches, "validate", &subject.workload)?;
 
-    let progress = Progress::on(hardware);
+    let progress = Progress::on(hardware, matches);
     let mut compared = Vec::new();
     for workers in 1..=subject.options.workers {
         let at = RunOptions { workers, ..subject.options.clone() };

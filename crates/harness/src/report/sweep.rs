@@ -137,7 +137,7 @@ pub(super) fn claims(claims: &[Told]) -> Block {
             Cell::prose(&claim.that),
             Cell::words(claim.verdict.to_string()),
             Cell::words(claim.measure.to_string()),
-            Cell::prose(&claim.why),
+            Cell::prose(claim.reason()),
         ]
     };
     Block::Table {

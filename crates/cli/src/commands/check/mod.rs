@@ -77,7 +77,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
-    let progress = Progress::on(machine);
+    let progress = Progress::on(machine, matches);
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
     let (summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
 

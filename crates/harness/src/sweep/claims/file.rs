@@ -31,6 +31,7 @@ pub(in crate::sweep) struct ClaimText {
     ends: Option<Spanned<String>>,
     about_workers: Option<Spanned<usize>>,
     fewest_workers: Option<Spanned<usize>>,
+    explanation: Option<String>,
 }
 
 impl ClaimText {
@@ -86,6 +87,7 @@ impl ClaimText {
             claimed,
             about_workers,
             fewest_workers,
+            explanation: self.explanation.map(|text| text.trim().to_owned()),
         })
     }
 }

@@ -43,6 +43,7 @@ pub fn tell(figure: &Figure<'_>, others: &[Figure<'_>]) -> Vec<Told> {
             verdict,
             ratio: ratio.filter(|ratio| ratio.is_finite()),
             why,
+            explanation: claim.explanation.clone().filter(|_| verdict.is_a_finding()),
         }
     };
     figure.experiment.claims.iter().map(told).collect()

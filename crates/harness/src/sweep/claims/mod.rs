@@ -10,6 +10,7 @@
 //! about = 7                        # left / right; or `at_least` and/or `at_most`
 //! within = 0.25                    # what is still `about`, as a part of it; 0.25 if left out
 //! about_workers = 72               # of how many the paper speaks: with fewer it is not applicable
+//! explanation = "..."              # why it does not come out where it does not, as far as that is understood
 //! ```
 //!
 //! *Points.* Left and right select points by axis: a value, a list, on an axis of numbers `"most"` or `"least"`, or a
@@ -96,6 +97,8 @@ pub struct Claim {
     about_workers: Option<usize>,
     /// With fewer workers than this the claim says nothing, whatever the paper speaks of.
     fewest_workers: Option<usize>,
+    /// Why it does not come out where it does not.
+    explanation: Option<String>,
 }
 
 /// What is claimed.

@@ -29,6 +29,11 @@ impl Verdict {
         Verdict::NotApplicable,
         Verdict::CannotBeTold,
     ];
+
+    /// Whether there is something to explain: the points differ from what is claimed, or may.
+    pub fn is_a_finding(self) -> bool {
+        matches!(self, Verdict::DirectionOnly | Verdict::NotReproduced | Verdict::CannotBeTold)
+    }
 }
 
 /// A claim with its verdict: what `--json` prints.
@@ -60,6 +65,19 @@ pub struct Told {
     pub ratio: Option<f64>,
     /// The verdict's reason: what was found, beside what is claimed.
     pub why: String,
+    /// What the experiment's author makes of it; only where there is something to explain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+}
+
+impl Told {
+    /// The reason, and what its author makes of it.
+    pub fn reason(&self) -> String {
+        match &self.explanation {
+            Some(explanation) => format!("{}. Explanation: {explanation}", self.why),
+            None => self.why.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Verdict {

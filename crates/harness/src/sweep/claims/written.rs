@@ -31,6 +31,7 @@ fn one(claim: &Claim) -> String {
     }
     let workers = [("about_workers", claim.about_workers), ("fewest_workers", claim.fewest_workers)];
     lines.extend(workers.iter().filter_map(|(name, number)| Some(format!("{name} = {}", (*number)?))));
+    lines.extend(claim.explanation.as_ref().map(|why| format!("explanation = {}", text(why))));
     lines.join("\n") + "\n"
 }
 
