@@ -99,7 +99,7 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
     OPTIONS.iter().filter_map(|option| Some((option.name, typed(matches, option.name)?)))
 }
 
-/// `records`: rows of its table, unless typed.
+/// `records`: its size, which is its first parameter, unless typed.
 fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
@@ -108,8 +108,9 @@ fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<A
     let given: Parameters = description
         .parameters
         .iter()
-        .filter_map(|parameter| {
-            let default = records.filter(|_| parameter.name == "records");
+        .enumerate()
+        .filter_map(|(number, parameter)| {
+            let default = records.filter(|_| number == 0);
             Some((parameter.name, typed(matches, parameter.name).or(default)?))
         })
         .collect();

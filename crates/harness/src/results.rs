@@ -228,7 +228,7 @@ mod tests {
     use crate::options::RunOptions;
     use crate::subject::Place;
     use contract::{ArchitectureName, CanaryName, PairName, ProtocolName, Selection};
-    use history::{Anomaly, AnomalyKind};
+    use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
     use std::sync::Mutex;
 
@@ -352,7 +352,8 @@ mod tests {
             false => Selection::Pair(PairName { architecture, protocol: ProtocolName::Silo }),
         };
         let trial = Trial { selection, subject: &subject, transactions: 100, observer: &Silent };
-        let (mut summary, _) = trial.of_workload::<MockEngine, _>(&Counting { rows: ROWS }).expect("checked");
+        let (mut summary, _) =
+            trial.of_workload::<MockEngine, _>(&Counting { rows: ROWS }, Deletes::None).expect("checked");
         edit(&mut summary);
         let scratch = tempfile::tempdir().expect("a folder for the test");
         let folder = Folder::create(scratch.path()).expect("a folder");

@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand_distr::Distribution;
 use std::hint::black_box;
 use workloads::zipf::Zipf;
-use workloads::{Micro, Parameters, Ycsb};
+use workloads::{Micro, Parameters, SmallBank, Tatp, Tpcc, Ycsb};
 
 const SEAT: Seat = Seat::new(0, 1, 1);
 
@@ -44,11 +44,19 @@ fn next(criterion: &mut Criterion) {
         let mut client = micro(&[("order", order)]).client(SEAT);
         group.bench_function(format!("micro/{order}"), |bencher| bencher.iter(|| client.next()));
     }
-    for given in [[("order", "drawn")], [("order", "key")], [("distinct", "yes")], [("theta", "0.99")]] {
+    for given in
+        [[("order", "drawn")], [("order", "key")], [("distinct", "yes")], [("theta", "0.99")], [("mix", "D")]]
+    {
         let mut client = ycsb(&given).client(SEAT);
         let (name, value) = given[0];
         group.bench_function(format!("ycsb/{name}={value}"), |bencher| bencher.iter(|| client.next()));
     }
+    let mut client = SmallBank::new(&Parameters::new()).expect("valid").client(SEAT);
+    group.bench_function("smallbank", |bencher| bencher.iter(|| client.next()));
+    let mut client = Tatp::new(&Parameters::new()).expect("valid").client(SEAT);
+    group.bench_function("tatp", |bencher| bencher.iter(|| client.next()));
+    let mut inputs = Tpcc::new(&Parameters::new()).expect("valid").inputs(SEAT);
+    group.bench_function("tpcc", |bencher| bencher.iter(|| inputs.next_input()));
     group.finish();
 }
 
@@ -58,6 +66,22 @@ fn fill(criterion: &mut Criterion) {
     fill_rows(&mut group, "micro", &micro(&[]));
     fill_rows(&mut group, "ycsb/1000", &ycsb(&[]));
     fill_rows(&mut group, "ycsb/100", &ycsb(&[("field-bytes", "10")]));
+    group.finish();
+}
+
+/// The first content of a thousand rows of each table of TPC-C.
+fn fill_tpcc(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("fill/tpcc");
+    let tpcc = Tpcc::new(&Parameters::new()).expect("valid");
+    for (id, table) in tpcc.tables().iter().enumerate().filter(|(_, table)| table.rows >= 1000) {
+        let (id, mut row) = (TableId(id as u16), vec![0; table.row_bytes]);
+        group.throughput(Throughput::Elements(1000));
+        group.bench_function(table.name, |bencher| {
+            bencher.iter(|| {
+                (0..1000).for_each(|nth| tpcc.fill(id, tpcc.loaded_key(id, nth), black_box(&mut row)))
+            });
+        });
+    }
     group.finish();
 }
 
@@ -85,5 +109,5 @@ fn ycsb(given: &[(&str, &str)]) -> Ycsb {
     Ycsb::new(&given.iter().copied().collect::<Parameters>()).expect("valid")
 }
 
-criterion_group!(benches, zipf, next, fill);
+criterion_group!(benches, zipf, next, fill, fill_tpcc);
 criterion_main!(benches);

@@ -2,12 +2,15 @@
 
 use crate::micro::Micro;
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
+use crate::smallbank::SmallBank;
+use crate::tatp::Tatp;
 use crate::ycsb::Ycsb;
 use contract::Workload;
 
 /// Every workload with its parameters.
 pub fn descriptions() -> &'static [WorkloadDescription] {
-    static DESCRIPTIONS: [WorkloadDescription; 2] = [Micro::DESCRIPTION, Ycsb::DESCRIPTION];
+    static DESCRIPTIONS: [WorkloadDescription; 4] =
+        [Micro::DESCRIPTION, Ycsb::DESCRIPTION, SmallBank::DESCRIPTION, Tatp::DESCRIPTION];
     &DESCRIPTIONS
 }
 
@@ -17,6 +20,10 @@ pub fn build(name: &str, given: &Parameters) -> Result<AnyWorkload, ParameterErr
         Micro::new(given).map(AnyWorkload::Micro)
     } else if name == Ycsb::DESCRIPTION.name {
         Ycsb::new(given).map(AnyWorkload::Ycsb)
+    } else if name == SmallBank::DESCRIPTION.name {
+        SmallBank::new(given).map(AnyWorkload::SmallBank)
+    } else if name == Tatp::DESCRIPTION.name {
+        Tatp::new(given).map(AnyWorkload::Tatp)
     } else {
         Err(ParameterError::UnknownWorkload {
             given: name.to_owned(),
@@ -32,6 +39,10 @@ pub enum AnyWorkload {
     Micro(Micro),
     /// YCSB.
     Ycsb(Ycsb),
+    /// SmallBank.
+    SmallBank(SmallBank),
+    /// TATP.
+    Tatp(Tatp),
 }
 
 /// What to do with a workload of whatever type.
@@ -49,6 +60,8 @@ impl AnyWorkload {
         match self {
             AnyWorkload::Micro(_) => Micro::DESCRIPTION.name,
             AnyWorkload::Ycsb(_) => Ycsb::DESCRIPTION.name,
+            AnyWorkload::SmallBank(_) => SmallBank::DESCRIPTION.name,
+            AnyWorkload::Tatp(_) => Tatp::DESCRIPTION.name,
         }
     }
 
@@ -59,7 +72,14 @@ impl AnyWorkload {
         match self {
             AnyWorkload::Micro(micro) => micro.resolved(),
             AnyWorkload::Ycsb(ycsb) => ycsb.resolved(),
+            AnyWorkload::SmallBank(bank) => bank.resolved(),
+            AnyWorkload::Tatp(tatp) => tatp.resolved(),
         }
+    }
+
+    /// Whether its transactions delete rows. A checked run of one that does needs tombstones.
+    pub fn deletes(&self) -> bool {
+        matches!(self, AnyWorkload::Tatp(_))
     }
 
     /// Shows the workload to `visitor` by its own type.
@@ -67,6 +87,8 @@ impl AnyWorkload {
         match self {
             AnyWorkload::Micro(micro) => visitor.visit(micro),
             AnyWorkload::Ycsb(ycsb) => visitor.visit(ycsb),
+            AnyWorkload::SmallBank(bank) => visitor.visit(bank),
+            AnyWorkload::Tatp(tatp) => visitor.visit(tatp),
         }
     }
 }

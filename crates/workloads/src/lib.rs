@@ -6,7 +6,11 @@
 //! | how are parameters declared and checked? | [`parameters`] |
 //! | *trireme* 4.1's microbenchmark | [`micro`] |
 //! | YCSB | [`ycsb`] |
+//! | SmallBank | [`smallbank`] |
+//! | TATP | [`tatp`] |
+//! | TPC-C's rows, keys, population, inputs and consistency conditions | [`tpcc`] |
 //! | exact zipfian ranks | [`zipf`], `alias` |
+//! | rows by where they lie: near the client, elsewhere, anywhere | `locality` |
 //! | seeds and draws in the measured loop | `random` |
 //! | a transaction's records, inline | `touches` |
 //!
@@ -18,14 +22,21 @@
 
 mod alias;
 pub mod catalogue;
+mod locality;
 pub mod micro;
 pub mod parameters;
 mod random;
+pub mod smallbank;
+pub mod tatp;
 mod touches;
+pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;
 
 pub use catalogue::{AnyWorkload, WorkloadVisitor, build, descriptions};
 pub use micro::Micro;
 pub use parameters::{ParameterDescription, ParameterError, Parameters, WorkloadDescription};
+pub use smallbank::SmallBank;
+pub use tatp::Tatp;
+pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;

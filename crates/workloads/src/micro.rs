@@ -28,7 +28,6 @@
 
 mod audit;
 mod client;
-mod locality;
 mod parameters;
 mod transaction;
 

@@ -14,9 +14,14 @@
 //! `theta` is 0.8, and half of the accesses read: the high contention of *trireme* 4.4 and *thousand-cores*
 //! 5.2. `split=worker` makes readers and writers of the workers instead, as in *trireme* figure 6d.
 //!
-//! `mix` names a share of reads and a kind of update. Beside a mix, `reads` must agree with it; `update`
-//! replaces the blind writes of A and B (as *silo* 5.2 does), but not the read-modify-writes that F is named
-//! for.
+//! `mix` names a share of reads, a kind of update and a distribution. Beside a mix, `reads` and `distribution` must
+//! agree with it; `update` replaces the blind writes of A and B (as *silo* 5.2 does), but not the read-modify-writes
+//! that F is named for, nor D's inserts. E scans, and is not here.
+//!
+//! Mix D reads the latest rows and inserts new ones. `update=insert` makes every access that would update insert a row,
+//! and `distribution=latest` makes rank 0 the newest row; `sequences` says which keys are inserted and how a client
+//! knows, without a shared counter, which are the newest. The ranks are as many as the loaded rows, so that reads
+//! reach as far back as the table was large at first. A table to insert into has room for four times its loaded rows.
 //!
 //! `distinct=no`: draws are independent, so keys repeat within a transaction (within one in twenty at the
 //! defaults), and popularity is exactly zipfian. `distinct=yes` draws again instead, as the original Trireme
@@ -25,6 +30,7 @@
 
 mod client;
 mod parameters;
+mod sequences;
 mod text;
 mod transaction;
 
@@ -37,6 +43,8 @@ use contract::{Key, Seat, TableDescription, TableId, Workload};
 use parameters::YcsbParameters;
 
 const TABLE: TableId = TableId(0);
+/// A table that is inserted into is made for so many times its loaded rows.
+const ROOM: u64 = 4;
 
 /// YCSB over one table, several accesses a transaction.
 #[derive(Clone, Debug)]
@@ -75,7 +83,7 @@ impl Workload for Ycsb {
             // Nobody looks at what is in a row.
             kept_bytes: 0,
             rows,
-            capacity: rows,
+            capacity: if self.parameters.inserts() { rows.saturating_mul(ROOM) } else { rows },
             partition: TableDescription::partition_by_remainder,
         }]
     }

@@ -226,7 +226,7 @@ fn ran(workload: &Micro) -> (Store<'_, Micro>, Vec<workloads::micro::MicroClient
     let mut store = Store::new(workload);
     let mut clients: Vec<_> = (0..4).map(|worker| workload.client(seat(worker))).collect();
     for _ in 0..100 {
-        clients.iter_mut().for_each(|client| store.run(client));
+        clients.iter_mut().for_each(|client| assert_eq!(store.run(client), Outcome::Commit));
     }
     (store, clients)
 }

@@ -49,7 +49,10 @@ fn results_can_be_given_back() {
         ("ycsb", vec![]),
         ("ycsb", vec![("mix", "A")]),
         ("ycsb", vec![("mix", "B"), ("update", "read-modify-write")]),
+        ("ycsb", vec![("mix", "D"), ("theta", "0.99")]),
         ("ycsb", vec![("mix", "C"), ("update", "blind"), ("theta", "0.6")]),
+        ("smallbank", vec![("remote", "12.5"), ("mix", "original"), ("amounts", "h-store"), ("hot", "0")]),
+        ("tatp", vec![("subscribers", "1e6"), ("distribution", "uniform"), ("from", "home")]),
     ] {
         let first = resolved(workload, &given);
         let again = build(workload, &first.iter().cloned().collect()).expect("what was resolved is valid");
@@ -74,7 +77,16 @@ fn a_mix_stands_for_reads_and_update() {
     assert_eq!(means(&[("mix", "A")]), ["A", "50", "blind"]);
     assert_eq!(means(&[("mix", "B")]), ["B", "95", "blind"]);
     assert_eq!(means(&[("mix", "C")]), ["C", "100", "read-modify-write"]);
+    assert_eq!(means(&[("mix", "D")]), ["D", "95", "insert"]);
+    assert_eq!(value("ycsb", &[("mix", "D")], "distribution"), "latest");
+    assert_eq!(value("ycsb", &[("mix", "A")], "distribution"), "zipfian");
     assert_eq!(means(&[("mix", "F")]), ["F", "50", "read-modify-write"]);
+    assert_eq!(
+        means(&[("update", "insert"), ("reads", "95"), ("distribution", "latest")]),
+        ["D", "95", "insert"],
+        "in whatever way it was asked for"
+    );
+    assert_eq!(means(&[("update", "insert"), ("reads", "95")]), ["none", "95", "insert"]);
     assert_eq!(
         means(&[("mix", "B"), ("reads", "95")]),
         ["B", "95", "blind"],
@@ -97,7 +109,7 @@ fn a_mix_stands_for_reads_and_update() {
 
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
-    assert_eq!(error("tpcx", &[]), "unknown workload 'tpcx'; allowed: micro, ycsb");
+    assert_eq!(error("tpcx", &[]), "unknown workload 'tpcx'; allowed: micro, ycsb, smallbank, tatp");
     assert_eq!(
         error("micro", &[("theta", "0.5")]),
         "workload micro has no parameter 'theta'; \
@@ -106,7 +118,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
         "workload ycsb has no parameter 'Theta'; \
-         allowed: records, fields, field-bytes, accesses, theta, mix, reads, split, update, touch, \
+         allowed: records, fields, field-bytes, accesses, theta, distribution, mix, reads, split, update, touch, \
          order, distinct"
     );
 }
@@ -135,14 +147,24 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("ycsb", "theta", "-0.1", "0 <= theta < 1"),
         ("ycsb", "theta", "nan", "0 <= theta < 1"),
         ("ycsb", "theta", "high", "0 <= theta < 1"),
-        ("ycsb", "mix", "D", "none | A | B | C | F"),
+        ("ycsb", "mix", "E", "none | A | B | C | D | F"),
         ("ycsb", "reads", "50%", "a percentage from 0 to 100"),
         ("ycsb", "reads", "-1", "a percentage from 0 to 100"),
         ("ycsb", "split", "thread", "access | transaction | worker"),
-        ("ycsb", "update", "rmw", "read-modify-write | blind"),
+        ("ycsb", "distribution", "uniform", "zipfian | latest"),
+        ("ycsb", "update", "rmw", "read-modify-write | blind | insert"),
         ("ycsb", "touch", "", "field | row"),
         ("ycsb", "order", "hot-first", "drawn | key"),
         ("ycsb", "distinct", "true", "no | yes"),
+        ("smallbank", "customers", "1", "a whole number from 2 to 1_000_000_000"),
+        ("smallbank", "hot-customers", "many", "a whole number from 0 to 1_000_000_000"),
+        ("smallbank", "hot", "101", "a percentage from 0 to 100"),
+        ("smallbank", "mix", "standard", "h-store | original"),
+        ("smallbank", "amounts", "large", "balanced | h-store"),
+        ("smallbank", "remote", "all", "a percentage from 0 to 100, or any"),
+        ("tatp", "subscribers", "0", "a whole number from 1 to 1_000_000_000"),
+        ("tatp", "distribution", "zipfian", "non-uniform | uniform"),
+        ("tatp", "from", "local", "anywhere | home"),
     ];
     for (workload, parameter, given, allowed) in table {
         assert_eq!(
@@ -155,7 +177,7 @@ fn bad_values_are_answered_with_what_is_allowed() {
 #[test]
 fn values_that_do_not_go_together_are_told_apart() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
-    let table: [Case; 10] = [
+    let table: [Case; 16] = [
         (
             "micro",
             &[("records", "10")],
@@ -217,6 +239,42 @@ fn values_that_do_not_go_together_are_told_apart() {
             "value 'blind' for 'update' does not go with 'F' for 'mix'; \
              allowed: update=read-modify-write, or mix=A",
         ),
+        (
+            "ycsb",
+            &[("mix", "D"), ("distribution", "zipfian")],
+            "value 'zipfian' for 'distribution' does not go with 'D' for 'mix'; \
+             allowed: the distribution of the mix, or mix=none",
+        ),
+        (
+            "ycsb",
+            &[("mix", "C"), ("distribution", "latest")],
+            "value 'latest' for 'distribution' does not go with 'C' for 'mix'; \
+             allowed: the distribution of the mix, or mix=none",
+        ),
+        (
+            "ycsb",
+            &[("mix", "D"), ("update", "blind")],
+            "value 'blind' for 'update' does not go with 'D' for 'mix'; \
+             allowed: update=insert, or mix=none",
+        ),
+        (
+            "smallbank",
+            &[("customers", "999")],
+            "value '1000' for 'hot-customers' does not go with '999' for 'customers'; \
+             allowed: at most as many hot customers as customers",
+        ),
+        (
+            "smallbank",
+            &[("hot-customers", "1")],
+            "value '1' for 'hot-customers' does not go with '90' for 'hot'; \
+             allowed: at least two hot customers, or hot=0",
+        ),
+        (
+            "smallbank",
+            &[("customers", "1001")],
+            "value '1000' for 'hot-customers' does not go with '1001' for 'customers'; \
+             allowed: at least two customers that are not hot, or hot=100",
+        ),
     ];
     for (workload, given, message) in table {
         assert_eq!(error(workload, given), message);
@@ -226,6 +284,16 @@ fn values_that_do_not_go_together_are_told_apart() {
 #[test]
 fn few_records_repeat_where_keys_may() {
     assert_eq!(value("ycsb", &[("records", "1")], "records"), "1");
+}
+
+#[test]
+fn only_tatp_deletes() {
+    let deletes = |workload: &workloads::WorkloadDescription| {
+        build(workload.name, &Parameters::new()).expect("the defaults are valid").deletes()
+    };
+    let deleting: Vec<&str> =
+        descriptions().iter().filter(|workload| deletes(workload)).map(|workload| workload.name).collect();
+    assert_eq!(deleting, ["tatp"]);
 }
 
 struct RowBytes;

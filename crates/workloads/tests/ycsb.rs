@@ -150,6 +150,165 @@ fn the_seed_and_the_seat_decide() {
     assert_ne!(drawn(seat(0)), drawn(contract::Seat { seed: 43, ..seat(0) }));
 }
 
+/// A run of mix D by so many clients in turn over one store: the store, and what each transaction touched, by client.
+fn ran_latest<'a>(
+    workload: &'a Ycsb,
+    store: &mut Store<'a, Ycsb>,
+    clients: usize,
+    rounds: usize,
+) -> Vec<Vec<Vec<Touched>>> {
+    let mut drivers: Vec<_> =
+        (0..clients).map(|worker| workload.client(contract::Seat::new(worker, clients, 5).over(7))).collect();
+    let mut touched = vec![vec![]; clients];
+    for _ in 0..rounds {
+        for (client, touched) in drivers.iter_mut().zip(&mut touched) {
+            store.log.clear();
+            assert_eq!(store.run(client), Outcome::Commit);
+            touched.push(std::mem::take(&mut store.log));
+        }
+    }
+    touched
+}
+
+fn inserted(touched: &[Vec<Touched>]) -> Vec<u64> {
+    touched
+        .concat()
+        .iter()
+        .filter(|touched| touched.3 == Access::Structure)
+        .map(|touched| touched.1)
+        .collect()
+}
+
+const LATEST: [(&str, &str); 2] = [("mix", "D"), ("records", "10000")];
+
+#[test]
+fn mix_d_inserts_own_keys_and_reads_the_latest() {
+    let workload = ycsb(&LATEST);
+    let mut store = Store::new(&workload);
+    let touched = ran_latest(&workload, &mut store, 3, 2000);
+    let keys: Vec<Vec<u64>> = touched.iter().map(|touched| inserted(touched)).collect();
+    let all = 16 * (2000 - 3);
+    for keys in &keys {
+        assert!(deviation(keys.len(), all, 5.0) < 4.0, "{} of {all} accesses insert", keys.len());
+        assert!(keys.is_sorted_by(|one, next| one < next), "each its own sequence");
+    }
+    assert_eq!(keys.concat().iter().collect::<HashSet<_>>().len(), keys.concat().len(), "no key twice");
+    let by_partition = |partition| keys.concat().iter().filter(|key| **key % 7 == partition).count();
+    assert!(
+        (0..7).all(|partition| deviation(by_partition(partition), keys.concat().len(), 100.0 / 7.0) < 4.0)
+    );
+
+    // Of what the last thousand transactions read, most was inserted by then, and hardly anything was not there.
+    let reads: Vec<u64> = touched
+        .iter()
+        .flat_map(|touched| touched[1000..].concat())
+        .filter(|touched| touched.3 == Access::Read)
+        .map(|touched| touched.1)
+        .collect();
+    let missing = reads.iter().filter(|key| store.row(TableId(0), Key(**key)).is_none()).count();
+    let new = reads.iter().filter(|key| **key >= 10_000).count();
+    assert!(missing * 1000 < reads.len(), "{missing} of {} reads", reads.len());
+    assert!(new * 2 > reads.len(), "{new} of {} reads", reads.len());
+}
+
+#[test]
+fn the_newest_row_is_the_most_popular() {
+    let workload = ycsb(&[&LATEST[..], &[("accesses", "1")]].concat());
+    let mut store = Store::new(&workload);
+    let touched = ran_latest(&workload, &mut store, 1, 40_000);
+    let (mut newest, mut ages) = (9_999, [0; 3]);
+    let (mut before, mut reads) = (9_998, 0);
+    for one in touched[0][1..].concat() {
+        if one.3 == Access::Structure {
+            (before, newest) = (newest, one.1);
+        } else {
+            reads += 1;
+            ages[if one.1 == newest {
+                0
+            } else if one.1 == before {
+                1
+            } else {
+                2
+            }] += 1;
+        }
+    }
+    let total: f64 = (1..=10_000).map(|rank| f64::from(rank).powf(-0.8)).sum();
+    assert!(deviation(ages[0], reads, 100.0 / total) < 4.0, "{ages:?}");
+    assert!(deviation(ages[1], reads, 100.0 * 2f64.powf(-0.8) / total) < 4.0, "{ages:?}");
+}
+
+#[test]
+fn a_store_that_was_run_on_is_gone_on_with() {
+    let workload = ycsb(&LATEST);
+    let mut store = Store::new(&workload);
+    let mut keys = HashSet::new();
+    // As many clients as before, more, and fewer.
+    for clients in [2, 2, 5, 1, 3] {
+        for touched in ran_latest(&workload, &mut store, clients, 300) {
+            for key in inserted(&touched) {
+                assert!(keys.insert(key), "key {key} of {clients} clients was inserted before");
+            }
+        }
+    }
+    // One that is behind a gap is left as it is.
+    let next = Key(keys.iter().max().expect("some") + 4_099);
+    let _ = contract::Transaction::insert(&mut store, TableId(0), next, &[b'!'; 1000]);
+    ran_latest(&workload, &mut store, 3, 300);
+    assert_eq!(store.row(TableId(0), next).expect("inserted"), [b'!'; 1000]);
+}
+
+#[test]
+fn a_slower_client_is_not_waited_for() {
+    let workload = ycsb(&LATEST);
+    let mut store = Store::new(&workload);
+    let mut clients = [0, 1].map(|worker| workload.client(contract::Seat::new(worker, 2, 5)));
+    let mut missing = 0;
+    for round in 0..3000 {
+        store.run(&mut clients[0]);
+        if round % 10 == 0 {
+            store.run(&mut clients[1]);
+        }
+        let reads: Vec<u64> = store.log.iter().filter(|one| one.3 == Access::Read).map(|one| one.1).collect();
+        missing += reads.iter().filter(|key| store.row(TableId(0), Key(**key)).is_none()).count();
+        store.log.clear();
+    }
+    assert!((1..1500).contains(&missing), "{missing} of 50000 reads found nothing");
+}
+
+#[test]
+fn the_search_declares_every_partition() {
+    let workload = ycsb(&[("mix", "D"), ("records", "100")]);
+    for partitions in [1, 7, 72] {
+        let mut client = workload.client(contract::Seat::new(1, 3, 5).over(partitions));
+        for _ in 0..3 {
+            let search = client.next();
+            let mut store = Store::new(&workload);
+            let planned = common::planned(&mut store, &search);
+            assert_eq!(search.run(&mut store), Ok(Outcome::Commit));
+            let partition = |touched: &Touched| touched.1 % u64::from(partitions);
+            let declared: HashSet<u64> = planned.iter().map(partition).collect();
+            assert_eq!(declared.len(), partitions as usize);
+        }
+    }
+}
+
+#[test]
+fn inserts_and_the_latest_rows_go_without_each_other() {
+    let fixed = ycsb(&[("distribution", "latest"), ("reads", "100"), ("records", "1000")]);
+    let touched = transactions(&fixed, 500).concat();
+    let newest = touched.iter().filter(|touched| touched.1 == 999).count();
+    let total: f64 = (1..=1000).map(|rank| f64::from(rank).powf(-0.8)).sum();
+    assert!(deviation(newest, touched.len(), 100.0 / total) < 4.0, "key 999 is the hottest");
+
+    let growing = ycsb(&[("update", "insert"), ("reads", "50"), ("records", "1000")]);
+    assert_eq!(growing.tables()[0].capacity, 4000);
+    let mut store = Store::new(&growing);
+    let touched = ran_latest(&growing, &mut store, 2, 500).concat();
+    let reads = touched.concat().into_iter().filter(|one| one.3 == Access::Read && one.2 != (0, 1));
+    assert!(reads.clone().count() > 1000 && reads.into_iter().all(|one| one.1 < 1000), "of the loaded rows");
+    assert!(inserted(&touched).len() > 1000);
+}
+
 /// Runs updates of one row of one field, and gives the row before, and after each of two transactions.
 fn updated(update: &str) -> [Vec<u8>; 3] {
     let workload = ycsb(&[

@@ -210,6 +210,7 @@ mod tests {
     use crate::subject::{Place, Subject};
     use crate::summary::Check;
     use contract::{ArchitectureName, PairName, ProtocolName, Selection};
+    use history::Deletes;
 
     /// A run in which everything is right, but for the checks named.
     fn judged(failed: &[&str]) -> Tried {
@@ -223,7 +224,8 @@ mod tests {
             PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
         let selection = Selection::Pair(pair);
         let trial = Trial { selection, subject: &subject, transactions: 6, observer: &Silent };
-        let (mut summary, _) = trial.of_workload::<MockEngine, _>(&Counting { rows: 5 }).expect("checked");
+        let (mut summary, _) =
+            trial.of_workload::<MockEngine, _>(&Counting { rows: 5 }, Deletes::None).expect("checked");
         let wrong = failed.iter().map(|name| Check::new(name, false, String::new));
         summary.checks.extend(wrong);
         Tried::Judged(Box::new(summary))

@@ -30,9 +30,13 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Runs a measured workload with stamps, and judges it. None of them deletes, so blind writes stay blind.
-    pub fn of_workload<E: Engine, W: Workload>(&self, workload: &W) -> Result<Outcome, Failure> {
-        let checked = Checked::new(Borrowed(workload), Deletes::None);
+    /// Runs a measured workload with stamps, and judges it. Where none of its transactions deletes, blind writes stay blind.
+    pub fn of_workload<E: Engine, W: Workload>(
+        &self,
+        workload: &W,
+        deletes: Deletes,
+    ) -> Result<Outcome, Failure> {
+        let checked = Checked::new(Borrowed(workload), deletes);
         self.of_stamped::<E, _>(&checked, |_| Vec::new())
     }
 
@@ -249,7 +253,7 @@ mod tests {
         let subject = subject();
         let trial = trial(&subject, ArchitectureName::SharedEverything);
         let outcomes = [
-            trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }),
+            trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }, Deletes::None),
             trial.of_membership::<MockEngine>(),
             trial.of_lists::<MockEngine>(),
         ];
@@ -274,7 +278,8 @@ mod tests {
     fn transactions_are_shared_out_among_those_that_host_them() {
         let subject = subject();
         let trial = trial(&subject, ArchitectureName::AsymmetricDelegation);
-        let (summary, _) = trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }).expect("checked");
+        let (summary, _) =
+            trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }, Deletes::None).expect("checked");
         assert!(summary.passed, "{:?}", summary.verdict);
         assert_eq!((summary.workers, summary.commits), (3, 100), "50 for each of two");
         let json = serde_json::to_value(&summary).expect("JSON");

@@ -3,6 +3,7 @@
 use super::{Outcome, Trial};
 use crate::failure::Failure;
 use contract::{Engine, Workload};
+use history::Deletes;
 use history::anomalies::{Scenario, scenarios};
 use std::marker::PhantomData;
 use workloads::{AnyWorkload, WorkloadVisitor};
@@ -71,7 +72,10 @@ impl Trial<'_> {
     /// Runs `workload`, and judges it.
     pub fn check<E: Engine>(&self, workload: &CheckWorkload) -> Result<Outcome, Failure> {
         match workload {
-            CheckWorkload::Measured(workload) => workload.visit(Stamped::<E>(self, PhantomData)),
+            CheckWorkload::Measured(workload) => {
+                let deletes = if workload.deletes() { Deletes::Tombstones } else { Deletes::None };
+                workload.visit(Stamped::<E> { trial: self, deletes, engine: PhantomData })
+            }
             CheckWorkload::Own(Own::Membership) => self.of_membership::<E>(),
             CheckWorkload::Own(Own::ListAppend) => self.of_lists::<E>(),
             CheckWorkload::Own(Own::Scenario(scenario)) => self.of_scenario::<E>(scenario),
@@ -79,12 +83,16 @@ impl Trial<'_> {
     }
 }
 
-struct Stamped<'t, 'a, E>(&'t Trial<'a>, PhantomData<E>);
+struct Stamped<'t, 'a, E> {
+    trial: &'t Trial<'a>,
+    deletes: Deletes,
+    engine: PhantomData<E>,
+}
 
 impl<E: Engine> WorkloadVisitor for Stamped<'_, '_, E> {
     type Output = Result<Outcome, Failure>;
 
     fn visit<W: Workload>(self, workload: &W) -> Self::Output {
-        self.0.of_workload::<E, W>(workload)
+        self.trial.of_workload::<E, W>(workload, self.deletes)
     }
 }

@@ -1,8 +1,8 @@
 //! Draws the microbenchmark's transactions.
 
-use super::locality::{Draws, Rows};
 use super::parameters::{HotFrom, MicroParameters, Order, Remote};
 use super::transaction::MicroTransaction;
+use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
 use crate::touches::{Touch, Touches};
 use contract::{Client, Completion, Outcome, Seat};

@@ -1,11 +1,12 @@
 //! Draws YCSB's transactions.
 
-use super::parameters::{Distinct, Extent, Order, Split, Update, YcsbParameters};
-use super::transaction::{Shape, YcsbTransaction};
+use super::parameters::{Distinct, Distribution, Extent, Order, Split, Update, YcsbParameters};
+use super::sequences::Sequences;
+use super::transaction::{Shape, Updates, YcsbTransaction};
 use crate::random::{Chance, choose, generator};
 use crate::touches::{Touch, Touches};
 use crate::zipf::Zipf;
-use contract::{Client, Seat};
+use contract::{Client, Completion, Outcome, Seat};
 use fastrand::Rng;
 
 /// One worker's source of transactions. The keys drawn depend on neither the share of reads nor what is
@@ -23,6 +24,10 @@ pub struct YcsbClient {
     parts: u32,
     order: Order,
     distinct: bool,
+    /// Whether rank 0 is the newest row, and not key 0.
+    latest: bool,
+    /// If transactions insert.
+    sequences: Option<Sequences>,
 }
 
 impl YcsbClient {
@@ -35,26 +40,91 @@ impl YcsbClient {
             Split::Access | Split::Transaction => 100.0 - parameters.reads.0,
             Split::Worker => percent_of_writers(seat, 100.0 - parameters.reads.0),
         };
+        let latest = parameters.distribution == Distribution::Latest;
+        let records = parameters.records.get();
         YcsbClient {
             rng: generator(seat),
             keys,
             accesses: parameters.accesses.get(),
             write: Chance::percent(writes),
             uniform: parameters.split == Split::Transaction,
-            shape: Shape { part_bytes, blind: parameters.update == Update::Blind },
+            shape: Shape {
+                part_bytes,
+                row_bytes: parameters.row_bytes(),
+                updates: match parameters.update {
+                    Update::ReadModifyWrite => Updates::ReadModifyWrite,
+                    Update::Blind => Updates::Blind,
+                    Update::Insert => Updates::Insert,
+                },
+            },
             parts,
             order: parameters.order,
             distinct: parameters.distinct == Distinct::Yes,
+            latest,
+            sequences: parameters.inserts().then(|| Sequences::new(records, seat, latest)),
+        }
+    }
+
+    /// A key that the transaction may have; `key` makes one of a rank.
+    #[inline(always)]
+    fn draw_key(&mut self, touches: &Touches, key: impl Fn(&Self, u64) -> u64) -> u64 {
+        loop {
+            let rank = self.keys.draw(&mut self.rng);
+            let key = key(self, rank);
+            if !self.distinct || !touches.hold(key) {
+                return key;
+            }
+        }
+    }
+
+    /// As many touches as a transaction has; `touch` makes one, given how often it writes.
+    #[inline(always)]
+    fn draw(&mut self, touches: &mut Touches, touch: impl Fn(&mut Self, &Touches, Chance) -> Touch) {
+        let write = if self.uniform { self.write.settled(self.rng.u64(..)) } else { self.write };
+        for _ in 0..self.accesses {
+            let touch = touch(self, touches, write);
+            touches.push(touch);
+        }
+    }
+
+    /// A read or an update of a row of the loaded ones, the first of which are popular.
+    #[inline(always)]
+    fn draw_loaded(&mut self, touches: &Touches, write: Chance) -> Touch {
+        let key = self.draw_key(touches, |_, rank| rank);
+        let random = self.rng.u64(..);
+        Touch::new(key, choose(random, self.parts), write.happens(random))
+    }
+
+    /// A read of a row, or an insert of the client's next one; if there are no inserts, an update. A client that does not
+    /// know yet where its sequence goes on reads instead.
+    fn draw_growing(&mut self, touches: &Touches, write: Chance) -> Touch {
+        let key = self.draw_key(touches, Self::key_of_rank);
+        let random = self.rng.u64(..);
+        let (part, writes) = (choose(random, self.parts), write.happens(random));
+        match &mut self.sequences {
+            None => Touch::new(key, part, writes),
+            Some(sequences) => match writes.then(|| sequences.next_own()).flatten() {
+                Some(own) => Touch::new(own, 0, true),
+                None => Touch::new(key, part, false),
+            },
         }
     }
 
     #[inline]
-    fn draw_key(&mut self, touches: &Touches) -> u64 {
-        loop {
-            let key = self.keys.draw(&mut self.rng);
-            if !self.distinct || !touches.hold(key) {
-                return key;
-            }
+    fn key_of_rank(&self, rank: u64) -> u64 {
+        match &self.sequences {
+            _ if !self.latest => rank,
+            Some(sequences) => sequences.latest(rank),
+            None => self.keys.ranks() - 1 - rank,
+        }
+    }
+
+    /// Kept apart, so that clients of a table that does not grow pay nothing for it.
+    #[inline(never)]
+    fn next_growing(&mut self, transaction: &mut YcsbTransaction) {
+        match self.sequences.as_mut().and_then(Sequences::next_search) {
+            Some(search) => transaction.search = Some(search),
+            None => self.draw(&mut transaction.touches, Self::draw_growing),
         }
     }
 }
@@ -64,17 +134,26 @@ impl Client for YcsbClient {
 
     #[inline]
     fn next(&mut self) -> YcsbTransaction {
-        let mut touches = Touches::new();
-        let write = if self.uniform { self.write.settled(self.rng.u64(..)) } else { self.write };
-        for _ in 0..self.accesses {
-            let key = self.draw_key(&touches);
-            let random = self.rng.u64(..);
-            touches.push(Touch::new(key, choose(random, self.parts), write.happens(random)));
+        let mut transaction = YcsbTransaction::new(self.shape);
+        if self.latest || self.sequences.is_some() {
+            self.next_growing(&mut transaction);
+        } else {
+            self.draw(&mut transaction.touches, Self::draw_loaded);
         }
         if self.order == Order::Key {
-            touches.sort_by_key();
+            transaction.touches.sort_by_key();
         }
-        YcsbTransaction { touches, salt: self.rng.u64(..), shape: self.shape }
+        transaction.salt = self.rng.u64(..);
+        transaction
+    }
+
+    #[inline]
+    fn finished(&mut self, transaction: YcsbTransaction, completion: &Completion<'_>) {
+        if let Some(sequences) = &mut self.sequences
+            && completion.outcome == Outcome::Commit
+        {
+            transaction.tell(sequences);
+        }
     }
 }
 

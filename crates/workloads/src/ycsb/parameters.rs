@@ -20,13 +20,15 @@ parameters! {
     "accesses" accesses: Accesses = "16";
     /// Skew of the keys: 0 is uniform, 0.6 the papers' medium contention, 0.8 high.
     "theta" theta: Theta = "0.8";
-    /// A standard mix: A 50 % reads, B 95 %, C 100 %, F 50 % with read-modify-write; or none.
+    /// Which rows are the popular ones: the first ones for ever, or the latest.
+    "distribution" distribution: Distribution = "zipfian";
+    /// A standard mix: A 50 % reads, B 95 %, C 100 %, D 95 % of the latest, F 50 % with read-modify-write; or none.
     "mix" mix: Mix = "none";
     /// Accesses that read, in percent; the others update.
     "reads" reads: Percent = "50";
     /// What reads is a percentage of: accesses, transactions, or workers (trireme figure 6d).
     "split" split: Split = "access";
-    /// How an access updates; mixes A and B say blind.
+    /// How an access updates; mixes A and B say blind, D says insert.
     "update" update: Update = "read-modify-write";
     /// What an access touches: one random field, or the whole row.
     "touch" touch: Extent = "field";
@@ -53,6 +55,14 @@ count!(
     Accesses, 1 to 64
 );
 choice!(
+    /// Which rows are popular.
+    Distribution:
+    /// Those with the least keys.
+    Zipfian = "zipfian",
+    /// Those inserted last.
+    Latest = "latest",
+);
+choice!(
     /// A share of reads and a kind of update, by its name in YCSB.
     Mix:
     /// No mix of YCSB.
@@ -63,6 +73,8 @@ choice!(
     B = "B",
     /// Read only.
     C = "C",
+    /// Read latest.
+    D = "D",
     /// Read-modify-write.
     F = "F",
 );
@@ -83,6 +95,8 @@ choice!(
     ReadModifyWrite = "read-modify-write",
     /// The old bytes are not read.
     Blind = "blind",
+    /// There are none: a new row.
+    Insert = "insert",
 );
 choice!(
     /// What an access touches.
@@ -136,26 +150,37 @@ impl fmt::Display for Theta {
     }
 }
 
+/// What a mix stands for.
+struct Definition {
+    reads: Percent,
+    /// How the rest updates, if that matters.
+    update: Option<Update>,
+    distribution: Distribution,
+}
+
 impl Mix {
-    /// The percentage of reads, and how the rest updates if that matters.
-    fn definition(self) -> Option<(Percent, Option<Update>)> {
-        match self {
-            Mix::None => None,
-            Mix::A => Some((Percent(50.0), Some(Update::Blind))),
-            Mix::B => Some((Percent(95.0), Some(Update::Blind))),
-            Mix::C => Some((Percent(100.0), None)),
-            Mix::F => Some((Percent(50.0), Some(Update::ReadModifyWrite))),
-        }
+    fn definition(self) -> Option<Definition> {
+        let (reads, update, distribution) = match self {
+            Mix::None => return None,
+            Mix::A => (50.0, Some(Update::Blind), Distribution::Zipfian),
+            Mix::B => (95.0, Some(Update::Blind), Distribution::Zipfian),
+            Mix::C => (100.0, None, Distribution::Zipfian),
+            Mix::D => (95.0, Some(Update::Insert), Distribution::Latest),
+            Mix::F => (50.0, Some(Update::ReadModifyWrite), Distribution::Zipfian),
+        };
+        Some(Definition { reads: Percent(reads), update, distribution })
     }
 
     /// The mix that this is, by whatever parameters it was asked for.
-    fn of(reads: Percent, update: Update) -> Self {
+    fn of(parameters: &YcsbParameters) -> Self {
         let is = |mix: &Mix| {
-            mix.definition().is_some_and(|(its_reads, its_update)| {
-                its_reads == reads && its_update.is_none_or(|its_update| its_update == update)
+            mix.definition().is_some_and(|its| {
+                its.reads == parameters.reads
+                    && its.distribution == parameters.distribution
+                    && its.update.is_none_or(|update| update == parameters.update)
             })
         };
-        [Mix::A, Mix::B, Mix::C, Mix::F].into_iter().find(is).unwrap_or(Mix::None)
+        [Mix::A, Mix::B, Mix::C, Mix::D, Mix::F].into_iter().find(is).unwrap_or(Mix::None)
     }
 }
 
@@ -191,32 +216,42 @@ impl YcsbParameters {
         (self.fields.get() * self.field_bytes.get()) as usize
     }
 
+    /// Whether transactions insert rows.
+    pub(super) fn inserts(&self) -> bool {
+        self.update == Update::Insert && self.reads.0 < 100.0
+    }
+
     /// Takes from the mix what was not given beside it, and refuses what contradicts it.
     fn apply_mix(&mut self, given: &Parameters) -> Result<(), ParameterError> {
-        if let Some((reads, update)) = self.mix.definition() {
+        if let Some(Definition { reads, update, distribution }) = self.mix.definition() {
             if given.get("reads").is_some() && self.reads != reads {
-                return Err(ParameterError::Conflict {
-                    parameter: "reads",
-                    value: self.reads.to_string(),
-                    with: "mix",
-                    with_value: self.mix.to_string(),
-                    allowed: "the reads of the mix, or mix=none",
-                });
+                return self.contradicts_mix("reads", self.reads, "the reads of the mix, or mix=none");
             }
-            self.reads = reads;
+            if given.get("distribution").is_some() && self.distribution != distribution {
+                let allowed = "the distribution of the mix, or mix=none";
+                return self.contradicts_mix("distribution", self.distribution, allowed);
+            }
+            (self.reads, self.distribution) = (reads, distribution);
             if given.get("update").is_none() {
                 self.update = update.unwrap_or(self.update);
-            } else if self.mix == Mix::F && self.update == Update::Blind {
-                return Err(ParameterError::Conflict {
-                    parameter: "update",
-                    value: self.update.to_string(),
-                    with: "mix",
-                    with_value: self.mix.to_string(),
-                    allowed: "update=read-modify-write, or mix=A",
-                });
+            } else if self.mix == Mix::F && self.update != Update::ReadModifyWrite {
+                let allowed = "update=read-modify-write, or mix=A";
+                return self.contradicts_mix("update", self.update, allowed);
+            } else if self.mix == Mix::D && self.update != Update::Insert {
+                return self.contradicts_mix("update", self.update, "update=insert, or mix=none");
             }
         }
-        self.mix = Mix::of(self.reads, self.update);
+        self.mix = Mix::of(self);
         Ok(())
+    }
+
+    fn contradicts_mix(
+        &self,
+        parameter: &'static str,
+        value: impl fmt::Display,
+        allowed: &'static str,
+    ) -> Result<(), ParameterError> {
+        let (value, with_value) = (value.to_string(), self.mix.to_string());
+        Err(ParameterError::Conflict { parameter, value, with: "mix", with_value, allowed })
     }
 }

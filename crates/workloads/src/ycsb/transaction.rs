@@ -1,61 +1,131 @@
-//! YCSB's transaction: reads and updates of single fields or whole rows.
+//! YCSB's transaction: reads and updates of single fields or whole rows, and inserts.
 
+use super::sequences::{Search, Sequences};
 use super::{TABLE, text};
-use crate::touches::Touches;
-use contract::{Abort, Outcome, Plan, Presence, Procedure, Span, Transaction};
+use crate::touches::{Touch, Touches};
+use contract::{Abort, Access, Key, Outcome, Plan, Presence, Procedure, Span, Transaction};
+use std::cell::Cell;
 use std::hint::black_box;
+
+/// What an access that writes does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Updates {
+    ReadModifyWrite,
+    Blind,
+    Insert,
+}
 
 /// What an access does to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Bytes that an access touches: of a field, or of the row.
     pub(super) part_bytes: usize,
-    /// Whether updates write without reading.
-    pub(super) blind: bool,
+    /// Bytes of a row, which an insert writes.
+    pub(super) row_bytes: usize,
+    pub(super) updates: Updates,
 }
 
 impl Shape {
     #[inline]
-    fn span(self, part: usize) -> Span {
-        Span::new(part * self.part_bytes, self.part_bytes)
+    fn span(self, touch: Touch) -> Span {
+        if touch.writes() && self.updates == Updates::Insert {
+            return Span::whole(self.row_bytes);
+        }
+        Span::new(touch.field() * self.part_bytes, self.part_bytes)
+    }
+
+    #[inline]
+    fn access(self, touch: Touch) -> Access {
+        if touch.writes() && self.updates == Updates::Insert { Access::Structure } else { touch.access() }
     }
 }
 
-/// Accesses to the rows that it was drawn with.
+/// Accesses to the rows that it was drawn with, or a search for the end of a sequence of inserted rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YcsbTransaction {
     pub(super) touches: Touches,
     /// Decides what updates write.
     pub(super) salt: u64,
-    pub(super) shape: Shape,
+    shape: Shape,
+    /// Bit n: the nth access of the last run read a row that is not there.
+    missed: Cell<u64>,
+    /// Then there are no accesses.
+    pub(super) search: Option<Search>,
+}
+
+const _: () = assert!(crate::touches::MOST_TOUCHES <= u64::BITS as usize, "a bit for every access");
+
+impl YcsbTransaction {
+    /// Without accesses yet.
+    #[inline]
+    pub(super) fn new(shape: Shape) -> Self {
+        YcsbTransaction { touches: Touches::new(), salt: 0, shape, missed: Cell::new(0), search: None }
+    }
+
+    /// What it found out about the sequences of inserted rows, once it has committed.
+    #[inline(never)]
+    pub(super) fn tell(&self, sequences: &mut Sequences) {
+        if let Some(search) = &self.search {
+            let (worker, end) = search.found();
+            return sequences.ends(worker, end);
+        }
+        sequences.committed(self.touches.writes());
+        let mut missed = self.missed.get();
+        while missed != 0 {
+            let touch = self.touches.as_slice()[missed.trailing_zeros() as usize];
+            sequences.missed(touch.key().0);
+            missed &= missed - 1;
+        }
+    }
+
+    #[inline]
+    fn read<T: Transaction + ?Sized>(&self, txn: &mut T, key: Key, span: Span) -> Result<Presence, Abort> {
+        txn.read(TABLE, key, span, &mut |bytes| {
+            black_box(text::digest(bytes));
+        })
+    }
+
+    #[inline]
+    fn update<T: Transaction + ?Sized>(&self, txn: &mut T, key: Key, span: Span) -> Result<Presence, Abort> {
+        let excerpt = || text::excerpt(self.salt.wrapping_add(key.0), span.length());
+        match self.shape.updates {
+            Updates::ReadModifyWrite => {
+                txn.update(TABLE, key, span, &mut |bytes| text::alter(bytes, self.salt))
+            }
+            Updates::Blind => txn.write(TABLE, key, span.start(), excerpt()),
+            // A row that is there already was left by a run that was cut off.
+            Updates::Insert => txn.insert(TABLE, key, excerpt()).map(|_| Presence::Present),
+        }
+    }
 }
 
 impl Procedure for YcsbTransaction {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
-        for touch in self.touches.as_slice() {
-            let (key, span) = (touch.key(), self.shape.span(touch.field()));
-            let presence = if !touch.writes() {
-                txn.read(TABLE, key, span, &mut |bytes| {
-                    black_box(text::digest(bytes));
-                })?
-            } else if self.shape.blind {
-                txn.write(
-                    TABLE,
-                    key,
-                    span.start(),
-                    text::excerpt(self.salt.wrapping_add(key.0), span.length()),
-                )?
-            } else {
-                txn.update(TABLE, key, span, &mut |bytes| text::alter(bytes, self.salt))?
-            };
-            assert!(presence == Presence::Present, "row {} was loaded and is never deleted", key.0);
+        if let Some(search) = &self.search {
+            search.run(txn)?;
+            return Ok(Outcome::Commit);
         }
+        let mut missed = 0;
+        for (nth, touch) in self.touches.as_slice().iter().enumerate() {
+            let (key, span) = (touch.key(), self.shape.span(*touch));
+            let presence =
+                if touch.writes() { self.update(txn, key, span)? } else { self.read(txn, key, span)? };
+            if presence == Presence::Missing {
+                let grows = self.shape.updates == Updates::Insert;
+                assert!(grows, "row {} was loaded and is never deleted", key.0);
+                missed |= 1 << nth;
+            }
+        }
+        self.missed.set(missed);
         Ok(Outcome::Commit)
     }
 
     fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        if let Some(search) = &self.search {
+            search.plan(plan);
+        }
         for touch in self.touches.as_slice() {
-            plan.touch(TABLE, touch.key(), self.shape.span(touch.field()), touch.access());
+            plan.touch(TABLE, touch.key(), self.shape.span(*touch), self.shape.access(*touch));
         }
         Ok(())
     }

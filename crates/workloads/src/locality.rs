@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 /// A range of keys, seen from a client's seat.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     first: u64,
     end: u64,
     partitions: u64,
@@ -26,7 +26,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// The rows with keys `first..end`.
-    pub(super) fn new(first: u64, end: u64, seat: Seat) -> Self {
+    pub(crate) fn new(first: u64, end: u64, seat: Seat) -> Self {
         let partitions = u64::from(seat.partitions);
         let home = (u64::from(seat.home().0) + partitions - first % partitions) % partitions;
         let rows = end - first;
@@ -42,13 +42,37 @@ impl Rows {
         }
     }
 
+    /// Rows of the home partition.
+    pub(crate) fn local(&self) -> u64 {
+        self.local
+    }
+
     /// Rows in other partitions than the client's home.
-    fn remote(&self) -> u64 {
+    pub(crate) fn remote(&self) -> u64 {
         self.end - self.first - self.local
     }
 
+    /// Any row. There must be one.
     #[inline]
-    fn draw_remote(&self, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
+        rng.u64(self.first..self.end)
+    }
+
+    /// The `nth` row of the home partition, `0..local`.
+    #[inline]
+    pub(crate) fn local_row(&self, nth: u64) -> u64 {
+        self.first + self.home + self.partitions * nth
+    }
+
+    /// A row of the home partition. There must be one.
+    #[inline]
+    pub(crate) fn draw_local(&self, rng: &mut Rng) -> u64 {
+        self.local_row(rng.u64(0..self.local))
+    }
+
+    /// A row of another partition. There must be one.
+    #[inline]
+    pub(crate) fn draw_remote(&self, rng: &mut Rng) -> u64 {
         loop {
             let column = rng.u64(0..self.other_columns);
             let column = column + u64::from(column >= self.home);
@@ -62,12 +86,12 @@ impl Rows {
 
 /// How many rows a transaction draws from where, all of them distinct.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draws {
+pub(crate) struct Draws {
     rows: Rows,
     /// Draws from other partitions than the client's. They come first.
-    pub(super) remote: u64,
+    pub(crate) remote: u64,
     /// Draws from home, or from anywhere: both are evenly spaced keys.
-    pub(super) near: u64,
+    pub(crate) near: u64,
     near_first: u64,
     near_step: u64,
     near_rows: u64,
@@ -75,14 +99,14 @@ pub(super) struct Draws {
 
 impl Draws {
     /// `count` of `rows`, wherever they lie.
-    pub(super) fn anywhere(rows: Rows, count: u64) -> Self {
+    pub(crate) fn anywhere(rows: Rows, count: u64) -> Self {
         let near_rows = rows.end - rows.first;
         Draws { rows, remote: 0, near: count, near_first: rows.first, near_step: 1, near_rows }
     }
 
     /// `count` of `rows`, `remote` of them in other partitions than the client's. Where one side has too few distinct
     /// rows, the other side makes up for it.
-    pub(super) fn split(rows: Rows, count: u64, remote: u64) -> Self {
+    pub(crate) fn split(rows: Rows, count: u64, remote: u64) -> Self {
         assert!(remote <= count && count <= rows.local + rows.remote(), "checked with the parameters");
         let local = (count - remote).min(rows.local);
         let remote = (count - local).min(rows.remote());
@@ -98,13 +122,13 @@ impl Draws {
 
     /// A row for one of the [`Draws::remote`] draws.
     #[inline]
-    pub(super) fn remote_row(&self, rng: &mut Rng) -> u64 {
+    pub(crate) fn remote_row(&self, rng: &mut Rng) -> u64 {
         self.rows.draw_remote(rng)
     }
 
     /// A row for one of the [`Draws::near`] draws.
     #[inline]
-    pub(super) fn near_row(&self, rng: &mut Rng) -> u64 {
+    pub(crate) fn near_row(&self, rng: &mut Rng) -> u64 {
         self.near_first + self.near_step * rng.u64(0..self.near_rows)
     }
 }
@@ -140,8 +164,10 @@ mod tests {
                 (0..draws).map(|_| draw(&mut rng)).collect()
             };
             let (home, anywhere) = (Draws::split(grid, 0, 0), Draws::anywhere(grid, 0));
-            prop_assert_eq!(drawn(local.len(), &|rng| home.near_row(rng)), local);
+            prop_assert_eq!(drawn(local.len(), &|rng| home.near_row(rng)), local.clone());
             prop_assert_eq!(drawn(remote.len(), &|rng| home.remote_row(rng)), remote);
+            prop_assert_eq!(drawn(local.len(), &|rng| grid.draw_local(rng)), local.clone());
+            prop_assert_eq!(drawn(rows as usize, &|rng| grid.draw(rng)), (first..first + rows).collect());
             prop_assert_eq!(drawn(rows as usize, &|rng| anywhere.near_row(rng)), (first..first + rows).collect());
         }
 

@@ -1,0 +1,182 @@
+//! Counts the bank's money after a run, through transactions, and compares it with what the clients say that they brought
+//! in.
+//!
+//! Any number of auditors share the customers in chunks, one chunk a transaction; one that has no chunk left issues empty
+//! transactions. A lost update, or an abort or a rollback that was not undone, shows in the sum.
+
+use super::rows::Balance;
+use super::{CHECKING, SAVINGS, SmallBank, SmallBankClient};
+use contract::{
+    Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
+    Transaction, TransactionExt, Workload,
+};
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+
+/// Customers that an auditor visits in one transaction.
+const CHUNK: u64 = 32;
+
+/// A read-only workload over the tables of a [`SmallBank`].
+#[derive(Clone, Copy, Debug)]
+pub struct Audit<'a> {
+    bank: &'a SmallBank,
+}
+
+impl<'a> Audit<'a> {
+    pub(super) fn new(bank: &'a SmallBank) -> Self {
+        Audit { bank }
+    }
+
+    /// Transactions that each of `clients` auditors must end for the audit to be complete. They need not be as many as
+    /// there were clients before.
+    ///
+    /// Panics without clients.
+    pub fn transactions(&self, clients: usize) -> u64 {
+        assert!(clients > 0, "an audit without auditors");
+        self.bank.customers().div_ceil(CHUNK).div_ceil(clients as u64)
+    }
+
+    /// What the auditors found, against what the clients brought in.
+    pub fn verdict(&self, clients: &[SmallBankClient], auditors: &[Auditor]) -> Result<(), Violation> {
+        let found = auditors.iter().fold(Found::default(), |sum, auditor| sum.and(auditor.found));
+        let accounts = 2 * self.bank.customers();
+        if found.accounts != accounts {
+            return Err(Violation::Incomplete { accounts, read: found.accounts });
+        }
+        let expected = self.bank.expected_cents(clients);
+        if found.cents != expected {
+            return Err(Violation::Sum { expected, found: found.cents });
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Audit<'_> {
+    type Client = Auditor;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        self.bank.tables()
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        self.bank.fill(table, key, row);
+    }
+
+    fn client(&self, seat: Seat) -> Auditor {
+        Auditor {
+            next: (seat.worker as u64).saturating_mul(CHUNK),
+            stride: (seat.workers as u64).saturating_mul(CHUNK),
+            customers: self.bank.customers(),
+            found: Found::default(),
+        }
+    }
+}
+
+/// Counts the money of its share of the customers.
+#[derive(Clone, Debug)]
+pub struct Auditor {
+    next: u64,
+    stride: u64,
+    customers: u64,
+    found: Found,
+}
+
+impl Client for Auditor {
+    type Procedure = AuditTransaction;
+
+    fn next(&mut self) -> AuditTransaction {
+        let first = self.next.min(self.customers);
+        self.next = first.saturating_add(self.stride);
+        AuditTransaction { customers: first..self.customers.min(first + CHUNK), found: Cell::default() }
+    }
+
+    fn finished(&mut self, transaction: AuditTransaction, completion: &Completion<'_>) {
+        if completion.outcome == Outcome::Commit {
+            self.found = self.found.and(transaction.found.get());
+        }
+    }
+}
+
+/// Counts the money of one chunk of customers.
+#[derive(Debug)]
+pub struct AuditTransaction {
+    customers: Range<u64>,
+    found: Cell<Found>,
+}
+
+impl Procedure for AuditTransaction {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        let mut found = Found::default();
+        for customer in self.customers.clone() {
+            for table in [SAVINGS, CHECKING] {
+                if let Some(account) = txn.read_row(table, Key(customer), Found::in_account)? {
+                    found = found.and(account);
+                }
+            }
+        }
+        self.found.set(found);
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        for customer in self.customers.clone() {
+            for table in [SAVINGS, CHECKING] {
+                plan.touch(table, Key(customer), Span::whole(size_of::<Balance>()), Access::Read);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was found in some accounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    accounts: u64,
+    cents: i64,
+}
+
+impl Found {
+    fn in_account(balance: &Balance) -> Self {
+        Found { accounts: 1, cents: balance.cents }
+    }
+
+    fn and(self, other: Found) -> Self {
+        Found { accounts: self.accounts + other.accounts, cents: self.cents.wrapping_add(other.cents) }
+    }
+}
+
+/// A bank whose money is not what the committed transactions left in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// Not every account was read: accounts are missing, or the audit was stopped early.
+    Incomplete {
+        /// Savings and checking accounts of all customers.
+        accounts: u64,
+        /// Accounts read.
+        read: u64,
+    },
+    /// Money was lost, or made.
+    Sum {
+        /// Cents that the committed transactions leave in the bank.
+        expected: i64,
+        /// Cents found.
+        found: i64,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::Incomplete { accounts, read } => write!(f, "{read} of {accounts} accounts were read"),
+            Violation::Sum { expected, found } => {
+                write!(
+                    f,
+                    "the accounts hold {found} cents, where the committed transactions leave {expected}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Violation {}

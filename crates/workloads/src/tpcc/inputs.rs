@@ -1,0 +1,121 @@
+//! What the five transactions are given, drawn whole before they run. Nothing in it is on the heap.
+
+use super::MOST_LINES;
+
+/// The input of one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Clause 2.4.
+    NewOrder(NewOrderInput),
+    /// Clause 2.5.
+    Payment(PaymentInput),
+    /// Clause 2.6.
+    OrderStatus(OrderStatusInput),
+    /// Clause 2.7.
+    Delivery(DeliveryInput),
+    /// Clause 2.8.
+    StockLevel(StockLevelInput),
+}
+
+/// A customer orders some items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrderInput {
+    /// The warehouse, 1 and up.
+    pub w_id: u32,
+    /// The district, 1 to 10.
+    pub d_id: u32,
+    /// The customer, 1 to 3000.
+    pub c_id: u32,
+    /// When, in transactions of the client.
+    pub entry_d: u64,
+    /// How many of the lines count.
+    pub count: u8,
+    /// The lines; see [`NewOrderInput::lines`].
+    pub all: [LineInput; MOST_LINES],
+}
+
+impl NewOrderInput {
+    /// The lines, 5 to 15. The last may name [`super::UNUSED_ITEM`]: then the transaction is to be rolled back.
+    #[inline]
+    pub fn lines(&self) -> &[LineInput] {
+        &self.all[..usize::from(self.count)]
+    }
+
+    /// Whether all lines are supplied by the order's own warehouse: the column `o_all_local`.
+    #[inline]
+    pub fn is_local(&self) -> bool {
+        self.lines().iter().all(|line| line.supply_w_id == self.w_id)
+    }
+}
+
+/// A line of an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineInput {
+    /// The item, 1 to 100,000.
+    pub i_id: u32,
+    /// The warehouse that supplies it.
+    pub supply_w_id: u32,
+    /// How many, 1 to 10.
+    pub quantity: u8,
+}
+
+/// Who a customer is, within a district.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// By `c_id`.
+    Id(u32),
+    /// By last name, filled up with zeros: of those who have it, the middle one in the order of first names.
+    LastName([u8; 16]),
+}
+
+/// A customer pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaymentInput {
+    /// The warehouse that is paid.
+    pub w_id: u32,
+    /// The district that is paid.
+    pub d_id: u32,
+    /// The customer's warehouse.
+    pub c_w_id: u32,
+    /// The customer's district.
+    pub c_d_id: u32,
+    /// The customer.
+    pub who: Who,
+    /// How much, in cents: 1.00 to 5,000.00.
+    pub amount: u32,
+    /// When, in transactions of the client.
+    pub date: u64,
+}
+
+/// A customer asks for the last order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderStatusInput {
+    /// The customer's warehouse.
+    pub w_id: u32,
+    /// The customer's district.
+    pub d_id: u32,
+    /// The customer.
+    pub who: Who,
+}
+
+/// Each district's oldest undelivered order is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryInput {
+    /// The warehouse.
+    pub w_id: u32,
+    /// The carrier, 1 to 10.
+    pub carrier_id: u8,
+    /// When, in transactions of the client.
+    pub delivery_d: u64,
+}
+
+/// How many items of a district's last twenty orders are low in stock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StockLevelInput {
+    /// The warehouse.
+    pub w_id: u32,
+    /// The district.
+    pub d_id: u32,
+    /// What is low, 10 to 20.
+    pub threshold: i32,
+}

@@ -1,0 +1,60 @@
+//! What TPC-C can be asked to do.
+
+use crate::parameters::{ParameterError, Parameters, Percent, choice, count, parameters};
+
+parameters! {
+    /// TPC-C's parameters.
+    TpccParameters, "tpcc", "orders, payments and deliveries of a wholesale supplier (TPC-C 5.11)";
+    /// Warehouses of the supplier, about 110 MB each.
+    "warehouses" warehouses: Warehouses = "1";
+    /// Which of the five transactions: the standard's 45, 43, 4, 4 and 4 percent, or one or two of them.
+    "mix" mix: Mix = "standard";
+    /// A client's warehouses: those that are its own, or any.
+    "home" home: Home = "own";
+    /// Order lines that another warehouse supplies, in percent.
+    "remote-items" remote_items: Percent = "1";
+    /// Payments by customers of another warehouse, in percent.
+    "remote-payments" remote_payments: Percent = "15";
+    /// Customers of Payment and Order-Status that are known by their last names, in percent.
+    "by-name" by_name: Percent = "60";
+    /// New-Orders with an item that does not exist, in percent.
+    "rollbacks" rollbacks: Percent = "1";
+    /// Copies of the items, which nobody writes: as many as partitions keep their reads local.
+    "item-copies" item_copies: ItemCopies = "1";
+}
+
+count!(
+    /// Warehouses of the supplier.
+    Warehouses, 1 to 65_535
+);
+count!(
+    /// Copies of the items.
+    ItemCopies, 1 to 1_024
+);
+choice!(
+    /// Which transactions.
+    Mix:
+    /// The five of clause 5.2.4.
+    Standard = "standard",
+    /// New-Order and Payment, as often: the two that the papers run.
+    NewOrderPayment = "new-order-payment",
+    /// New-Order.
+    NewOrder = "new-order",
+    /// Payment.
+    Payment = "payment",
+);
+choice!(
+    /// Where a client's transactions begin.
+    Home:
+    /// In warehouses that no other client has, as far as there are enough of them.
+    Own = "own",
+    /// In any.
+    Any = "any",
+);
+
+impl TpccParameters {
+    /// Checked values. All of them go together.
+    pub(super) fn resolve(given: &Parameters) -> Result<Self, ParameterError> {
+        TpccParameters::read(given)
+    }
+}
