@@ -40,5 +40,13 @@ mod system;
 mod transaction;
 mod work;
 
+/// The ordered index by itself, for its tests and benches: nothing of it is part of the engine's interface.
+#[doc(hidden)]
+pub mod ordered_parts {
+    pub use crate::index::ordered::check::Census;
+    pub use crate::index::ordered::parts::{Copy, Slip, Tree, Witness, Worker};
+    pub use crate::index::ordered::{Direction, MAX_KEY_BYTES, flavour, wrong};
+}
+
 pub use engine::ThisEngine;
 pub use storage::Store;

@@ -1,0 +1,114 @@
+//! From the root to a leaf, writing nothing.
+//!
+//! Optimistic lock coupling: take a node's state, search the node, take the child's state, and only then validate the
+//! node's. If it is unchanged, the child was responsible for the key when its state was taken; and if the child still
+//! has that state later, it still is. Otherwise start again at the root.
+//!
+//! Waiting for a latched child is waiting for one writer, who never waits while it holds a latch.
+
+use super::flavour::{Flavour, Word};
+use super::keys::{Fence, Probe};
+use super::node::{Inner, prefetch};
+use super::state::State;
+use super::{OrderedIndex, ROOT};
+
+/// What a descent looks for.
+#[derive(Clone, Copy)]
+pub(super) enum Target<'a> {
+    /// The leaf responsible for a key.
+    Key(Probe<'a>),
+    /// The leaf responsible for what lies just below a key.
+    Below(Probe<'a>),
+    /// The last leaf.
+    End,
+}
+
+impl<'a> Target<'a> {
+    /// A key that shares the prefixes of all nodes on the way: that of [`Target::Below`] does, because it lies above
+    /// a node's lower fence and not above the upper one.
+    pub fn key(&self) -> Probe<'a> {
+        match *self {
+            Target::Key(key) | Target::Below(key) => key,
+            Target::End => Probe::new(b""),
+        }
+    }
+}
+
+/// A node and its state when it was responsible for the target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    pub node: u32,
+    pub state: State,
+}
+
+/// An inner node on the way, and how the way goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub at: Stop,
+    /// Of the child.
+    pub position: usize,
+    /// The ends of the node's range.
+    pub lower: Fence,
+    pub upper: Fence,
+}
+
+/// A leaf, and the ends of its range.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub at: Stop,
+    pub lower: Fence,
+    pub upper: Fence,
+}
+
+impl<F: Flavour> OrderedIndex<F> {
+    /// One attempt to find the leaf responsible for a key.
+    #[inline(always)]
+    pub(super) fn descend(&self, key: &Probe<'_>) -> Option<Stop> {
+        let mut at = Stop { node: ROOT, state: F::stable(self.state(ROOT)) };
+        while !at.state.is_leaf() {
+            let inner = self.inner(at.node);
+            let position = self.child(inner, at.state, key);
+            at = self.go_down(inner, at.state, inner.children[position].get())?;
+        }
+        Some(at)
+    }
+
+    /// One attempt to find the leaf responsible for a target, every inner node on the way shown to `note`.
+    pub(super) fn descend_noting(&self, target: Target<'_>, mut note: impl FnMut(Step)) -> Option<End> {
+        let mut at = Stop { node: ROOT, state: F::stable(self.state(ROOT)) };
+        let (mut lower, mut upper) = (Fence::Open, Fence::Open);
+        while !at.state.is_leaf() {
+            let inner = self.inner(at.node);
+            let position = match target {
+                Target::Key(key) => self.child(inner, at.state, &key),
+                Target::Below(key) => self.child_below(inner, at.state, &key),
+                Target::End => at.state.count(),
+            };
+            note(Step { at, position, lower, upper });
+            if let Some(last) = position.checked_sub(1) {
+                lower = self.fence(inner, at.state, last);
+            }
+            if position < at.state.count() {
+                upper = self.fence(inner, at.state, position);
+            }
+            at = self.go_down(inner, at.state, inner.children[position].get())?;
+        }
+        Some(End { at, lower, upper })
+    }
+
+    /// A child, if the node from which its number comes still is what it was.
+    #[inline(always)]
+    pub(super) fn go_down(&self, inner: &Inner<F>, state: State, child: u32) -> Option<Stop> {
+        // The number may be a torn look's, but it is some node's, or none's, which is a node of zeroes.
+        prefetch(self.place(child));
+        let stop = Stop { node: child, state: F::stable(self.state(child)) };
+        F::is_unchanged(&inner.state, state).then_some(stop)
+    }
+
+    pub(super) fn fence(&self, inner: &Inner<F>, state: State, position: usize) -> Fence {
+        if inner.long.get() >> position & 1 == 1 {
+            return Fence::Long(self.tail(inner, position));
+        }
+        Fence::Inline { prefix: state.prefix(), slice: inner.slices[position].get() }
+    }
+}

@@ -1,0 +1,256 @@
+//! Linking a key, and splits.
+//!
+//! A key goes into its leaf under the leaf's latch alone, unless the leaf is full. Then the leaf's parent is latched, too,
+//! and a fresh leaf takes the upper part; it is filled, and the caller has set its metadata, before the parent is
+//! unlatched and anybody can come. A parent that is full itself has been split before, from the root down, so a split
+//! latches two nodes and no more.
+//!
+//! Latches are taken top-down at a version that was seen, and whoever fails lets go of all and starts again: nobody waits
+//! with a latch in hand.
+//!
+//! A full node is cut in the middle; if the new key goes behind all others, it is left full and the fresh one begins with
+//! the new key alone. So keys that are linked in ascending order, also in several places at once, fill their leaves.
+
+use super::descend::{End, Step, Stop, Target};
+use super::draft::Draft;
+use super::flavour::Flavour;
+use super::keys::{KeyBuffer, Probe, separator_length};
+use super::node::{Entry, LEAF_ENTRIES, SEPARATORS};
+use super::stack::Stack;
+use super::state::MOST_LEVELS;
+use super::supply::Supply;
+use super::{Half, LeafAt, LeafRef, Linked, OrderedIndex, ROOT, Split};
+use crate::storage::RecordRef;
+
+/// The inner nodes from the root to a leaf.
+pub(super) type Trail = Stack<Step, MOST_LEVELS>;
+
+/// A full leaf and its parent, both latched.
+struct Room {
+    parent: Step,
+    leaf: End,
+}
+
+impl<F: Flavour> OrderedIndex<F> {
+    /// Links `record` under `key` unless the key is linked already.
+    ///
+    /// `linked` runs under the latches, before anybody can see the change: it is shown the leaf that holds the key now, and
+    /// if that was split, the other half. A fresh half's metadata is all zero.
+    pub fn link(
+        &self,
+        supply: &mut Supply,
+        key: &[u8],
+        record: RecordRef,
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
+    ) -> Linked {
+        self.link_where(supply, None, key, record, linked)
+    }
+
+    /// As [`OrderedIndex::link`], if `expected` still is the leaf responsible for the key; else [`Linked::Moved`].
+    pub fn link_if(
+        &self,
+        supply: &mut Supply,
+        expected: LeafRef,
+        key: &[u8],
+        record: RecordRef,
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
+    ) -> Linked {
+        self.link_where(supply, Some(expected), key, record, linked)
+    }
+
+    fn link_where(
+        &self,
+        supply: &mut Supply,
+        expected: Option<LeafRef>,
+        key: &[u8],
+        record: RecordRef,
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
+    ) -> Linked {
+        let key = Probe::new(key);
+        loop {
+            let Some(at) = self.descend(&key) else { continue };
+            if expected.is_some_and(|expected| expected.0 != at.node) {
+                return Linked::Moved;
+            }
+            let leaf = self.leaf_of(at.node);
+            match self.search(leaf, at.state, &key) {
+                Ok(position) => {
+                    let bits = self.record_bits(leaf.entry(position).value);
+                    if F::is_unchanged(&leaf.state, at.state) {
+                        return Linked::Exists(self.record(bits));
+                    }
+                }
+                Err(_) if at.state.count() == LEAF_ENTRIES => {
+                    let Some(room) = self.make_room(at, &key, supply) else { continue };
+                    self.link_splitting(room, &key, record, supply, linked);
+                    return Linked::Done;
+                }
+                Err(position) => {
+                    if F::try_latch(&leaf.state, at.state) {
+                        let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), supply);
+                        leaf.insert(position, at.state.count(), entry);
+                        linked(LeafAt { number: LeafRef(at.node), leaf }, None);
+                        F::unlatch(&leaf.state, at.state.changed(at.state.count() + 1));
+                        return Linked::Done;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Latches the full leaf `at`, which does not hold the key, and a parent that has room for one child more. `None`:
+    /// something has changed, or an inner node was split; look again.
+    fn make_room(&self, at: Stop, key: &Probe<'_>, supply: &mut Supply) -> Option<Room> {
+        let mut trail = Trail::new();
+        let leaf = self.descend_noting(Target::Key(*key), |step| trail.push(step))?;
+        if leaf.at.node != at.node || leaf.at.state != at.state {
+            return None;
+        }
+        if let Some(full) = trail.iter().position(|step| step.at.state.count() == SEPARATORS) {
+            match full.checked_sub(1) {
+                None => self.grow(trail[0], supply),
+                Some(above) => self.split_inner(trail[above], trail[full], key, supply),
+            }
+            return None;
+        }
+        let parent = *trail.last().expect("the root is an inner node");
+        self.try_latch_both(parent.at, leaf.at).then_some(Room { parent, leaf })
+    }
+
+    /// Latches a node and its child, or neither.
+    fn try_latch_both(&self, parent: Stop, child: Stop) -> bool {
+        if !F::try_latch(self.state(parent.node), parent.state) {
+            return false;
+        }
+        let both = F::try_latch(self.state(child.node), child.state);
+        if !both {
+            F::unlatch(self.state(parent.node), parent.state);
+        }
+        both
+    }
+
+    fn link_splitting(
+        &self,
+        room: Room,
+        key: &Probe<'_>,
+        record: RecordRef,
+        supply: &mut Supply,
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
+    ) {
+        let Room { parent, leaf: End { at, lower, upper } } = room;
+        let prefix = &key.bytes[..at.state.prefix()];
+        let leaf = self.leaf_of(at.node);
+        let Err(position) = self.search(leaf, at.state, key) else {
+            unreachable!("the leaf has not changed")
+        };
+        let mut entries = [Entry::NONE; LEAF_ENTRIES + 1];
+        for n in 0..LEAF_ENTRIES {
+            entries[n + usize::from(n >= position)] = leaf.entry(n);
+        }
+        entries[position] = self.entry(key.bytes, prefix.len(), record.to_bits(), supply);
+        let cut = if position == LEAF_ENTRIES { position } else { entries.len() / 2 };
+        let separator = self.separator_between(entries[cut - 1], entries[cut], prefix);
+        let lower_prefix = self.common_with(lower, key.bytes, &separator);
+        let upper_prefix = self.common_with(upper, key.bytes, &separator);
+        for (n, entry) in entries.iter_mut().enumerate() {
+            let to = if n < cut { lower_prefix } else { upper_prefix };
+            *entry = self.rebase_entry(*entry, prefix, to, supply);
+        }
+
+        let number = supply.take_node(&self.nodes);
+        let fresh = self.leaf_of(number);
+        fresh.reset();
+        fresh.fill(&entries[cut..]);
+        // Nobody can reach it.
+        F::unlatch(&fresh.state, F::look(&fresh.state).reborn(0, entries.len() - cut, upper_prefix));
+        leaf.fill(&entries[..cut]);
+        self.put_beside(parent, &separator, number, key, supply);
+
+        let (old, fresh) =
+            (LeafAt { number: LeafRef(at.node), leaf }, LeafAt { number: LeafRef(number), leaf: fresh });
+        if position < cut {
+            linked(old, Some(Split { other: fresh, fresh: Half::Other }));
+        } else {
+            linked(fresh, Some(Split { other: old, fresh: Half::Key }));
+        }
+        F::unlatch(&leaf.state, at.state.changed(cut).with_prefix(lower_prefix));
+        F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
+    }
+
+    /// Puts a node into its latched parent, right of the one that the descent took.
+    fn put_beside(&self, parent: Step, separator: &[u8], right: u32, key: &Probe<'_>, supply: &mut Supply) {
+        let inner = self.inner(parent.at.node);
+        let mut draft = self.load(inner, parent.at.state);
+        let prefix = parent.at.state.prefix();
+        debug_assert!(separator[..prefix] == key.bytes[..prefix]);
+        draft.insert(parent.position, self.separator(separator, prefix, supply), right);
+        self.store(inner, &draft, supply);
+    }
+
+    /// The shortest key that parts two entries of a leaf.
+    fn separator_between(&self, low: Entry, high: Entry, prefix: &[u8]) -> KeyBuffer {
+        let differing = low.slice ^ high.slice;
+        if differing != 0 {
+            return KeyBuffer::join(prefix, high.slice, differing.leading_zeros() as usize / 8 + 1);
+        }
+        let (low, high) = (self.entry_key(low, prefix), self.entry_key(high, prefix));
+        KeyBuffer::of(&high[..separator_length(&low, &high)])
+    }
+
+    /// Where to cut a full inner node, whose child at `position` is about to be split.
+    fn middle_of(position: usize) -> usize {
+        if position == SEPARATORS { SEPARATORS - 1 } else { SEPARATORS / 2 }
+    }
+
+    /// Splits a full inner node whose parent has room, unless something has changed.
+    fn split_inner(&self, parent: Step, full: Step, key: &Probe<'_>, supply: &mut Supply) {
+        if !self.try_latch_both(parent.at, full.at) {
+            return;
+        }
+        let state = full.at.state;
+        let prefix = &key.bytes[..state.prefix()];
+        let inner = self.inner(full.at.node);
+        let mut left = self.load(inner, state);
+        let (middle, mut right) = left.split_off(Self::middle_of(full.position));
+        let separator = self.separator_key(middle, prefix);
+        self.retire_separator(middle, supply);
+        let lower_prefix = self.common_with(full.lower, key.bytes, &separator);
+        let upper_prefix = self.common_with(full.upper, key.bytes, &separator);
+        self.rebase(&mut left, prefix, lower_prefix, supply);
+        self.rebase(&mut right, prefix, upper_prefix, supply);
+
+        let number = self.make_inner(&right, state.level(), upper_prefix, supply);
+        self.store(inner, &left, supply);
+        self.put_beside(parent, &separator, number, key, supply);
+        F::unlatch(&inner.state, state.changed(left.count).with_prefix(lower_prefix));
+        F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
+    }
+
+    /// Gives a full root two children, unless something has changed. The root stays where it is.
+    fn grow(&self, root: Step, supply: &mut Supply) {
+        let state = root.at.state;
+        let inner = self.inner(ROOT);
+        if !F::try_latch(&inner.state, state) {
+            return;
+        }
+        assert!(state.level() + 1 < MOST_LEVELS, "an ordered index has too many levels");
+        // Either half's range is open at one end, as the root's is at both: there is no common prefix.
+        assert!(state.prefix() == 0, "the root has a prefix");
+        let mut left = self.load(inner, state);
+        let (middle, right) = left.split_off(Self::middle_of(root.position));
+        let mut both = Draft::of(self.make_inner(&left, state.level(), 0, supply));
+        both.insert(0, middle, self.make_inner(&right, state.level(), 0, supply));
+        self.store(inner, &both, supply);
+        F::unlatch(&inner.state, state.changed(1).with_level(state.level() + 1));
+    }
+
+    /// A fresh inner node that nobody can reach.
+    pub(super) fn make_inner(&self, draft: &Draft, level: usize, prefix: usize, supply: &mut Supply) -> u32 {
+        let number = supply.take_node(&self.nodes);
+        let inner = self.inner(number);
+        self.clear(inner);
+        self.store(inner, draft, supply);
+        F::unlatch(&inner.state, F::look(&inner.state).reborn(level, draft.count, prefix));
+        number
+    }
+}

@@ -1,0 +1,176 @@
+//! Keys in pieces of eight bytes, which compare as numbers.
+//!
+//! A *slice* is eight bytes of a key as a big-endian number, zeroes where the key has ended. Slices order keys unless
+//! they are equal; then lengths, or what comes after, decide:
+//!
+//! - In a leaf an entry has a *class* beside its slice: the bytes of the key that are in the slice, 0 to 8, or
+//!   [`LONG`]. Pairs of slice and class order keys unless both are long.
+//! - In an inner node a separator has no class. One that is stored in its slice alone does not end in a zero byte, so its
+//!   length is known; and a key with an equal slice is not less than the separator: it has at least the separator's
+//!   bytes, the last of which is no padding. Separators that are longer, or end in a zero byte, are out of line.
+//!
+//! Separators are cut as short as they can be (prefix B-trees; Bayer and Unterauer, 1977).
+
+use std::cmp::Ordering;
+
+/// Bytes of a slice.
+pub(super) const SLICE_BYTES: usize = 8;
+
+/// The class of keys that go beyond their slice.
+pub(super) const LONG: usize = SLICE_BYTES + 1;
+
+/// A key that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Probe<'a> {
+    pub bytes: &'a [u8],
+    /// The bytes of a key shorter than a slice.
+    head: u64,
+}
+
+#[inline(always)]
+fn big_endian(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(bytes[at..at + SLICE_BYTES].try_into().expect("eight bytes"))
+}
+
+impl<'a> Probe<'a> {
+    /// Panics if the key is longer than [`super::MAX_KEY_BYTES`].
+    #[inline(always)]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        assert!(
+            bytes.len() <= super::MAX_KEY_BYTES,
+            "a key of {} bytes; {} are allowed",
+            bytes.len(),
+            super::MAX_KEY_BYTES
+        );
+        let head = if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { 0 };
+        Probe { bytes, head }
+    }
+
+    /// The slice that starts at byte `at`, which the key has or is its end.
+    #[inline(always)]
+    pub fn slice_at(&self, at: usize) -> u64 {
+        let length = self.bytes.len();
+        let left = length - at;
+        if left >= SLICE_BYTES {
+            big_endian(self.bytes, at)
+        } else if length >= SLICE_BYTES {
+            // The last slice of the key, without the bytes before `at`; by 64 in two steps if none is left.
+            big_endian(self.bytes, length - SLICE_BYTES) << 1 << (63 - 8 * left)
+        } else {
+            self.head << (8 * at)
+        }
+    }
+
+    /// The class of the key where a slice starts at byte `at`.
+    #[inline(always)]
+    pub fn class_at(&self, at: usize) -> usize {
+        (self.bytes.len() - at).min(LONG)
+    }
+}
+
+/// The slice of bytes, eight at most.
+#[inline]
+pub(super) fn slice_of(bytes: &[u8]) -> u64 {
+    let mut padded = [0; SLICE_BYTES];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_be_bytes(padded)
+}
+
+/// Bytes that two keys have in common, from the first.
+pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Bytes of a separator that is stored in its slice alone.
+#[inline]
+pub(super) fn inline_length(slice: u64) -> usize {
+    SLICE_BYTES - slice.trailing_zeros() as usize / 8
+}
+
+/// Whether a separator with these bytes after the node's prefix can be stored in its slice alone.
+pub(super) fn fits_inline(suffix: &[u8]) -> bool {
+    suffix.len() <= SLICE_BYTES && suffix.last().is_some_and(|&byte| byte != 0)
+}
+
+/// The shortest key above `low` and not above `high`, as bytes of `high`.
+pub(super) fn separator_length(low: &[u8], high: &[u8]) -> usize {
+    debug_assert!(low.cmp(high) == Ordering::Less);
+    common_prefix(low, high) + 1
+}
+
+/// An end of a node's range, as a descent meets it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fence {
+    /// No key lies beyond.
+    Open,
+    /// The first `prefix` bytes of the key that is looked for, then those of a slice.
+    Inline { prefix: usize, slice: u64 },
+    /// Out of line.
+    Long(u32),
+}
+
+/// A key put together from its pieces.
+pub(super) struct KeyBuffer {
+    bytes: [u8; super::MAX_KEY_BYTES],
+    length: usize,
+}
+
+impl KeyBuffer {
+    /// Bytes as they are.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: bytes.len() };
+        buffer.bytes[..bytes.len()].copy_from_slice(bytes);
+        buffer
+    }
+
+    /// A prefix and the first `length` bytes of a slice.
+    pub fn join(prefix: &[u8], slice: u64, length: usize) -> Self {
+        let mut buffer = KeyBuffer::of(prefix);
+        buffer.length += length;
+        buffer.bytes[prefix.len()..prefix.len() + length].copy_from_slice(&slice.to_be_bytes()[..length]);
+        buffer
+    }
+
+    /// Bytes that `fill` writes, answering how many.
+    pub fn filled(fill: impl FnOnce(&mut [u8]) -> usize) -> Self {
+        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: 0 };
+        buffer.length = fill(&mut buffer.bytes);
+        buffer
+    }
+}
+
+impl std::ops::Deref for KeyBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_of_keys_of_all_lengths() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        for length in 0..bytes.len() {
+            let probe = Probe::new(&bytes[..length]);
+            for at in 0..=length {
+                let end = (at + SLICE_BYTES).min(length);
+                assert_eq!(probe.slice_at(at), slice_of(&bytes[at..end]), "{length} bytes, from {at}");
+                assert_eq!(probe.class_at(at), (length - at).min(LONG));
+            }
+        }
+    }
+
+    #[test]
+    fn separators_say_their_length() {
+        for suffix in [&b"a"[..], b"\0a", b"abcdefgh", b"\xFF"] {
+            assert!(fits_inline(suffix));
+            assert_eq!(inline_length(slice_of(suffix)), suffix.len());
+        }
+        assert!(!fits_inline(b"a\0"));
+        assert!(!fits_inline(b"abcdefghi"));
+    }
+}

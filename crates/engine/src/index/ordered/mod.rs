@@ -1,0 +1,342 @@
+//! The ordered index: a B+-tree over byte strings, read without writing, written under latches of a few nodes.
+//!
+//! **Idea.** Nodes are four cache lines and are fetched whole. A node does not store the bytes that all keys of its range
+//! have in common (its *prefix*, by the separators around it: prefix B-trees), and of what follows it keeps the first
+//! eight bytes as a number (a *slice*), so keys of eight bytes, and most others, are compared without a branch and without
+//! leaving the node; longer ones are out of line and compared when slices are equal. Every node has a *state*, one word of
+//! version, count and prefix: readers look at it, read, and look again (optimistic lock coupling).
+//!
+//! | file | what |
+//! |---|---|
+//! | [`flavour`] | who reads and writes: `Shared`, `SingleWriter`, `Owned`; the memory orderings are argued there |
+//! | [`state`], [`node`], [`keys`], [`heap`] | a node's word, its layout, keys as numbers, long keys |
+//! | [`search`], [`descend`] | in a node; from the root to a leaf |
+//! | [`insert`], [`remove`], [`draft`] | linking and splits; unlinking and empty leaves; nodes rewritten |
+//! | [`scan`] | copies of leaves |
+//! | [`supply`] | nodes and pieces, each worker's, and those that wait for their epoch |
+//! | [`check`] | what must hold |
+//! | [`parts`], [`wrong`] | the index by itself, for tests and benches; flavours that they must find to be wrong |
+//!
+//! **State of the tree.** Node 1 is the root, always, and an inner node. There are no links between leaves. A leaf is
+//! responsible for the keys from one separator to the next, and for those it does not hold (*gaps*) it carries eight
+//! bytes of the protocol's metadata.
+//!
+//! **Invariants.**
+//! - Leaves' ranges part the set of all keys: every key has one leaf responsible for it, linked or not.
+//! - A node's range and content change under its latch only, and then its version changes, also if only the range did. A
+//!   number is a node's in its next life with a later version.
+//! - A child is unlatched before anybody can meet it, and a node that has left the tree is dead for ever: whoever waits for
+//!   it starts again.
+//! - Nobody waits with a latch in hand; latches are taken top-down, at a version that was seen.
+//! - What was read at version v of a leaf is what it held then; a reader that is told so has read nothing torn.
+//! - Nodes and pieces that have left the tree keep what they hold until their epoch has passed: a reader may still be there.
+//!
+//! **Gaps.** How protocols use a leaf's metadata:
+//! - Locking: a miss, and a scan, find the leaf, acquire its metadata `Shared`, and read the leaf *again*; if the key's
+//!   leaf is another now, they let go and start over. An insert acquires it `Insert` and links with
+//!   [`OrderedIndex::link_if`], which answers [`Linked::Moved`] if the leaf is not the key's any more.
+//! - Optimistic: a reader observes the metadata before it reads the leaf, and validates it at commit. Linking
+//!   advances it under the latch, so who observes the new one waits, and reads the new leaf.
+//! - A split shows both halves to the callback while both are out of reach, so it can give the fresh one what the old one
+//!   has; a leaf dies only if its metadata could be taken, and its heir is shown to the callback.
+//!
+//! Whoever looks at the tree, or holds a [`LeafRef`], a record found or a [`LeafCopy`], does so within an epoch
+//! ([`crate::epoch`]); also to prefetch.
+//!
+//! *silo* 3, 4.5, 4.6 and 4.8. We differ: Masstree is a trie of B+-trees with eight bytes of key each, and its leaves are
+//! linked; here, one tree, whose nodes leave their prefix out, and scans that go on at fences. Silo's node set has the tree's
+//! versions; ours has tokens of the protocol's, apart from the tree's own versions, so that rebuilding a node aborts nobody.
+//! Empty leaves go, others are not merged, as there.
+
+pub mod check;
+mod descend;
+mod draft;
+pub mod flavour;
+mod heap;
+mod insert;
+mod keys;
+mod node;
+pub mod parts;
+mod remove;
+mod scan;
+mod search;
+mod stack;
+mod state;
+mod supply;
+pub mod wrong;
+
+pub(crate) use node::{Leaf, Version};
+pub use scan::Direction;
+pub(crate) use scan::LeafCopy;
+pub(crate) use supply::Supply;
+
+use self::draft::Draft;
+use self::flavour::{Flavour, Word};
+use self::heap::{Heap, UNIT_BYTES, units_of};
+use self::keys::{Probe, SLICE_BYTES};
+use self::node::{Inner, NODE_BYTES, prefetch};
+use self::state::State;
+use self::supply::Nodes;
+use crate::facade::region::RegionError;
+use crate::storage::RecordRef;
+use std::marker::PhantomData;
+
+/// Bytes of the longest key.
+pub const MAX_KEY_BYTES: usize = 1024;
+
+/// Keys whose lines are asked for at once.
+pub const MOST_AHEAD: usize = 16;
+
+/// The root's number.
+const ROOT: u32 = 1;
+
+/// Address space is reserved for so many times the nodes and pieces that are expected, and the least of each.
+const OVERSIZE: u64 = 4;
+const LEAST_NODES: u64 = 1 << 18;
+const LEAST_HEAP_BYTES: u64 = 1 << 26;
+
+/// Entries that a leaf is expected to have, after inserts in no order.
+const EXPECTED_ENTRIES: u64 = 10;
+
+/// An ordered index of one partition.
+pub(crate) struct OrderedIndex<F: Flavour> {
+    nodes: Nodes,
+    heap: Heap,
+    flavour: PhantomData<fn() -> F>,
+}
+
+/// A leaf by its number: means the same to every worker. While an epoch lasts, the number is no other leaf's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LeafRef(u32);
+
+/// A leaf that a callback is shown.
+pub(crate) struct LeafAt<'a, F: Flavour> {
+    /// Its number.
+    pub number: LeafRef,
+    /// Itself.
+    pub leaf: &'a Leaf<F>,
+}
+
+/// A leaf was split for an insert.
+pub(crate) struct Split<'a, F: Flavour> {
+    /// The half that does not hold the key.
+    pub other: LeafAt<'a, F>,
+    /// The half that is a fresh leaf; the rest of the leaf's gaps stays where it was.
+    pub fresh: Half,
+}
+
+/// One of the leaves of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// The one that holds the key.
+    Key,
+    /// The other one.
+    Other,
+}
+
+/// What a look-up met.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// The record linked under the key.
+    pub record: Option<RecordRef>,
+    /// The leaf responsible for the key.
+    pub leaf: LeafRef,
+    /// Its version then.
+    pub version: Version,
+}
+
+/// What an attempt to link a record met.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linked {
+    /// The record is linked.
+    Done,
+    /// The key is linked already, to this record; nothing was changed.
+    Exists(RecordRef),
+    /// Another leaf is responsible for the key; nothing was changed.
+    Moved,
+}
+
+/// What unlinking left behind.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unlinked {
+    /// The leaf has other entries.
+    Done,
+    /// The leaf is empty: [`OrderedIndex::prune`].
+    Emptied,
+}
+
+/// What pruning came to.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pruned {
+    /// The leaf is out of the tree.
+    Done,
+    /// It is not empty.
+    Occupied,
+    /// The callback did not agree.
+    Refused,
+    /// It is the last leaf.
+    Last,
+}
+
+impl<F: Flavour> OrderedIndex<F> {
+    fn nodes_for(entries: u64) -> u64 {
+        // A fifteenth of them are inner nodes; the root and its leaf.
+        entries.div_ceil(EXPECTED_ENTRIES) * 16 / 15 + 2
+    }
+
+    fn units_for(entries: u64, key_bytes: usize) -> u64 {
+        if key_bytes <= SLICE_BYTES { 0 } else { entries * units_of(key_bytes) as u64 }
+    }
+
+    /// Bytes that an index of `entries` keys of `key_bytes` bytes each is expected to take, and may take less.
+    pub fn bytes_for(entries: u64, key_bytes: usize) -> u64 {
+        Self::nodes_for(entries) * NODE_BYTES as u64 + Self::units_for(entries, key_bytes) * UNIT_BYTES as u64
+    }
+
+    /// An empty index for about `entries` keys of `key_bytes` bytes each. What it consists of comes from `supply`.
+    ///
+    /// If the flavour is [`flavour::Owned`], one thread at a time uses the index; if it is [`flavour::SingleWriter`], one
+    /// thread at a time links, unlinks and prunes: the caller's promise.
+    pub fn reserve(entries: u64, key_bytes: usize, supply: &mut Supply) -> Result<Self, RegionError> {
+        let () = Leaf::<F>::LAYOUT;
+        let nodes = Nodes::reserve((Self::nodes_for(entries) * OVERSIZE).max(LEAST_NODES))?;
+        let heap_bytes = Self::units_for(entries, key_bytes) * UNIT_BYTES as u64 * OVERSIZE;
+        let heap = Heap::reserve(heap_bytes.max(LEAST_HEAP_BYTES))?;
+        let index = OrderedIndex { nodes, heap, flavour: PhantomData };
+        assert!(supply.take_node(&index.nodes) == ROOT, "the supply is another index's");
+        let number = supply.take_node(&index.nodes);
+        let (root, leaf) = (index.inner(ROOT), index.leaf_of(number));
+        leaf.fill(&[]);
+        index.store(root, &Draft::of(number), supply);
+        F::unlatch(&root.state, State(0).reborn(1, 0, 0));
+        Ok(index)
+    }
+
+    /// Bytes of memory behind the index.
+    pub fn bytes_taken(&self) -> u64 {
+        u64::from(self.nodes.taken()) * NODE_BYTES as u64 + self.heap.taken() * UNIT_BYTES as u64
+    }
+
+    /// The record linked under `key`, and the leaf responsible for it. Writes nothing.
+    #[inline]
+    pub fn find(&self, key: &[u8]) -> Found {
+        let key = Probe::new(key);
+        loop {
+            if let Some(found) = self.try_find(&key) {
+                return found;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn try_find(&self, key: &Probe<'_>) -> Option<Found> {
+        let at = self.descend(key)?;
+        let leaf = self.leaf_of(at.node);
+        let bits = match self.search(leaf, at.state, key) {
+            Ok(position) => self.record_bits(leaf.entry(position).value),
+            Err(_) => 0,
+        };
+        if !F::is_unchanged(&leaf.state, at.state) {
+            return None;
+        }
+        let record = (bits != 0).then(|| self.record(bits));
+        Some(Found { record, leaf: LeafRef(at.node), version: Version(at.state) })
+    }
+
+    /// Asks for the lines of the leaf responsible for `key`, reading the inner nodes on the way.
+    #[inline]
+    pub fn prefetch(&self, key: &[u8]) {
+        self.prefetch_all(&[key]);
+    }
+
+    /// Asks for the lines of the leaves responsible for `keys`, level by level, so that the lines that they need on the way
+    /// come at the same time. Of more than [`MOST_AHEAD`] keys the first ones count.
+    pub fn prefetch_all<K: AsRef<[u8]>>(&self, keys: &[K]) {
+        let keys = &keys[..keys.len().min(MOST_AHEAD)];
+        let mut nodes = [ROOT; MOST_AHEAD];
+        for level in (1..=F::look(self.state(ROOT)).level()).rev() {
+            for (node, key) in nodes.iter_mut().zip(keys) {
+                let (inner, key) = (self.inner(*node), Probe::new(key.as_ref()));
+                let state = F::look(&inner.state);
+                // What is being changed is left to the look-up; a look that is torn leads to some node all the same.
+                if state.level() == level && state.prefix() <= key.bytes.len() {
+                    *node = inner.child_at(self.child(inner, state, &key));
+                    prefetch(self.place(*node));
+                }
+            }
+        }
+    }
+
+    /// A leaf by its number.
+    #[inline(always)]
+    pub fn leaf(&self, leaf: LeafRef) -> &Leaf<F> {
+        self.leaf_of(leaf.0)
+    }
+
+    /// Forgets what the last protocol left in the leaves of a quiet index.
+    pub fn reset(&self) {
+        self.for_each_leaf(|leaf| self.leaf(leaf).reset());
+    }
+
+    /// Visits every linked record of a quiet index, in no order of keys.
+    pub fn for_each_record(&self, mut visit: impl FnMut(RecordRef)) {
+        self.for_each_leaf(|number| {
+            let leaf = self.leaf(number);
+            for position in 0..F::look(&leaf.state).count() {
+                visit(self.record(self.record_bits(leaf.entry(position).value)));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn record(&self, bits: u64) -> RecordRef {
+        // SAFETY: not zero, and validated: an entry held the address of a record of this partition's arena, which lives as
+        // long as the index; its memory is not reused for another key while the looker's epoch lasts.
+        unsafe { RecordRef::from_bits(bits) }
+    }
+
+    #[inline(always)]
+    fn place(&self, node: u32) -> *const u8 {
+        self.nodes.base(node)
+    }
+
+    #[inline(always)]
+    fn state(&self, node: u32) -> &F::Word64 {
+        // SAFETY: the node lies within the region, which is zeroed and lives as long as `self`; its first word is its state,
+        // whatever the node is, aligned for it and with interior mutability.
+        unsafe { &*self.nodes.base(node).cast::<F::Word64>() }
+    }
+
+    #[inline(always)]
+    fn inner(&self, node: u32) -> &Inner<F> {
+        // SAFETY: as for `state`; a node is made of words with interior mutability, for which all bytes are valid. Whether
+        // it is an inner node its state says, which the caller has read; within an epoch it does not become a leaf.
+        unsafe { &*self.nodes.base(node).cast::<Inner<F>>() }
+    }
+
+    #[inline(always)]
+    fn leaf_of(&self, node: u32) -> &Leaf<F> {
+        // SAFETY: as for `inner`.
+        unsafe { &*self.nodes.base(node).cast::<Leaf<F>>() }
+    }
+
+    fn leaf_at(&self, number: LeafRef) -> LeafAt<'_, F> {
+        LeafAt { number, leaf: self.leaf(number) }
+    }
+
+    /// Makes memory that was another node's an inner node without anything out of line.
+    fn clear(&self, inner: &Inner<F>) {
+        inner.long.set(0);
+        inner.tails.set(0);
+    }
+}
+
+impl<F: Flavour> Inner<F> {
+    #[inline(always)]
+    fn child_at(&self, position: usize) -> u32 {
+        self.children[position].get()
+    }
+}

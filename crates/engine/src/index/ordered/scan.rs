@@ -1,0 +1,329 @@
+//! Scans: loops over copies of leaves, in both directions.
+//!
+//! Leaves have no links to each other, so a removal need not find its leaf's neighbours. A scan goes on at the fence of the
+//! leaf that it has read: in the next child of the same parent, as long as that has not changed, or from the root. While a
+//! leaf is copied, the one after it is on its way to the cache.
+//!
+//! A key in a leaf is the prefix of the bound that led there, which all keys of the leaf share, and its slice.
+
+use super::descend::{End, Step, Target};
+use super::flavour::Flavour;
+use super::keys::{Probe, SLICE_BYTES, slice_of};
+use super::node::{Version, prefetch};
+use super::{LeafRef, OrderedIndex};
+use crate::storage::RecordRef;
+use std::ops::{Bound, Range};
+
+/// The order in which a scan visits keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending.
+    Forward,
+    /// Descending.
+    Backward,
+}
+
+/// How a scan goes on after a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Onward {
+    Included,
+    Excluded,
+    End,
+}
+
+/// Where an entry's key ends in the copy, and its record's address.
+#[derive(Clone, Copy, Debug)]
+struct CopiedEntry {
+    key_end: u32,
+    record_bits: u64,
+}
+
+/// A leaf's entries beyond a bound, as they were at one moment. To be used again and again.
+#[derive(Debug)]
+pub(crate) struct LeafCopy {
+    leaf: LeafRef,
+    version: Version,
+    keys: Vec<u8>,
+    entries: Vec<CopiedEntry>,
+    onward: Onward,
+    next: Vec<u8>,
+    /// What `next` was, while the scan goes on.
+    last: Vec<u8>,
+    /// If the leaf was copied to its end: its parent then.
+    parent: Option<Step>,
+}
+
+/// What is asked of a leaf.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    target: Target<'a>,
+    /// Whether the target's key itself is meant, too.
+    is_included: bool,
+    direction: Direction,
+    limit: usize,
+}
+
+impl Default for LeafCopy {
+    fn default() -> Self {
+        let (keys, next, last) = (Vec::new(), Vec::new(), Vec::new());
+        let version = Version(super::state::State(0));
+        let (entries, onward) = (Vec::new(), Onward::End);
+        LeafCopy { leaf: LeafRef(0), version, keys, entries, onward, next, last, parent: None }
+    }
+}
+
+impl LeafCopy {
+    /// The leaf that was copied: it is responsible for all keys from the bound to the next one.
+    pub fn leaf(&self) -> LeafRef {
+        self.leaf
+    }
+
+    /// Its version then.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Keys and records, in the scan's direction.
+    pub fn entries(&self) -> impl Iterator<Item = (&[u8], RecordRef)> {
+        let mut start = 0;
+        self.entries.iter().map(move |entry| {
+            let key = &self.keys[start..entry.key_end as usize];
+            start = entry.key_end as usize;
+            // SAFETY: validated: a leaf's entry held the address of a record that its arena's owner keeps, and the
+            // reader's epoch keeps that a record.
+            (key, unsafe { RecordRef::from_bits(entry.record_bits) })
+        })
+    }
+
+    /// The bound at which to go on in the same direction; `None` at the end of the index.
+    pub fn next_bound(&self) -> Option<Bound<&[u8]>> {
+        match self.onward {
+            Onward::Included => Some(Bound::Included(&self.next)),
+            Onward::Excluded => Some(Bound::Excluded(&self.next)),
+            Onward::End => None,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.entries.clear();
+    }
+}
+
+impl<F: Flavour> OrderedIndex<F> {
+    /// Copies up to `limit` entries of the leaf that is responsible for `bound` in `direction`: going forward, those above
+    /// the bound, going backward, those below it, in that order. There may be none.
+    pub fn read_leaf(&self, bound: Bound<&[u8]>, direction: Direction, limit: usize, copy: &mut LeafCopy) {
+        assert!(limit > 0, "a scan of nothing");
+        let is_included = !matches!(bound, Bound::Excluded(_));
+        let wish = Wish { target: target_of(bound, direction), is_included, direction, limit };
+        while !self.try_read_leaf(&wish, copy) {}
+    }
+
+    /// Copies the leaf after the one in `copy`; answers whether there is one. In the same epoch.
+    pub fn read_on(&self, direction: Direction, limit: usize, copy: &mut LeafCopy) -> bool {
+        let mut last = std::mem::take(&mut copy.last);
+        std::mem::swap(&mut last, &mut copy.next);
+        let bound = match copy.onward {
+            Onward::Included => Some(Bound::Included(last.as_slice())),
+            Onward::Excluded => Some(Bound::Excluded(last.as_slice())),
+            Onward::End => None,
+        };
+        if let Some(bound) = bound {
+            let wish = Wish { target: target_of(bound, direction), is_included: true, direction, limit };
+            if !self.try_read_beside(&wish, copy) {
+                self.read_leaf(bound, direction, limit, copy);
+            }
+        }
+        let is_there = bound.is_some();
+        copy.last = last;
+        is_there
+    }
+
+    /// The leaf that [`OrderedIndex::read_leaf`] would copy.
+    pub fn leaf_for(&self, bound: Bound<&[u8]>, direction: Direction) -> LeafRef {
+        let target = target_of(bound, direction);
+        loop {
+            if let Some(end) = self.descend_noting(target, |_| ()) {
+                return LeafRef(end.at.node);
+            }
+        }
+    }
+
+    fn try_read_leaf(&self, wish: &Wish<'_>, copy: &mut LeafCopy) -> bool {
+        let mut parent = None;
+        let Some(leaf) = self.descend_noting(wish.target, |step| parent = Some(step)) else { return false };
+        let parent = parent.expect("the root is an inner node");
+        self.prefetch_beside(&parent, wish.direction);
+        let window = self.window(wish, &leaf);
+        self.try_copy(wish, parent, &leaf, window, copy)
+    }
+
+    /// Goes on in the next child of the last leaf's parent, if that still is what it was.
+    fn try_read_beside(&self, wish: &Wish<'_>, copy: &mut LeafCopy) -> bool {
+        let Some(last) = copy.parent.take() else { return false };
+        let (inner, count) = (self.inner(last.at.node), last.at.state.count());
+        let Some(position) = beside(&last, wish.direction) else { return false };
+        let lower = if position == 0 { last.lower } else { self.fence(inner, last.at.state, position - 1) };
+        let upper = if position == count { last.upper } else { self.fence(inner, last.at.state, position) };
+        let child = inner.child_at(position);
+        let Some(at) = self.go_down(inner, last.at.state, child) else { return false };
+        let parent = Step { position, ..last };
+        self.prefetch_beside(&parent, wish.direction);
+        self.try_copy(wish, parent, &End { at, lower, upper }, 0..at.state.count(), copy)
+    }
+
+    /// Copies a part of a leaf and says how to go on; `false` if the leaf has changed meanwhile.
+    fn try_copy(
+        &self,
+        wish: &Wish<'_>,
+        parent: Step,
+        leaf: &End,
+        window: Range<usize>,
+        copy: &mut LeafCopy,
+    ) -> bool {
+        copy.clear();
+        let taken = window.len().min(wish.limit);
+        match wish.direction {
+            Direction::Forward => self.copy_entries(leaf, &wish.target, window.clone().take(taken), copy),
+            Direction::Backward => {
+                self.copy_entries(leaf, &wish.target, window.clone().rev().take(taken), copy)
+            }
+        }
+        if !F::is_unchanged(self.state(leaf.at.node), leaf.at.state) {
+            return false;
+        }
+        (copy.leaf, copy.version) = (LeafRef(leaf.at.node), Version(leaf.at.state));
+        if taken < window.len() {
+            self.stop_early(copy);
+            copy.parent = None;
+        } else {
+            self.stop_at_fence(leaf, &wish.target, wish.direction, copy);
+            copy.parent = Some(parent);
+        }
+        true
+    }
+
+    /// The entries of a leaf that lie beyond the bound.
+    fn window(&self, wish: &Wish<'_>, leaf: &End) -> Range<usize> {
+        let count = leaf.at.state.count();
+        let key = match wish.target {
+            Target::Key(key) | Target::Below(key) => key,
+            Target::End => return 0..count,
+        };
+        let found = self.search(self.leaf_of(leaf.at.node), leaf.at.state, &key);
+        let (Ok(position) | Err(position)) = found;
+        match wish.direction {
+            Direction::Forward => position + usize::from(found.is_ok() && !wish.is_included)..count,
+            Direction::Backward => 0..position + usize::from(found.is_ok() && wish.is_included),
+        }
+    }
+
+    fn copy_entries(
+        &self,
+        leaf: &End,
+        target: &Target<'_>,
+        positions: impl Iterator<Item = usize>,
+        copy: &mut LeafCopy,
+    ) {
+        let entries = self.leaf_of(leaf.at.node);
+        let key = target.key();
+        let prefix = Prefix::new(&key.bytes[..leaf.at.state.prefix()]);
+        for position in positions {
+            let entry = entries.entry(position);
+            match entry.value.piece() {
+                Some(piece) => self.heap.append_to(piece, &mut copy.keys),
+                None => prefix.append_key(entry.slice, entry.value.class(), &mut copy.keys),
+            }
+            let record_bits = self.record_bits(entry.value);
+            copy.entries.push(CopiedEntry { key_end: copy.keys.len() as u32, record_bits });
+        }
+    }
+
+    /// The limit was reached within the leaf.
+    fn stop_early(&self, copy: &mut LeafCopy) {
+        let before = copy.entries.len().checked_sub(2).map_or(0, |n| copy.entries[n].key_end as usize);
+        copy.next.clear();
+        copy.next.extend_from_slice(&copy.keys[before..]);
+        copy.onward = Onward::Excluded;
+    }
+
+    fn stop_at_fence(&self, leaf: &End, target: &Target<'_>, direction: Direction, copy: &mut LeafCopy) {
+        let (fence, onward) = match direction {
+            Direction::Forward => (leaf.upper, Onward::Included),
+            Direction::Backward => (leaf.lower, Onward::Excluded),
+        };
+        copy.next.clear();
+        match self.fence_key(fence, target.key().bytes) {
+            None => copy.onward = Onward::End,
+            Some(key) => {
+                copy.next.extend_from_slice(&key);
+                copy.onward = onward;
+            }
+        }
+    }
+
+    /// Asks for the leaf where the scan will go on, if it has the same parent.
+    #[inline]
+    fn prefetch_beside(&self, parent: &Step, direction: Direction) {
+        if let Some(position) = beside(parent, direction) {
+            // Whatever is read there, it is only a hint.
+            prefetch(self.place(self.inner(parent.at.node).child_at(position)));
+        }
+    }
+}
+
+/// The next child in a direction.
+#[inline]
+fn beside(parent: &Step, direction: Direction) -> Option<usize> {
+    match direction {
+        Direction::Forward => {
+            Some(parent.position + 1).filter(|&position| position <= parent.at.state.count())
+        }
+        Direction::Backward => parent.position.checked_sub(1),
+    }
+}
+
+/// What all keys of a leaf begin with.
+struct Prefix<'a> {
+    bytes: &'a [u8],
+    /// The same as a slice, if it is not longer.
+    head: u64,
+}
+
+impl<'a> Prefix<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Prefix { bytes, head: if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { 0 } }
+    }
+
+    /// Appends the key that ends with the first `class` bytes of a slice.
+    #[inline]
+    fn append_key(&self, slice: u64, class: usize, into: &mut Vec<u8>) {
+        // What is torn may say anything.
+        let class = class.min(SLICE_BYTES);
+        let length = self.bytes.len() + class;
+        let end = into.len() + length;
+        if self.bytes.len() < SLICE_BYTES && length <= SLICE_BYTES {
+            // The whole key is a slice: written at once, and what is too much is cut off.
+            into.extend_from_slice(&(self.head | slice >> (8 * self.bytes.len())).to_be_bytes());
+        } else {
+            into.extend_from_slice(self.bytes);
+            into.extend_from_slice(&slice.to_be_bytes());
+        }
+        into.truncate(end);
+    }
+}
+
+fn target_of(bound: Bound<&[u8]>, direction: Direction) -> Target<'_> {
+    match (bound, direction) {
+        (Bound::Unbounded, Direction::Forward) => Target::Key(Probe::new(b"")),
+        (Bound::Unbounded, Direction::Backward) => Target::End,
+        (Bound::Excluded(key), Direction::Backward) => Target::Below(Probe::new(key)),
+        (Bound::Included(key) | Bound::Excluded(key), _) => Target::Key(Probe::new(key)),
+    }
+}

@@ -1,0 +1,123 @@
+//! A node's state: one word that says what the node is, what is in it, and which version of it this is.
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0 | latched: somebody changes the node |
+//! | 1 | dead: out of the tree, or never in it |
+//! | 2..7 | entries of a leaf, separators of an inner node |
+//! | 7..12 | level; 0 is a leaf |
+//! | 12..23 | bytes that all keys of the node's range have in common, and the node does not store |
+//! | 23..64 | version: one more with every change, also from one life of the node's memory to the next |
+//!
+//! Being one word, count and prefix are always of one version, and reading them costs nothing beside it.
+
+/// A node's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(pub u64);
+
+const LATCHED: u64 = 1;
+const DEAD: u64 = 2;
+const COUNT: Field = Field { shift: 2, bits: 5 };
+const LEVEL: Field = Field { shift: 7, bits: 5 };
+const PREFIX: Field = Field { shift: 12, bits: 11 };
+const VERSION_SHIFT: u32 = 23;
+
+/// Levels below this exist: a tree of 2^32 nodes has fewer by far.
+pub(super) const MOST_LEVELS: usize = 1 << LEVEL.bits;
+
+#[derive(Clone, Copy)]
+struct Field {
+    shift: u32,
+    bits: u32,
+}
+
+impl Field {
+    #[inline(always)]
+    const fn get(self, word: u64) -> usize {
+        (word >> self.shift & ((1 << self.bits) - 1)) as usize
+    }
+
+    #[inline(always)]
+    const fn put(self, word: u64, value: usize) -> u64 {
+        debug_assert!(value < 1 << self.bits);
+        word & !(((1 << self.bits) - 1) << self.shift) | (value as u64) << self.shift
+    }
+}
+
+const _: () = {
+    assert!(COUNT.shift + COUNT.bits == LEVEL.shift);
+    assert!(LEVEL.shift + LEVEL.bits == PREFIX.shift);
+    assert!(PREFIX.shift + PREFIX.bits == VERSION_SHIFT);
+    assert!(super::MAX_KEY_BYTES < 1 << PREFIX.bits);
+    assert!(super::node::LEAF_ENTRIES < 1 << COUNT.bits);
+    assert!(super::node::SEPARATORS < 1 << COUNT.bits);
+};
+
+impl State {
+    #[inline(always)]
+    pub(super) const fn is_latched(self) -> bool {
+        self.0 & LATCHED != 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_dead(self) -> bool {
+        self.0 & DEAD != 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn count(self) -> usize {
+        COUNT.get(self.0)
+    }
+
+    #[inline(always)]
+    pub(super) const fn level(self) -> usize {
+        LEVEL.get(self.0)
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_leaf(self) -> bool {
+        self.level() == 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn prefix(self) -> usize {
+        PREFIX.get(self.0)
+    }
+
+    /// The same, being changed.
+    #[inline(always)]
+    pub(super) const fn latched(self) -> State {
+        State(self.0 | LATCHED)
+    }
+
+    /// The next version, with `count` entries or separators.
+    #[inline(always)]
+    pub(super) const fn changed(self, count: usize) -> State {
+        State(COUNT.put(self.0 & !LATCHED, count).wrapping_add(1 << VERSION_SHIFT))
+    }
+
+    #[inline(always)]
+    pub(super) const fn with_prefix(self, prefix: usize) -> State {
+        State(PREFIX.put(self.0, prefix))
+    }
+
+    #[inline(always)]
+    pub(super) const fn with_level(self, level: usize) -> State {
+        State(LEVEL.put(self.0, level))
+    }
+
+    /// The state of a node that begins a life, after that of the last one.
+    pub(super) const fn reborn(self, level: usize, count: usize, prefix: usize) -> State {
+        State(self.changed(count).with_level(level).with_prefix(prefix).0 & !DEAD)
+    }
+
+    /// The next version, out of the tree.
+    pub(super) const fn died(self) -> State {
+        State(self.changed(0).0 | DEAD)
+    }
+
+    /// For a flavour that is wrong on purpose.
+    pub(super) const fn without_version(self) -> State {
+        State(self.0 & ((1 << VERSION_SHIFT) - 1))
+    }
+}

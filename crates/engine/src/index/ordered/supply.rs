@@ -1,0 +1,178 @@
+//! An index's memory, and each worker's supply of it: nodes and pieces of the key heap, fresh, freed, or waiting for
+//! their epoch.
+//!
+//! As for records ([`crate::storage::arena`]): a worker takes a chunk at a time, and what it took out of the tree waits
+//! in its garbage until nobody can hold it ([`crate::epoch`]), and is then used again.
+//!
+//! Invariant: nodes taken from the region are in the tree, or in one supply; so are units of the key heap.
+
+use super::heap::{Heap, MOST_UNITS, units_of};
+use super::node::NODE_BYTES;
+use crate::facade::atomic::{AtomicU32, Ordering};
+use crate::facade::region::{Region, RegionError};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Nodes that a worker takes at once.
+const CHUNK_NODES: u32 = 64;
+/// Units of the key heap that a worker takes at once.
+const CHUNK_UNITS: u64 = 512;
+
+/// The memory of nodes.
+pub(super) struct Nodes {
+    region: Region,
+    taken: AtomicU32,
+    room: u32,
+}
+
+impl Nodes {
+    pub fn reserve(nodes: u64) -> Result<Self, RegionError> {
+        let room = u32::try_from(nodes.min(u64::from(u32::MAX))).expect("bounded");
+        // Number 0 means none.
+        Ok(Nodes { region: Region::reserve(room as usize * NODE_BYTES)?, taken: AtomicU32::new(1), room })
+    }
+
+    /// Nodes taken; number 0 is not one.
+    pub fn taken(&self) -> u32 {
+        // Relaxed: a counter.
+        self.taken.load(Ordering::Relaxed) - 1
+    }
+
+    /// Takes consecutive nodes, faulted in. Panics when the address space is used up.
+    pub fn take(&self, nodes: u32) -> Range<u32> {
+        // Relaxed: a counter; nodes are only reached through nodes that are unlatched by a Release.
+        let first = self.taken.fetch_add(nodes, Ordering::Relaxed);
+        let end = first.saturating_add(nodes);
+        assert!(
+            end <= self.room,
+            "an ordered index outgrew its capacity many times over: {} nodes",
+            self.room
+        );
+        self.region.fault_in(first as usize * NODE_BYTES..end as usize * NODE_BYTES);
+        first..end
+    }
+
+    /// The first byte of a node, which lies within the region.
+    #[inline(always)]
+    pub fn base(&self, number: u32) -> *mut u8 {
+        assert!(number < self.room, "no such node");
+        // SAFETY: below `room`, so within the region.
+        unsafe { self.region.base().byte_add(number as usize * NODE_BYTES) }
+    }
+}
+
+/// What waits for its epoch.
+#[derive(Clone, Copy, Debug)]
+enum Garbage {
+    Node(u32),
+    Piece { piece: u32, units: u8 },
+}
+
+/// One worker's supply of one index's memory.
+/// Aligned, because the supplies of all workers are made together and would share lines.
+#[repr(align(128))]
+pub(crate) struct Supply {
+    /// Of the operation that runs.
+    epoch: u64,
+    chunk: Range<u32>,
+    free: Vec<u32>,
+    units: Range<u32>,
+    /// By units.
+    free_pieces: Vec<Vec<u32>>,
+    garbage: VecDeque<(u64, Garbage)>,
+}
+
+impl Default for Supply {
+    fn default() -> Self {
+        Supply {
+            epoch: 0,
+            chunk: 0..0,
+            free: Vec::new(),
+            units: 0..0,
+            free_pieces: vec![Vec::new(); MOST_UNITS + 1],
+            garbage: VecDeque::new(),
+        }
+    }
+}
+
+impl Supply {
+    /// What is unlinked from here on is unlinked at local epoch `epoch`; what was at `reclaimable` or before is free.
+    #[inline]
+    pub fn refresh(&mut self, epoch: u64, reclaimable: u64) {
+        debug_assert!(epoch >= self.epoch, "epochs do not go back");
+        self.epoch = epoch;
+        while let Some(&(epoch, garbage)) = self.garbage.front() {
+            if epoch > reclaimable {
+                break;
+            }
+            self.garbage.pop_front();
+            match garbage {
+                Garbage::Node(number) => self.free.push(number),
+                Garbage::Piece { piece, units } => self.free_pieces[usize::from(units)].push(piece),
+            }
+        }
+    }
+
+    /// Frees everything, for epochs that start anew: nobody uses the index.
+    pub fn reclaim_all(&mut self) {
+        self.refresh(u64::MAX, u64::MAX);
+        self.epoch = 0;
+    }
+
+    /// A node's number, its memory as it was left.
+    pub(super) fn take_node(&mut self, nodes: &Nodes) -> u32 {
+        if let Some(number) = self.free.pop() {
+            return number;
+        }
+        if self.chunk.is_empty() {
+            self.chunk = nodes.take(CHUNK_NODES);
+        }
+        self.chunk.next().expect("a chunk just taken")
+    }
+
+    /// A piece for `bytes` bytes, its memory as it was left.
+    pub(super) fn take_piece(&mut self, heap: &Heap, bytes: usize) -> u32 {
+        let units = units_of(bytes);
+        if let Some(piece) = self.free_pieces[units].pop() {
+            return piece;
+        }
+        if self.units.len() < units {
+            let rest = self.units.len();
+            if rest != 0 {
+                self.free_pieces[rest].push(self.units.start);
+            }
+            self.units = heap.take(CHUNK_UNITS);
+        }
+        let piece = self.units.start;
+        self.units.start += units as u32;
+        piece
+    }
+
+    /// Takes back a node that was taken out of the tree.
+    pub(super) fn retire_node(&mut self, number: u32) {
+        self.garbage.push_back((self.epoch, Garbage::Node(number)));
+    }
+
+    /// Takes back a piece of `bytes` bytes that no node leads to any more.
+    pub(super) fn retire_piece(&mut self, piece: u32, bytes: usize) {
+        let units = units_of(bytes) as u8;
+        self.garbage.push_back((self.epoch, Garbage::Piece { piece, units }));
+    }
+
+    /// Nodes that are not in the tree: free, in garbage, or not yet handed out.
+    pub fn unused_nodes(&self) -> u64 {
+        let garbage = self.garbage.iter().filter(|(_, garbage)| matches!(garbage, Garbage::Node(_)));
+        (self.free.len() + self.chunk.len() + garbage.count()) as u64
+    }
+
+    /// Units of the key heap that no node leads to.
+    pub fn unused_units(&self) -> u64 {
+        let free = self.free_pieces.iter().enumerate().map(|(units, pieces)| units * pieces.len());
+        let garbage = self.garbage.iter().map(|&(_, garbage)| match garbage {
+            Garbage::Node(_) => 0,
+            Garbage::Piece { units, .. } => usize::from(units),
+        });
+        (free.sum::<usize>() + garbage.sum::<usize>() + self.units.len()) as u64
+    }
+}
+const _: () = assert!(MOST_UNITS <= u8::MAX as usize && (MOST_UNITS as u64) < CHUNK_UNITS);
