@@ -3,10 +3,13 @@
 
 mod common;
 
-use common::{Ran, Scratch, fresh_folder, run, systems};
+use common::{Ran, Scratch, fresh_folder, run, systems, trireme};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 /// A machine file of the repository.
 fn machine(name: &str) -> String {
@@ -76,6 +79,40 @@ fn histories_of_simulated_runs_are_judged() {
     assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{}", ran.out);
 }
 
+/// Nobody looks at what is in YCSB's rows, so a simulated machine charges for them and stores their heads only.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_table_takes_little_of_the_host() {
+    const ROWS: u64 = 400_000;
+    let folder = fresh_folder("simulated-large");
+    let line = format!(
+        "run ycsb --records {ROWS} --warmup 20us --duration 100us --repeat 1 --protocol silo --workers 8 --json"
+    );
+    let words = line.split(' ').chain(["--on"]).map(str::to_owned).chain([haswell()]);
+    let mut child = trireme(&folder).args(words).stdout(Stdio::null()).spawn().expect("it starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kib = 0;
+    while child.try_wait().expect("it can be asked").is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak_kib = peak.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0).max(peak_kib);
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(child.wait().expect("it ends").success());
+    assert!(peak_kib > 10_000 && peak_kib < ROWS / 2, "{peak_kib} KiB of the host for {ROWS} KB of rows");
+}
+
+#[test]
+fn a_file_is_told_how_far_it_is() {
+    let folder = fresh_folder("simulated-progress");
+    let line = "run micro --records 5000 --protocol silo --workers 72 --warmup 1ms --duration 9ms --repeat 1 --progress";
+    let ran = on(&folder, line, &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ran.err.lines().find(|line| line.starts_with("drive ")).unwrap_or_default();
+    assert!(told.contains(" of 1: simulated ") && told.contains(" of 10,000 us, "), "{}", ran.err);
+    assert!(told.contains(" transactions, ") && told.ends_with(" left"), "{}", ran.err);
+}
+
 #[test]
 fn meshes_are_machines_too() {
     let folder = fresh_folder("simulated-mesh");
@@ -128,7 +165,11 @@ fn project(name: &str) -> Scratch {
                   warmup = '1s'\nduration = '10s'\nrepeat = 5\n[axes]\nsystem = ['shared-everything silo', \
                   'delegation silo']\nworkers = [1, 4]\n[[claims]]\nthat = 'More workers do more'\n\
                   left = { system = 'shared-everything silo', workers = 4 }\n\
-                  right = { system = 'shared-everything silo', workers = 1 }\nmeasure = 'throughput'\nat_least = 1\n";
+                  right = { system = 'shared-everything silo', workers = 1 }\nmeasure = 'throughput'\nat_least = 1\n\
+                  [[claims]]\nthat = 'More workers do less'\n\
+                  left = { system = 'shared-everything silo', workers = 4 }\n\
+                  right = { system = 'shared-everything silo', workers = 1 }\nmeasure = 'throughput'\nat_most = 1\n\
+                  explanation = 'There is room for four.'\n";
     fs::write(folder.join("experiments/trireme/small.toml"), figure).expect("written");
     folder
 }
@@ -143,7 +184,12 @@ fn a_figure_is_reproduced_and_judged() {
     assert_eq!(figure["points"].as_array().map(Vec::len), Some(4));
     assert!(figure["points"].as_array().expect("a list").iter().all(is_simulated));
     assert_eq!(figure["claims"][0]["that"], "More workers do more");
+    assert_eq!(figure["claims"][0]["verdict"], "reproduced");
+    assert_eq!(figure["claims"][1]["verdict"], "not-reproduced");
+    assert_eq!(figure["claims"][1]["explanation"], "There is room for four.");
     assert!(folder.join("results/reproduce/trireme/small/report.html").exists());
+    let gallery = fs::read_to_string(folder.join("results/reproduce/index.html")).expect("a gallery");
+    assert!(gallery.contains("Explanation: There is room for four."), "it stands beside the claim");
 
     // What is there is not simulated again, and is the same.
     let again = run(&folder, &["reproduce", "trireme", "--json"]);

@@ -36,7 +36,7 @@ const PAPERS: [(&str, &str); 5] = [
 
 /// What is simulated of a point, unless the line says otherwise. Where many cores want one line, those that wait for it make
 /// it slower, so that more come to wait, and it takes some milliseconds until that has settled.
-const TIMES: [(&str, &str); 2] = [("warmup", "4ms"), ("duration", "4ms")];
+const TIMES: [(&str, &str); 2] = [("warmup", "2ms"), ("duration", "2ms")];
 
 /// Options of the line that take the place of the figures'.
 const OPTIONS: [&str; 4] = ["repeat", "warmup", "duration", "workers"];
@@ -71,8 +71,8 @@ pub fn arguments() -> Command {
             "The file of a simulated machine, or 'hardware' [default: the paper's machine]",
         ))
         .arg(named("repeat", "N", "Seeds of each point; the median is reported [default: 3]"))
-        .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 4ms]"))
-        .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 4ms]"))
+        .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 2ms]"))
+        .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 2ms]"))
         .arg(named("workers", "N", "Of all points, in place of the figure's [default: the figure's]"))
         .arg(out("Folder of the results [default: results/reproduce]").global(false))
         .arg(progress())

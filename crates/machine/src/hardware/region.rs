@@ -141,6 +141,16 @@ impl Region {
         }
     }
 
+    /// Gives the pages of `range` back to the system. What they held is lost, at once or later: they may hold zeroes from
+    /// here on.
+    ///
+    /// Panics unless the range is in the region, and of whole huge pages.
+    pub(crate) fn give_back(&mut self, range: Range<usize>) {
+        assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
+        assert!([range.start, range.end].iter().all(|end| end.is_multiple_of(HUGE_PAGE_BYTES)), "{range:?}");
+        advice::give_back(self, &range);
+    }
+
     fn touch(&self, range: Range<usize>) {
         let first_page = range.start - range.start % PAGE_BYTES;
         for offset in (first_page..range.end).step_by(PAGE_BYTES) {
@@ -174,6 +184,12 @@ mod advice {
         let _ = unsafe { madvise(region.base().cast(), opened_bytes, Advice::LinuxHugepage) };
     }
 
+    pub(super) fn give_back(region: &mut Region, range: &Range<usize>) {
+        // SAFETY: the range is a part of the region, which is borrowed exclusively; its bytes may be anything afterwards,
+        // which whoever asked for this was told. A system that refuses keeps them as they are.
+        let _ = unsafe { madvise(region.base().add(range.start).cast(), range.len(), Advice::LinuxDontNeed) };
+    }
+
     /// Whether the system took all pages of the range.
     pub(super) fn populate(region: &Region, range: &Range<usize>) -> bool {
         let page_bytes = rustix::param::page_size();
@@ -192,6 +208,8 @@ mod advice {
     use std::ops::Range;
 
     pub(super) fn back_by_huge_pages(_region: &Region, _opened_bytes: usize) {}
+
+    pub(super) fn give_back(_region: &mut Region, _range: &Range<usize>) {}
 
     pub(super) fn populate(_region: &Region, _range: &Range<usize>) -> bool {
         false

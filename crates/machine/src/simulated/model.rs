@@ -224,6 +224,14 @@ impl Model {
         self.directory.entry(slot).version()
     }
 
+    /// As [`Model::version_of`], of a line that core `core` has just loaded; `None` if what it has seen is a copy that leaves,
+    /// so that the next load will not find it.
+    #[inline]
+    pub fn loaded_version(&mut self, core: usize, line: Line) -> Option<u16> {
+        let version = self.version_of(line);
+        self.private.holds(core, line, version).then_some(version)
+    }
+
     /// Brings what the host will need for an access into its caches.
     #[inline]
     pub fn prefetch_on_host(&self, core: usize, line: Line) {
@@ -269,10 +277,24 @@ impl Model {
         let still_here = want == Want::Copy && entry.is_leaving(core, now)
             || self.waiting[core].has_just_come(line, want, now);
         if still_here && found.is_there() {
+            if want == Want::Own {
+                self.tell_watchers(line, slot);
+            }
             self.statistics.l1_hits += 1;
             return self.costs.l1;
         }
         self.miss(core, now, line, want, slot, found, good)
+    }
+
+    /// A line is written that others have asked for since it came: whoever has seen it meanwhile is to look again.
+    fn tell_watchers(&mut self, line: Line, slot: Slot) {
+        self.version += 1;
+        let entry = self.directory.entry(slot);
+        entry.set_version(self.version);
+        if entry.is_watched() {
+            entry.set_watched(false);
+            self.taken.push(line);
+        }
     }
 
     /// The line is not here, or not for oneself.

@@ -6,7 +6,7 @@
 //!
 //! In a simulation the lines of an operation are charged together, as far as they overlap, and then all is done at once.
 //!
-//! Of elided rows (`elision`) there is a stored prefix, and zeroes.
+//! Of elided rows (`elision`) there is a stored prefix, which may be no bytes at all, and zeroes.
 
 use super::access::{Access, access_at, timed};
 use super::elision::{self, with_scratch};
@@ -24,8 +24,8 @@ const WORD_BYTES: usize = 8;
 pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
     touch(Access::PayloadRead, at, len);
     if let Some(stored) = elision::stored(at, len) {
-        // SAFETY: the caller vouches for the bytes, of which these are stored.
-        let load = |prefix: &mut [u8]| unsafe { load_stored(at, prefix) };
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        let load = |prefix: &mut [u8]| unsafe { hardware::copy_out(at, prefix) };
         return with_scratch(stored, len, load, |bytes| f(bytes), |_| ());
     }
     // SAFETY: the caller's promise is the one that is asked for.
@@ -40,14 +40,10 @@ pub unsafe fn view<R>(at: *const u8, len: usize, f: impl FnOnce(&[u8]) -> R) -> 
 pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
     touch(Access::PayloadWrite, at, len);
     if let Some(stored) = elision::stored(at, len) {
-        // SAFETY: the caller vouches for the bytes, of which these are stored.
-        let load = |prefix: &mut [u8]| unsafe { load_stored(at, prefix) };
-        let keep = |prefix: &[u8]| {
-            if !prefix.is_empty() {
-                // SAFETY: as above.
-                unsafe { hardware::copy_in(at, prefix) }
-            }
-        };
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        let load = |prefix: &mut [u8]| unsafe { hardware::copy_out(at, prefix) };
+        // SAFETY: as above.
+        let keep = |prefix: &[u8]| unsafe { hardware::copy_in(at, prefix) };
         return with_scratch(stored, len, load, f, keep);
     }
     // SAFETY: the caller's promise is the one that is asked for.
@@ -60,16 +56,10 @@ pub unsafe fn view_mut<R>(at: *mut u8, len: usize, f: impl FnOnce(&mut [u8]) -> 
 /// As for [`hardware::copy_out`](crate::hardware::payload::copy_out).
 #[inline]
 pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
-    let stored = elision::stored(at, into.len());
-    if stored.is_some() || timed().is_some() {
-        touch(Access::PayloadRead, at, into.len());
-        let (stored, others) = into.split_at_mut(stored.unwrap_or(into.len()));
-        others.fill(0);
-        if !stored.is_empty() {
-            // SAFETY: those of the bytes that the caller vouches for which are stored.
-            unsafe { hardware::copy_out(at, stored) }
-        }
-        return;
+    if let Some(stored) = touch_at_once(Access::PayloadRead, at, into.len()) {
+        into[stored..].fill(0);
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        return unsafe { hardware::copy_out(at, &mut into[..stored]) };
     }
     for line in lines(at, into.len()) {
         access_at(Access::PayloadRead, at.wrapping_add(line.start));
@@ -84,15 +74,9 @@ pub unsafe fn copy_out(at: *const u8, into: &mut [u8]) {
 /// As for [`hardware::copy_in`](crate::hardware::payload::copy_in).
 #[inline]
 pub unsafe fn copy_in(at: *mut u8, from: &[u8]) {
-    let stored = elision::stored(at, from.len());
-    if stored.is_some() || timed().is_some() {
-        touch(Access::PayloadWrite, at, from.len());
-        let stored = &from[..stored.unwrap_or(from.len())];
-        if !stored.is_empty() {
-            // SAFETY: those of the bytes that the caller vouches for which are stored.
-            unsafe { hardware::copy_in(at, stored) }
-        }
-        return;
+    if let Some(stored) = touch_at_once(Access::PayloadWrite, at, from.len()) {
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        return unsafe { hardware::copy_in(at, &from[..stored]) };
     }
     for line in lines(at, from.len()) {
         access_at(Access::PayloadWrite, at.wrapping_add(line.start));
@@ -129,16 +113,10 @@ pub unsafe fn take<T: Copy>(at: *const T) -> T {
 /// As for [`hardware::copy_out_racing`](crate::hardware::payload::copy_out_racing).
 #[inline]
 pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
-    let stored = elision::stored(at, into.len());
-    if stored.is_some() || timed().is_some() {
-        touch(Access::PayloadRead, at, into.len());
-        let (stored, others) = into.split_at_mut(stored.unwrap_or(into.len()));
-        others.fill(0);
-        if !stored.is_empty() {
-            // SAFETY: those of the bytes that the caller vouches for which are stored.
-            unsafe { hardware::copy_out_racing(at, stored) }
-        }
-        return;
+    if let Some(stored) = touch_at_once(Access::PayloadRead, at, into.len()) {
+        into[stored..].fill(0);
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        return unsafe { hardware::copy_out_racing(at, &mut into[..stored]) };
     }
     for (part, first) in torn_lines(at, into.len()) {
         access_at(if first { Access::PayloadRead } else { Access::Tear }, at.wrapping_add(part.start));
@@ -153,15 +131,9 @@ pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
 /// As for [`hardware::copy_in_racing`](crate::hardware::payload::copy_in_racing).
 #[inline]
 pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {
-    let stored = elision::stored(at, from.len());
-    if stored.is_some() || timed().is_some() {
-        touch(Access::PayloadWrite, at, from.len());
-        let stored = &from[..stored.unwrap_or(from.len())];
-        if !stored.is_empty() {
-            // SAFETY: those of the bytes that the caller vouches for which are stored.
-            unsafe { hardware::copy_in_racing(at, stored) }
-        }
-        return;
+    if let Some(stored) = touch_at_once(Access::PayloadWrite, at, from.len()) {
+        // SAFETY: those of the bytes that the caller vouches for which are stored.
+        return unsafe { hardware::copy_in_racing(at, &from[..stored]) };
     }
     for (part, first) in torn_lines(at, from.len()) {
         access_at(if first { Access::PayloadWrite } else { Access::Tear }, at.wrapping_add(part.start));
@@ -180,15 +152,16 @@ pub unsafe fn place(record: *mut u8, offset: usize) -> *mut u8 {
     elision::place(record, offset)
 }
 
-/// Copies stored bytes at `at`, which may be none.
-///
-/// # Safety
-/// As for [`copy_out`], unless `into` is empty.
-unsafe fn load_stored(at: *const u8, into: &mut [u8]) {
-    if !into.is_empty() {
-        // SAFETY: the caller's promise is the one that is asked for.
-        unsafe { hardware::copy_out(at, into) }
+/// Notes a copy whose lines are not looked at one by one: in a simulation, and of elided rows. Answers how many of its bytes
+/// are stored.
+#[inline]
+fn touch_at_once(kind: Access, at: *const u8, len: usize) -> Option<usize> {
+    let stored = elision::stored(at, len);
+    if stored.is_none() && timed().is_none() {
+        return None;
     }
+    touch(kind, at, len);
+    Some(stored.unwrap_or(len))
 }
 
 /// Notes that `len` bytes at `at` are read or written.

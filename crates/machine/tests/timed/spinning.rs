@@ -2,6 +2,7 @@
 
 use super::machine;
 use machine::simulated::atomic::{AtomicU64, Ordering};
+use machine::simulated::latch::{Latch, TestAndTestAndSet};
 use machine::simulated::region::Region;
 use machine::simulated::{Simulation, Statistics, clock, cpu, statistics, worker};
 use std::time::Duration;
@@ -171,4 +172,59 @@ fn a_service_wakes_who_waits() {
     });
     assert!((50..52).contains(&statistics.simulated.as_millis()), "{statistics:?}");
     assert!(statistics.events < 10_000, "{statistics:?}");
+}
+
+/// Messages come at any time of a turn, also between the look that would have found them and the pause.
+#[test]
+fn messages_at_any_time_of_a_turn() {
+    const WORKERS: usize = 12;
+    const MESSAGES: u64 = 300;
+    changes_no_clock("haswell-ex-4x18", WORKERS, || {
+        let boxes: Vec<Line> = (0..WORKERS * WORKERS).map(|_| Line::default()).collect();
+        Box::new(move |me| {
+            let mut draw = fastrand::Rng::with_seed(me as u64);
+            let outbox = &boxes[(me + 1) % WORKERS * WORKERS + me].0;
+            let mut sent = 1;
+            outbox.store(sent, Ordering::Release);
+            let mut seen = [0; WORKERS];
+            while seen.iter().all(|&seen| seen < MESSAGES) {
+                let mut found = false;
+                for (from, seen) in seen.iter_mut().enumerate() {
+                    let came = boxes[me * WORKERS + from].0.load(Ordering::Acquire);
+                    found |= std::mem::replace(seen, came) != came;
+                }
+                if found {
+                    cpu::work(draw.u64(..700));
+                    sent += 1;
+                    outbox.store(sent, Ordering::Release);
+                } else {
+                    cpu::pause();
+                }
+            }
+            // Whoever comes later is not kept waiting.
+            outbox.store(MESSAGES, Ordering::Release);
+        })
+    });
+}
+
+/// Whoever holds a latch gives it back by a store, some so soon that others have asked for its line by then.
+#[test]
+fn waiting_for_a_latch() {
+    for name in ["haswell-ex-4x18", "graphite-mesh-64"] {
+        let work = || {
+            let latch = TestAndTestAndSet::default();
+            move |me: usize| {
+                let mut draw = fastrand::Rng::with_seed(me as u64);
+                for _ in 0..50 {
+                    latch.lock();
+                    cpu::work(draw.u64(..400));
+                    latch.unlock();
+                    cpu::work(draw.u64(..4_000));
+                }
+            }
+        };
+        let (parked, followed) = (ends(name, 12, true, work()), ends(name, 12, false, work()));
+        assert!(parked.1.parks > 0, "{:?}", parked.1);
+        assert_eq!(parked.0, followed.0, "{name}");
+    }
 }

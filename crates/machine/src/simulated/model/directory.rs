@@ -16,7 +16,7 @@ use super::Line;
 use super::network::Network;
 use super::private::VERSION_BITS;
 use crate::hardware::cpu;
-use crate::hardware::region::Region;
+use crate::hardware::region::{HUGE_PAGE_BYTES, Region};
 use crate::simulated::description::{Description, Layout, MOST_CORES, MOST_SOCKETS};
 
 /// Whom a line belongs to, who has copies, and where it is on its way. All zero is no entry.
@@ -166,6 +166,11 @@ impl Bank {
         stamp != 0 && self.age(stamp) < LIFE
     }
 
+    /// Whether everything that came is there.
+    fn has_lost_nothing(&self) -> bool {
+        self.filled < LIFE * self.interval
+    }
+
     fn fill(&mut self) -> u8 {
         self.filled += 1;
         self.until_tick -= 1;
@@ -303,15 +308,21 @@ impl Directory {
         let walked = (self.unswept * slots_a_line).min(self.table.slots() as u64);
         self.unswept = 0;
         self.sweep(walked, now, network);
-        if self.entries * 8 > self.table.slots() * 5 {
+        // Where last levels are full, half a walk's lines are dead: with as many slots as twice the lines that they hold,
+        // which a mesh with a power of two of them has, the table stays below the first of these bounds.
+        if self.entries * 16 > self.table.slots() * 11 {
             self.sweep(self.table.slots() as u64, now, network);
-            if self.entries * 2 > self.table.slots() {
+            if self.entries * 16 > self.table.slots() * 9 {
                 self.grow();
             }
         }
     }
 
     fn sweep(&mut self, slots: u64, now: u64, network: &mut Network) {
+        if self.banks[..self.bank_count].iter().all(Bank::has_lost_nothing) {
+            self.hand = self.table.after(self.hand, slots);
+            return;
+        }
         for _ in 0..slots {
             let entry = self.table.get_mut(self.hand);
             if entry.line != 0 {
@@ -340,12 +351,14 @@ impl Directory {
     #[cold]
     fn grow(&mut self) {
         let larger = Table::new(self.table.slots() * 2);
-        let smaller = std::mem::replace(&mut self.table, larger);
+        let mut smaller = std::mem::replace(&mut self.table, larger);
+        // Entries go from lower slots to lower slots, so that the smaller table's memory goes as the larger one's comes.
         for slot in 0..smaller.slots() {
             let entry = *smaller.get(slot);
             if entry.line != 0 {
                 self.table.insert(entry);
             }
+            smaller.is_done_with(slot);
         }
         self.hand = 0;
     }
@@ -387,6 +400,20 @@ impl Table {
     #[inline]
     fn next(&self, slot: usize) -> usize {
         (slot + 1) & self.mask
+    }
+
+    /// So many slots behind a slot.
+    fn after(&self, slot: usize, slots: u64) -> usize {
+        slot.wrapping_add(slots as usize) & self.mask
+    }
+
+    /// Gives memory back to the host, of a table of which no slot up to this one is needed any more.
+    fn is_done_with(&mut self, slot: usize) {
+        const CHUNK: usize = HUGE_PAGE_BYTES / size_of::<Entry>();
+        if (slot + 1).is_multiple_of(CHUNK) {
+            let end = (slot + 1) * size_of::<Entry>();
+            self.region.give_back(end - HUGE_PAGE_BYTES..end);
+        }
     }
 
     #[inline]

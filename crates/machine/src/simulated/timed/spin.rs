@@ -15,6 +15,8 @@
 //!   as many every time nothing had changed.
 //! - Lines that stay watched when a core goes on are not watched anew when it parks in the same loop again; a loop over the
 //!   inboxes of 1,024 others costs what has changed. One that was parked before is known, and parked after one turn.
+//! - A line that was taken between the look at it and the pause has changed, too: then the core is not parked. Nor is it if
+//!   it has seen a copy that was leaving: its next look will have to fetch the line.
 //! - A core that loads more than [`MOST_WATCHED`] lines in a turn is not parked.
 //!
 //! Not followed while a core is parked: that its looks keep its lines in the last level.
@@ -92,8 +94,15 @@ impl Spin {
     }
 
     /// A pause that ends at `now`, in a loop that ends by itself at `deadline`, if at all; `only_loads` says whether the turn
-    /// did nothing else. If the core is to be parked, when it goes on at the latest.
-    pub fn pause(&mut self, now: u64, deadline: Option<u64>, only_loads: bool) -> Option<u64> {
+    /// did nothing else, `model` whether its lines are still as they were when it looked at them. If the core is to be parked,
+    /// when it goes on at the latest.
+    pub fn pause(
+        &mut self,
+        now: u64,
+        deadline: Option<u64>,
+        only_loads: bool,
+        model: &mut Model,
+    ) -> Option<u64> {
         self.turn.length = now - self.since;
         let skippable = only_loads
             && match deadline {
@@ -102,7 +111,8 @@ impl Spin {
             };
         let same = self.versions == self.last_versions;
         let known = self.turn.hash == self.known.hash && !self.turn.lines.is_empty();
-        if !skippable || !(same || known) || self.turn.length == 0 {
+        let may_park = skippable && (same || known) && self.turn.length != 0;
+        if !may_park || !self.sees_the_present(model) {
             if !same {
                 self.patience = FIRST_PATIENCE;
             }
@@ -127,6 +137,14 @@ impl Spin {
                 latest
             }
         })
+    }
+
+    /// Whether nobody has taken a line since the turn looked at it: of that the core would never hear.
+    fn sees_the_present(&self, model: &mut Model) -> bool {
+        let versions = self.turn.lines.iter().fold(FIRST_HASH, |versions, &(line, _)| {
+            hash(versions, line.0 << 16 | u64::from(model.version_of(line)))
+        });
+        versions == self.versions
     }
 
     /// When the first turn begins, since the core was parked, that at `offset` after its beginning is at `time` or later.
