@@ -262,11 +262,12 @@ pub fn of_validation(validation: &Validation) -> String {
             percent(kept)
         )
     });
-    format!(
+    let text = format!(
         "{} over {}: measured here, and simulated\n\n{table}\n\nsimulated is off by a factor of {:.2} in the geometric \
          mean, {:.2} at worst; {order}\n",
         validation.machine, validation.workload, validation.mean_factor, validation.worst_factor
-    )
+    );
+    finish(text, &validation.warnings, None)
 }
 
 /// A figure of a paper, and what became of its claims.

@@ -246,19 +246,24 @@ fn fit_transfers(
     facts: &MachineFacts,
     environment: &Environment,
 ) -> Result<(f64, f64), Failure> {
-    let same_socket = facts.line_round_trips.iter().find(|trip| trip.distance == Distance::SameSocket);
-    let Some(measured) = same_socket.or_else(|| facts.line_round_trips.last()) else { return Ok((0.0, 0.0)) };
+    let Some(measured_ns) = measured_round_trip_ns(facts) else { return Ok((0.0, 0.0)) };
     let mut simulated = 0.0;
     for _ in 0..6 {
         simulated = round_trip_ns(&numbers.description(environment)?);
-        let wanted = numbers.transfer_cycles as f64 * measured.ns / simulated;
+        let wanted = numbers.transfer_cycles as f64 * measured_ns / simulated;
         numbers.transfer_cycles = (wanted.round() as u64).max(numbers.last_cycles);
     }
-    Ok((measured.ns, simulated))
+    Ok((measured_ns, simulated))
+}
+
+/// A line there and back between two cores of a socket, or of those that there are; `None` if there is one core.
+pub fn measured_round_trip_ns(facts: &MachineFacts) -> Option<f64> {
+    let same_socket = facts.line_round_trips.iter().find(|trip| trip.distance == Distance::SameSocket);
+    same_socket.or_else(|| facts.line_round_trips.last()).map(|trip| trip.ns)
 }
 
 /// A line there and back between the first two cores of a simulated machine.
-fn round_trip_ns(description: &Description) -> f64 {
+pub fn round_trip_ns(description: &Description) -> f64 {
     const TRIPS: u64 = 2000;
     #[repr(align(128))]
     struct Line(AtomicU64);

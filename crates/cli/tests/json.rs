@@ -323,6 +323,8 @@ fn list_and_doctor_print_one_object() {
         "pairs",
         "canaries",
         "anomalies",
+        "latches",
+        "machines",
         "experiments",
     ] {
         assert!(list[what].is_array(), "{what}");

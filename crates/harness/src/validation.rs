@@ -33,6 +33,39 @@ pub struct Validation {
     /// Of the pairs of systems that were measured to differ by a fifth or more at one number of workers, the part that
     /// the simulation puts in the same order; `null` if there is none.
     pub order_kept: Option<f64>,
+    /// A line between two of the host's cores; `null` if there is one core.
+    pub round_trip: Option<RoundTrip>,
+    /// What is odd, and what to do about it.
+    pub warnings: Vec<String>,
+}
+
+/// A line there and back between two cores. A virtual machine's cores may be moved while it runs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RoundTrip {
+    /// Measured before everything else.
+    pub before_ns: f64,
+    /// Measured after it.
+    pub after_ns: f64,
+    /// On the simulated machine.
+    pub simulated_ns: f64,
+}
+
+impl RoundTrip {
+    /// Beyond this factor the cores are not where they were.
+    const MOVED: f64 = 1.5;
+
+    fn warning(&self) -> Option<String> {
+        let all = [self.before_ns, self.after_ns, self.simulated_ns];
+        let (least, most) =
+            (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
+        (most > least * RoundTrip::MOVED).then(|| {
+            format!(
+                "a line there and back took {:.0} ns before and {:.0} ns after the measurements, and {:.0} ns on the \
+                 simulated machine: the host's cores are not where they were; calibrate and validate again",
+                self.before_ns, self.after_ns, self.simulated_ns
+            )
+        })
+    }
 }
 
 /// One system at one number of workers.
@@ -78,7 +111,13 @@ impl Compared {
 
 impl Validation {
     /// Of all rows.
-    pub fn of(command: &str, machine: String, subject: &Subject, rows: Vec<Compared>) -> Validation {
+    pub fn of(
+        command: &str,
+        machine: String,
+        subject: &Subject,
+        rows: Vec<Compared>,
+        round_trip: Option<RoundTrip>,
+    ) -> Validation {
         let sum: f64 = rows.iter().map(|row| row.factor().ln()).sum();
         Validation {
             schema: SCHEMA,
@@ -90,6 +129,8 @@ impl Validation {
             mean_factor: (sum / rows.len().max(1) as f64).exp(),
             worst_factor: rows.iter().map(Compared::factor).fold(1.0, f64::max),
             order_kept: order_kept(&rows),
+            round_trip,
+            warnings: round_trip.as_ref().and_then(RoundTrip::warning).into_iter().collect(),
             rows,
         }
     }
@@ -129,6 +170,14 @@ mod tests {
             simulated_per_s,
             ratio: simulated_per_s / measured_per_s,
         }
+    }
+
+    #[test]
+    fn cores_that_moved_are_noticed() {
+        let trip = |before_ns, after_ns| RoundTrip { before_ns, after_ns, simulated_ns: 100.0 };
+        assert_eq!(trip(110.0, 90.0).warning(), None);
+        assert!(trip(110.0, 300.0).warning().is_some_and(|words| words.contains("300 ns after")));
+        assert!(trip(30.0, 30.0).warning().is_some(), "the file is of other cores");
     }
 
     #[test]

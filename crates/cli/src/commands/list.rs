@@ -4,10 +4,11 @@ use crate::arguments::{help_of, json, typed};
 use crate::engines::Hardware;
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, CanaryName, Engine, PairName, ProtocolName, Support};
+use contract::{ArchitectureName, CanaryName, Engine, LatchName, PairName, ProtocolName, Support};
 use harness::check::Own;
 use harness::{BadValue, Failure};
 use history::AnomalyKind;
+use machine::simulated::Description;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -17,6 +18,9 @@ use std::process::ExitCode;
 
 /// Where experiments lie, seen from the repository's root.
 const EXPERIMENTS: &str = "experiments";
+
+/// And machine files.
+const MACHINES: &str = "machines";
 
 /// Something that can be named.
 #[derive(Serialize)]
@@ -29,7 +33,7 @@ struct Entry {
 
 type List = fn() -> Vec<Entry>;
 
-const LISTS: [(&str, List); 8] = [
+const LISTS: [(&str, List); 10] = [
     ("workloads", workloads),
     ("check-workloads", check_workloads),
     ("architectures", architectures),
@@ -37,6 +41,8 @@ const LISTS: [(&str, List); 8] = [
     ("pairs", pairs),
     ("canaries", canaries),
     ("anomalies", anomalies),
+    ("latches", latches),
+    ("machines", machines),
     ("experiments", experiments),
 ];
 
@@ -162,10 +168,23 @@ fn anomalies() -> Vec<Entry> {
     AnomalyKind::ALL.iter().map(|kind| plain(kind.name(), kind.summary())).collect()
 }
 
+fn latches() -> Vec<Entry> {
+    LatchName::ALL.iter().map(|name| plain(name.name(), name.summary())).collect()
+}
+
+fn machines() -> Vec<Entry> {
+    let entry = |file: &PathBuf| {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(file).unwrap_or_default();
+        match Description::parse(&text) {
+            Ok(machine) => plain(&name, &format!("{} cores: {}", machine.cores, machine.source)),
+            Err(error) => plain(&name, &format!("unreadable: {error}")),
+        }
+    };
+    files_below(MACHINES).iter().map(entry).collect()
+}
+
 fn experiments() -> Vec<Entry> {
-    let mut files = Vec::new();
-    find_toml(Path::new(EXPERIMENTS), &mut files);
-    files.sort();
     let entry = |file: &PathBuf| {
         let name = file.display().to_string();
         match harness::sweep::Experiment::read(file, crate::engines::cores()) {
@@ -173,7 +192,14 @@ fn experiments() -> Vec<Entry> {
             Err(failure) => plain(&name, &format!("unreadable: {failure}")),
         }
     };
-    files.iter().map(entry).collect()
+    files_below(EXPERIMENTS).iter().map(entry).collect()
+}
+
+fn files_below(folder: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    find_toml(Path::new(folder), &mut files);
+    files.sort();
+    files
 }
 
 fn find_toml(folder: &Path, files: &mut Vec<PathBuf>) {

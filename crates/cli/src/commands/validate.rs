@@ -6,6 +6,7 @@
 
 use super::run::{Admit, Measure};
 use crate::arguments::{measuring, workloads};
+use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
 use crate::engines::{self, Hardware, Machine};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
@@ -15,8 +16,9 @@ use contract::PairName;
 use harness::folder::Folder;
 use harness::measure;
 use harness::results::System;
-use harness::validation::{Compared, Validation};
+use harness::validation::{Compared, RoundTrip, Validation};
 use harness::{Failure, Observer, RunOptions, Subject};
+use machine::hardware::facts;
 use std::process::ExitCode;
 
 /// What can be typed.
@@ -34,16 +36,17 @@ pub fn arguments() -> Command {
 pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let on = crate::arguments::typed(matches, "on").unwrap_or("machines/local.toml");
     let simulated = Machine::named(Some(on))?;
-    if matches!(simulated, Machine::Hardware) {
+    let Machine::Simulated(description) = simulated else {
         let what = "--on hardware: allowed: the file of this machine, from doctor --calibrate".to_owned();
         return Err(Failure::Usage(what));
-    }
+    };
     let hardware = Machine::Hardware;
     let (subject, workload) = selection::subject(matches, hardware, RunOptions::for_compare)?;
     simulated.admit(subject.options.workers)?;
     let folder = selection::out(matches, "validate", &subject.workload)?;
 
     let progress = Progress::on(hardware, matches);
+    let before_ns = measured_round_trip_ns(&facts::measure(true));
     let mut compared = Vec::new();
     for workers in 1..=subject.options.workers {
         let at = RunOptions { workers, ..subject.options.clone() };
@@ -60,7 +63,13 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
                 .map(|(measured, predicted)| Compared::of(&measured.summary, &predicted.summary)),
         );
     }
-    let validation = Validation::of(line, simulated.place().machine, &subject, compared);
+    let round_trip =
+        before_ns.zip(measured_round_trip_ns(&facts::measure(true))).map(|(before_ns, after_ns)| RoundTrip {
+            before_ns,
+            after_ns,
+            simulated_ns: round_trip_ns(description),
+        });
+    let validation = Validation::of(line, simulated.place().machine, &subject, compared, round_trip);
     let kept = keep(&folder, &validation);
     if matches.get_flag("json") {
         output::print_json(&validation)?;
