@@ -160,10 +160,10 @@ impl Prepared<'_> {
 fn fitted(machine: Machine) -> String {
     let Machine::Simulated(description) = machine else { return String::new() };
     let fitted: Vec<String> =
-        description.fitted.iter().map(|fitted| format!("{} on {}", fitted.field, fitted.figure)).collect();
+        description.fitted.iter().map(|fitted| format!("{}, on {}", fitted.field, fitted.figure)).collect();
     match fitted.is_empty() {
         true => format!("Machine {}: nothing of it is fitted.", description.name),
-        false => format!("Machine {}: fitted are {}, and nothing else.", description.name, fitted.join(", ")),
+        false => format!("Machine {}: fitted: {}; nothing else.", description.name, fitted.join("; ")),
     }
 }
 
