@@ -46,7 +46,13 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         }
     }
 
-    fn release<P: Physical>(common: &(), meta: &Semaphore<P>, mode: Mode, who: Requester, waker: &impl Waker) {
+    fn release<P: Physical>(
+        common: &(),
+        meta: &Semaphore<P>,
+        mode: Mode,
+        who: Requester,
+        waker: &impl Waker,
+    ) {
         if mode != Mode::Shared {
             NoWait::release::<P>(common, meta, mode, who, waker);
         }
