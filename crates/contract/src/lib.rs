@@ -5,7 +5,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what can a transaction do? | [`transaction`] |
+//! | what can a transaction do? | [`transaction`], [`scan`] |
 //! | how is a transaction written down? | [`procedure`], [`plan`] |
 //! | what does it run over? | [`table`] |
 //! | who decides which transaction runs next? | [`workload`] |
@@ -19,6 +19,7 @@ pub mod measurement;
 pub mod names;
 pub mod plan;
 pub mod procedure;
+pub mod scan;
 pub mod table;
 pub mod transaction;
 pub mod workload;
@@ -31,6 +32,7 @@ pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass,
 pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, UnknownName};
 pub use plan::{Access, Plan, PlannedKey};
 pub use procedure::{Outcome, Procedure};
-pub use table::{Key, PartitionId, Span, TableDescription, TableId};
+pub use scan::{Direction, Scan};
+pub use table::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
 pub use workload::{Client, Completion, Receipts, Seat, Workload};

@@ -18,7 +18,7 @@ pub enum Access {
 pub struct PlannedKey {
     /// Its table.
     pub table: TableId,
-    /// Its key.
+    /// Its key; of a table whose keys are byte strings, [`Key::prefix_of`] it, which names the partition only.
     pub key: Key,
     /// The bytes of the row that will be touched.
     pub span: Span,

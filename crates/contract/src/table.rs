@@ -1,8 +1,47 @@
-//! Tables: fixed-size rows under 64-bit keys, split into partitions by a function of the key.
+//! Tables: fixed-size rows under keys, split into partitions by a function of the key.
+//!
+//! A key is a number of 64 bits, into which the workload packs composite ones. A table that is [`Indexing::Ordered`] can be
+//! scanned in the order of its keys; one that is [`Indexing::OrderedBytes`] has byte strings for keys, which transactions
+//! name by numbers of their own ([`crate::Transaction::key`]). A secondary index is a table whose rows say where
+//! to go on (*silo* 4.7).
 
-/// A primary key. Composite keys are packed into the 64 bits by the workload.
+/// A primary key. Composite keys are packed into the 64 bits by the workload. Of a table whose keys are byte strings, a
+/// number that [`crate::Transaction::key`] gave, for as long as that transaction lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u64);
+
+impl Key {
+    /// The key as an ordered index has it: byte strings in the order of the numbers.
+    #[inline]
+    pub const fn bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+
+    /// The number that begins a byte string: its first eight bytes, with zeroes for those that it lacks. In the order of the
+    /// strings; of [`Key::bytes`] the key itself.
+    #[inline]
+    pub fn prefix_of(bytes: &[u8]) -> Key {
+        let mut first = [0; 8];
+        let len = bytes.len().min(8);
+        first[..len].copy_from_slice(&bytes[..len]);
+        Key(u64::from_be_bytes(first))
+    }
+}
+
+/// How a table's rows are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Indexing {
+    /// By key only, which is a number.
+    #[default]
+    Hashed,
+    /// By key, which is a number, and in the order of the numbers.
+    Ordered,
+    /// By key, which is a byte string of at most so many bytes (up to 1,024), and in lexicographic order.
+    OrderedBytes {
+        /// Bytes of the longest key.
+        most: usize,
+    },
+}
 
 impl From<u64> for Key {
     fn from(key: u64) -> Self {
@@ -87,7 +126,10 @@ pub struct TableDescription {
     /// Rows to expect at most, inserts included: the hash index is sized for it once, and memory is
     /// asked for in proportion. A table may outgrow it, more slowly.
     pub capacity: u64,
-    /// Where a key lives when the table is split into `partitions`; must answer below `partitions`.
+    /// How rows are found.
+    pub indexing: Indexing,
+    /// Where a key lives when the table is split into `partitions`; must answer below `partitions`. Of a key that is a byte
+    /// string it is given [`Key::prefix_of`] it.
     pub partition: fn(key: Key, partitions: u32) -> PartitionId,
 }
 
@@ -100,5 +142,20 @@ impl TableDescription {
             return PartitionId(key.0 as u32 & (partitions - 1));
         }
         PartitionId((key.0 % u64::from(partitions)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_their_bytes_are_in_one_order() {
+        let numbers = [0, 1, 255, 256, 1 << 40, u64::MAX];
+        assert!(numbers.windows(2).all(|pair| Key(pair[0]).bytes() < Key(pair[1]).bytes()));
+        assert!(numbers.iter().all(|&number| Key::prefix_of(&Key(number).bytes()) == Key(number)));
+        assert_eq!(Key::prefix_of(b""), Key(0));
+        assert_eq!(Key::prefix_of(&[1]), Key(1 << 56));
+        assert_eq!(Key::prefix_of(&[0, 0, 0, 0, 0, 0, 0, 2, 9]), Key(2));
     }
 }

@@ -7,12 +7,13 @@
 //! Rules that hold under every protocol:
 //! - A transaction never conflicts with itself: it may repeat a key, raise a read to a write, and it reads
 //!   its own writes, inserts and deletes.
-//! - A key that was missing stays missing until the transaction commits.
+//! - A key that was missing stays missing until the transaction commits, and so do all that a scan did not show.
 //! - After an [`Abort`] the transaction is poisoned: every further operation fails, and it cannot commit even
 //!   if the procedure returns `Ok`.
 //! - A closure may run on a value that a later step proves stale (optimistic protocols); it must not panic on
 //!   what it sees and must have no effect that a retry would repeat.
 
+use crate::scan::Scan;
 use crate::table::{Key, Span, TableId};
 use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -145,6 +146,15 @@ pub trait Transaction {
 
     /// Removes a row.
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort>;
+
+    /// The number by which this transaction names a key that is a byte string: the same one for the same bytes. It may be
+    /// used until the transaction ends, whether or not there is such a key.
+    ///
+    /// Panics if the table's keys are numbers, or shorter.
+    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key;
+
+    /// Shows the named bytes of rows to `see`, with their keys in bytes, in order. Answers how many.
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort>;
 }
 
 /// Typed rows and results over any [`Transaction`].

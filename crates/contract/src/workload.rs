@@ -41,10 +41,18 @@ pub trait Workload: Sync {
     /// The tables, in the order of their [`TableId`]s.
     fn tables(&self) -> Vec<TableDescription>;
 
-    /// The key of loaded row `row`, `0..rows`. Distinct rows have distinct keys.
+    /// The key of loaded row `row`, `0..rows`. Distinct rows have distinct keys. Of a table whose keys are byte strings, what
+    /// [`Workload::loaded_bytes`] and [`Workload::fill`] are given for it.
     fn loaded_key(&self, table: TableId, row: u64) -> Key {
         let _ = table;
         Key(row)
+    }
+
+    /// Writes the byte string that is the key of a loaded row into the empty `bytes`; `key` is its
+    /// [`Workload::loaded_key`]. Of tables whose keys are byte strings only.
+    fn loaded_bytes(&self, table: TableId, key: Key, bytes: &mut Vec<u8>) {
+        let _ = (key, bytes);
+        panic!("the workload says no keys for table {}, which has byte strings", table.0)
     }
 
     /// Writes the first content of the row with `key` into `row`, which is `row_bytes` long and zeroed.
