@@ -4,12 +4,18 @@
 //! after it, and begins when its worker's last one ended, so it is strictly serializable; `--broken N` installs
 //! what every N-th transaction writes two transactions later, which makes lost updates and skews.
 //!
-//! Options: `--transactions N --operations N --keys N --workers N --reads PERCENT --hot PERCENT --broken N`.
+//! `--scans PERCENT` of the transactions scan as many keys as the others have operations, all in one range; then one key
+//! in eight is not loaded, and whoever writes it inserts it.
+//!
+//! Options: `--transactions N --operations N --keys N --workers N --reads PERCENT --hot PERCENT --scans PERCENT
+//! --broken N`.
 
-use contract::{Key, Outcome, TableId};
+use contract::{Direction, Key, Outcome, Scan, Span, TableId};
 use history::{
-    Ending, FinalVersion, History, Operation, OperationKind, Version, WorkerHistory, Writer, check,
+    Ending, FinalVersion, History, Operation, OperationKind, ScanRecord, Version, WorkerHistory, Writer,
+    check,
 };
+use std::ops::Bound;
 use std::time::Instant;
 
 const TABLE: TableId = TableId(0);
@@ -21,6 +27,7 @@ struct Options {
     workers: u64,
     reads: u64,
     hot: u64,
+    scans: u64,
     broken: u64,
 }
 
@@ -32,6 +39,7 @@ fn main() {
         workers: 2,
         reads: 50,
         hot: 10,
+        scans: 0,
         broken: 0,
     };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +52,7 @@ fn main() {
             "--workers" => options.workers = number,
             "--reads" => options.reads = number,
             "--hot" => options.hot = number,
+            "--scans" => options.scans = number,
             "--broken" => options.broken = number,
             other => panic!("unknown option {other}"),
         }
@@ -55,9 +64,35 @@ fn main() {
     println!("peak memory {} MiB", memory_mib("VmHWM"));
 }
 
+impl Options {
+    fn first_state(&self, key: u64) -> Version {
+        if self.scans > 0 && key.is_multiple_of(8) { Version::MISSING } else { Version::LOADED }
+    }
+}
+
+/// A scan of the keys from `from` on, with its reads.
+fn scan(from: u64, store: &[Version], operations: &mut Vec<Operation>, count: u64) -> ScanRecord {
+    let to = (from + count).min(store.len() as u64);
+    let (first, end) = (Key(from).bytes(), Key(to).bytes());
+    let range = Scan {
+        table: TABLE,
+        from: Bound::Included(&first),
+        to: Bound::Excluded(&end),
+        direction: Direction::Forward,
+        limit: usize::MAX,
+        span: Span::whole(8),
+        within: None,
+    };
+    let mut record = ScanRecord::new(&range, operations.len());
+    let shown = (from..to).map(|key| (key, store[key as usize])).filter(|(_, version)| !version.is_dead());
+    operations.extend(shown.map(|(key, seen)| Operation::new(OperationKind::Read, TABLE, Key(key), seen, 0)));
+    record.rows = operations.len() as u32;
+    record
+}
+
 fn synthetic(options: &Options) -> History {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut store = vec![Version::LOADED; options.keys as usize];
+    let mut store: Vec<Version> = (0..options.keys).map(|key| options.first_state(key)).collect();
     let mut workers = vec![WorkerHistory::default(); options.workers as usize];
     let mut operations: Vec<Operation> = Vec::new();
     let mut ends_ns = vec![0; options.workers as usize];
@@ -74,7 +109,10 @@ fn synthetic(options: &Options) -> History {
         let is_broken = options.broken > 0 && instant % options.broken == 0;
         let mut writes = 0;
         operations.clear();
-        while operations.len() < options.operations as usize {
+        let scans = random.u64(0..100) < options.scans;
+        let scan =
+            scans.then(|| scan(random.u64(0..options.keys), &store, &mut operations, options.operations));
+        while !scans && operations.len() < options.operations as usize {
             let range = if random.u64(0..100) < options.hot { options.keys.min(100) } else { options.keys };
             let key = random.u64(0..range);
             if operations.iter().any(|operation| operation.key == Key(key)) {
@@ -84,7 +122,8 @@ fn synthetic(options: &Options) -> History {
             if random.u64(0..100) < options.reads {
                 operations.push(Operation::new(OperationKind::Read, TABLE, Key(key), seen, 0));
             } else {
-                operations.push(Operation::new(OperationKind::Update, TABLE, Key(key), seen, writes));
+                let kind = if seen.is_dead() { OperationKind::Insert } else { OperationKind::Update };
+                operations.push(Operation::new(kind, TABLE, Key(key), seen, writes));
                 let version =
                     Version::written(Writer { worker, transaction: number, attempt: 0, write: writes });
                 writes += 1;
@@ -98,18 +137,18 @@ fn synthetic(options: &Options) -> History {
         let (began_ns, ended_ns) = (ends_ns[worker], instant * 1000 + random.u64(0..1000));
         ends_ns[worker] = ended_ns;
         let ending = Ending { number, attempts: 1, began_ns, ended_ns, outcome: Outcome::Commit };
-        workers[worker].push(ending, &operations);
+        workers[worker].push_with_scans(ending, &operations, scan.as_slice());
     }
-    let last = (0..).zip(&store).filter(|(_, version)| **version != Version::LOADED);
+    let last = (0..).zip(&store).filter(|(key, version)| **version != options.first_state(*key));
     let finals = last
         .map(|(key, version)| FinalVersion {
             table: TABLE,
             key: Key(key),
-            loaded: Some(true),
+            loaded: Some(options.first_state(key) == Version::LOADED),
             version: *version,
         })
         .collect();
-    History { tables: vec!["micro".to_owned()], workers, finals }
+    History { tables: vec!["micro".to_owned()], workers, finals, ..History::default() }
 }
 
 fn memory_mib(line: &str) -> u64 {

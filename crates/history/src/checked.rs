@@ -4,6 +4,7 @@
 //! install paths. Nothing in it asks the engine what it did: what was seen is read from the rows.
 
 use crate::history::{Ending, History, WorkerHistory};
+use crate::key_names::{KeyNames, name_of};
 use crate::layout::Layouts;
 use crate::log::Log;
 use crate::recording::Recording;
@@ -20,7 +21,8 @@ pub enum Deletes {
     /// The workload deletes nothing: one that does panics. Blind writes stay blind.
     None,
     /// The row stays, with a stamp that says that it is dead, and later versions name the delete that they
-    /// replaced. Blind writes look at the stamp first, for the engine would answer `Present` for a tombstone.
+    /// replaced. Blind writes look at the stamp first, for the engine would answer `Present` for a tombstone; scans are
+    /// shown tombstones, and do not pass them on.
     Tombstones,
     /// The row goes, so that unlinking and reclaiming are exercised. For workloads in which a key is inserted at
     /// most once or deleted at most once in a run: then a miss says which state it saw. The checker asserts it.
@@ -58,9 +60,61 @@ impl<W: Workload> Checked<W> {
     /// its end: see [`crate::FinalRead`].
     pub fn history(&self, clients: Vec<CheckedClient<W::Client>>) -> (History, Vec<W::Client>) {
         let tables = self.tables.iter().map(|table| table.name.to_owned()).collect();
-        let (workers, inner) =
-            clients.into_iter().map(|client| (client.history, client.inner)).collect::<(Vec<_>, Vec<_>)>();
-        (History { tables, workers, finals: Vec::new() }, inner)
+        let mut history = History { tables, ..History::default() };
+        let mut inner = Vec::with_capacity(clients.len());
+        for client in clients {
+            history.workers.push(client.history);
+            history.names.absorb(client.names);
+            inner.push(client.inner);
+        }
+        for table in (0..self.tables.len() as u16).map(TableId) {
+            self.add_loaded(table, &mut history);
+        }
+        (history, inner)
+    }
+
+    /// Tells the history of the loaded keys of a table that its scans covered.
+    fn add_loaded(&self, table: TableId, history: &mut History) {
+        let mut scans = history.workers.iter().flat_map(|worker| &worker.scans);
+        if scans.all(|scan| scan.table != table) {
+            return;
+        }
+        let mut keys: Vec<(Vec<u8>, Key)> = Vec::new();
+        self.for_each_loaded(table, |key, bytes| keys.push((bytes.to_vec(), key)));
+        keys.sort_unstable();
+        // By position, how many more scans cover it than cover the one before.
+        let mut begins = vec![0_i64; keys.len() + 1];
+        let scans = history.workers.iter().flat_map(|worker| &worker.scans);
+        for scan in scans.filter(|scan| scan.table == table) {
+            let covered = scan.covered(&keys, |(bytes, _)| bytes);
+            begins[covered.start] += 1;
+            begins[covered.end] -= 1;
+        }
+        let mut covering = 0;
+        for ((bytes, key), begins) in keys.iter().zip(begins) {
+            covering += begins;
+            if covering > 0 {
+                history.loaded.push((table, *key));
+                if self.layouts.table(table).has_strings {
+                    history.names.keep(table, *key, bytes);
+                }
+            }
+        }
+    }
+
+    /// The loaded keys of a table, as the history calls them, with their bytes.
+    pub(crate) fn for_each_loaded(&self, table: TableId, mut visit: impl FnMut(Key, &[u8])) {
+        let mut bytes = Vec::new();
+        for row in 0..self.tables[table.index()].rows {
+            let key = self.inner.loaded_key(table, row);
+            if !self.layouts.table(table).has_strings {
+                visit(key, &key.bytes());
+                continue;
+            }
+            bytes.clear();
+            self.inner.loaded_bytes(table, key, &mut bytes);
+            visit(name_of(&bytes), &bytes);
+        }
     }
 }
 
@@ -73,6 +127,10 @@ impl<W: Workload> Workload for Checked<W> {
 
     fn loaded_key(&self, table: TableId, row: u64) -> Key {
         self.inner.loaded_key(table, row)
+    }
+
+    fn loaded_bytes(&self, table: TableId, key: Key, bytes: &mut Vec<u8>) {
+        self.inner.loaded_bytes(table, key, bytes);
     }
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
@@ -89,6 +147,7 @@ impl<W: Workload> Workload for Checked<W> {
             layouts: self.layouts.clone(),
             pool: Vec::new(),
             history: WorkerHistory::default(),
+            names: KeyNames::default(),
         }
     }
 }
@@ -106,6 +165,8 @@ pub struct CheckedClient<C> {
     )]
     pool: Vec<Box<Log>>,
     history: WorkerHistory,
+    /// The keys that are byte strings and that its transactions met.
+    names: KeyNames,
 }
 
 impl<C: Client> Client for CheckedClient<C> {
@@ -139,7 +200,8 @@ impl<C: Client> Client for CheckedClient<C> {
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
         };
-        self.history.push(ending, log.operations());
+        self.history.push_with_scans(ending, log.operations(), log.scans());
+        log.named().for_each(|(table, key, bytes)| self.names.keep(table, key, bytes));
         self.inner.finished(procedure.inner, &Completion { receipts: &*log, ..*completion });
         log.end_transaction();
         self.pool.push(log);

@@ -12,11 +12,11 @@
 //! Attempts that aborted come as transactions that failed, at the instant at which their transaction began: when
 //! they really ran nobody recorded, and Elle asks of a failed transaction only what it tried to write.
 
-use crate::check::{leaves_nothing, left_by, real_deletes};
+use crate::check::{leaves_nothing, left_by, real_deletes, spelled_out};
 use crate::history::{History, TransactionRecord};
 use crate::operation::{Operation, OperationKind};
 use crate::version::Version;
-use contract::{Outcome, TableId};
+use contract::{Key, Outcome, TableId};
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -197,12 +197,19 @@ fn lanes(records: &[TransactionRecord]) -> Vec<Vec<&TransactionRecord>> {
 
 /// Writes a history of stamped rows as Elle's rw-register histories are written: `["w", key, version]` and
 /// `["r", key, version]`, `null` for a state that nobody wrote. A delete writes a version like any other. Keys
-/// are numbers if there is one table, else strings, `"table:key"`. Aborted attempts are not told, because their
-/// operations are not kept; rolled back transactions are.
+/// are numbers if there is one table, else strings, `"table:key"`; keys that are byte strings are strings in any case, what
+/// is not printable ASCII escaped. Aborted attempts are not told, because their operations are not kept; rolled back
+/// transactions are.
+///
+/// Registers have no ranges. A committed scan becomes a read of every key that it covered and of which the history knows a
+/// row, `null` for those that it did not show: so the reader finds phantoms among these keys, and calls them by the names
+/// that it has for registers. Of a scan that rolled back there are the rows that it showed.
 ///
 /// A register never becomes nobody's again. So of a row that one transaction inserted and really deleted there is
 /// only that it was missing before.
 pub fn write_elle_registers(history: &History, layout: ElleLayout, writer: impl Write) -> io::Result<()> {
+    let spelled = spelled_out(history);
+    let history = &*spelled;
     let records: Vec<&[TransactionRecord]> =
         history.workers.iter().map(|worker| worker.transactions.as_slice()).collect();
     let deletes = real_deletes(history);
@@ -212,7 +219,7 @@ pub fn write_elle_registers(history: &History, layout: ElleLayout, writer: impl 
         let may_leave_nothing = commits && operations.iter().any(Operation::is_real_delete);
         for (position, operation) in operations.iter().enumerate() {
             let place = (operation.table, operation.key);
-            let key = RegisterKey { history, table: operation.table, key: operation.key.0 };
+            let key = RegisterKey { history, table: operation.table, key: operation.key };
             if may_leave_nothing && leaves_nothing(operations, place) {
                 if operations[..position].iter().all(|earlier| (earlier.table, earlier.key) != place) {
                     out.write("r", &key, MicroOperation::Null)?;
@@ -247,15 +254,18 @@ fn register_value(version: Option<Version>) -> MicroOperation<'static> {
 struct RegisterKey<'a> {
     history: &'a History,
     table: TableId,
-    key: u64,
+    key: Key,
 }
 
 impl fmt::Display for RegisterKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.history.tables.len() <= 1 {
-            return write!(f, "{}", self.key);
-        }
-        let name = format!("{}:{}", self.history.tables[self.table.index()], self.key);
+        let has_one = self.history.tables.len() <= 1;
+        let key = match self.history.names.bytes(self.table, self.key) {
+            None if has_one => return write!(f, "{}", self.key.0),
+            None => self.key.0.to_string(),
+            Some(bytes) => bytes.escape_ascii().to_string(),
+        };
+        let name = if has_one { key } else { format!("{}:{key}", self.history.tables[self.table.index()]) };
         let quoted = serde_json::to_string(&name).map_err(|_| fmt::Error)?;
         f.write_str(&quoted)
     }

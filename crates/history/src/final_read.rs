@@ -1,10 +1,12 @@
 //! The final read: what the keys of a run hold once it is over, read through the engine like everything else.
 //!
 //! It is a workload of read-only transactions, 64 keys each, dealt over the workers. The harness drives it over
-//! the store that the run left.
+//! the store that the run left. It asks for keys and does not scan: of what a run's scans covered it reads back every loaded
+//! key and every key that somebody changed or missed, so a row that only the ordered index lost shows in the run's scans.
 
 use crate::checked::Checked;
 use crate::history::{FinalVersion, History};
+use crate::key_names::KeyNames;
 use crate::version::{Stamp, Version};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, TableDescription,
@@ -24,15 +26,17 @@ pub struct FinalRead {
     /// By table, the bytes that are read.
     spans: Vec<Span>,
     keys: Vec<(TableId, Key)>,
+    /// The bytes of those that are byte strings.
+    names: KeyNames,
     /// By position in `keys`, whether loading brought a row with that key; empty if nobody asked.
     loaded: Vec<bool>,
 }
 
 impl FinalRead {
-    /// Reads whole rows of `tables`.
+    /// Reads whole rows of `tables`, whose keys are numbers.
     pub fn of_rows(tables: Vec<TableDescription>, keys: Vec<(TableId, Key)>) -> Self {
         let spans = tables.iter().map(|table| Span::whole(table.row_bytes)).collect();
-        FinalRead { tables, spans, keys, loaded: Vec::new() }
+        FinalRead { tables, spans, keys, names: KeyNames::default(), loaded: Vec::new() }
     }
 
     /// Reads the stamps of all keys that a checked run touched.
@@ -42,7 +46,7 @@ impl FinalRead {
         let spans = tables.iter().map(stamp).collect();
         let keys = history.keys_to_read_back();
         let loaded = loaded_among(checked, &keys);
-        FinalRead { tables, spans, keys, loaded }
+        FinalRead { tables, spans, keys, names: history.names.clone(), loaded }
     }
 
     /// The versions that the clients of a finished drive read, for [`History::finals`].
@@ -83,12 +87,12 @@ impl FinalRead {
 fn loaded_among<W: Workload>(checked: &Checked<W>, keys: &[(TableId, Key)]) -> Vec<bool> {
     let mut loaded = vec![false; keys.len()];
     let positions: HashMap<(TableId, Key), usize, FixedState> = keys.iter().copied().zip(0..).collect();
-    for (table, description) in (0..).map(TableId).zip(checked.tables()) {
-        for row in 0..description.rows {
-            if let Some(position) = positions.get(&(table, checked.loaded_key(table, row))) {
+    for table in (0..checked.tables().len() as u16).map(TableId) {
+        checked.for_each_loaded(table, |key, _| {
+            if let Some(position) = positions.get(&(table, key)) {
                 loaded[*position] = true;
             }
-        }
+        });
     }
     loaded
 }
@@ -107,15 +111,33 @@ impl Workload for FinalRead {
 
     fn client(&self, seat: Seat) -> FinalReader {
         let own = self.keys.iter().skip(seat.worker).step_by(seat.workers);
-        let keys = own.map(|(table, key)| (*table, *key, self.spans[table.index()])).collect();
+        let asked = |&(table, key): &(TableId, Key)| Asked {
+            table,
+            key,
+            bytes: self.names.bytes(table, key).map(Box::from),
+            span: self.spans[table.index()],
+        };
+        let keys = own.map(asked).collect();
         FinalReader { keys, next: 0, rows: FinalRows::default() }
     }
+}
+
+/// A key to be read.
+#[derive(Clone, Debug)]
+struct Asked {
+    table: TableId,
+    /// As the history calls it.
+    key: Key,
+    /// If it is a byte string.
+    bytes: Option<Box<[u8]>>,
+    /// What is read of its row.
+    span: Span,
 }
 
 /// One worker's share of the final read.
 #[derive(Debug)]
 pub struct FinalReader {
-    keys: Vec<(TableId, Key, Span)>,
+    keys: Vec<Asked>,
     next: usize,
     rows: FinalRows,
 }
@@ -137,23 +159,25 @@ impl Client for FinalReader {
 
 /// Reads a few rows.
 pub struct ReadBatch {
-    keys: Vec<(TableId, Key, Span)>,
+    keys: Vec<Asked>,
     rows: Cell<FinalRows>,
 }
 
 impl Procedure for ReadBatch {
     fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
-        for &(table, key, span) in &self.keys {
-            plan.touch(table, key, span, Access::Read);
+        for Asked { table, key, bytes, span } in &self.keys {
+            let planned = bytes.as_deref().map_or(*key, Key::prefix_of);
+            plan.touch(*table, planned, *span, Access::Read);
         }
         Ok(())
     }
 
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         let mut rows = FinalRows::default();
-        for (table, key, span) in &self.keys {
+        for Asked { table, key, bytes, span } in &self.keys {
             let start = rows.bytes.len();
-            let presence = txn.read(*table, *key, *span, &mut |bytes| {
+            let number = bytes.as_deref().map_or(*key, |bytes| txn.key(*table, bytes));
+            let presence = txn.read(*table, number, *span, &mut |bytes| {
                 rows.bytes.truncate(start);
                 rows.bytes.extend_from_slice(bytes);
             })?;

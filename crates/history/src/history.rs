@@ -2,12 +2,15 @@
 //!
 //! A worker's transactions and operations lie in two flat vectors, in the order in which they ended. Versions
 //! of attempts that aborted need no list: a version names its attempt, and the record of its transaction says
-//! which attempt was the one that counted.
+//! which attempt was the one that counted. Scans lie in a third vector, and point at the reads that they made.
 
+use crate::key_names::{KeyBytes, KeyNames};
 use crate::operation::{Operation, OperationKind};
+use crate::scanned::{ScanEnd, ScanRecord};
 use crate::version::Version;
 use contract::{Key, Outcome, TableId};
 use std::fmt;
+use std::ops::Bound;
 
 /// What every transaction of a run saw and wrote.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,10 @@ pub struct History {
     pub workers: Vec<WorkerHistory>,
     /// What the keys that were written hold in the end. A key that is not in it is not judged by its end.
     pub finals: Vec<FinalVersion>,
+    /// Keys that loading brought and that some scan covered, in order: they have had rows, whether anybody saw one or not.
+    pub loaded: Vec<(TableId, Key)>,
+    /// The bytes of keys that are byte strings; the others are numbers.
+    pub names: KeyNames,
 }
 
 /// What one worker did.
@@ -29,6 +36,8 @@ pub struct WorkerHistory {
     pub transactions: Vec<TransactionRecord>,
     /// Their operations.
     pub operations: Vec<Operation>,
+    /// Their scans, in the order of their transactions.
+    pub scans: Vec<ScanRecord>,
 }
 
 /// One transaction that ended.
@@ -97,6 +106,22 @@ impl WorkerHistory {
         self.operations.extend_from_slice(operations);
     }
 
+    /// The same, with the scans of its last attempt, which count positions from its first operation on.
+    pub fn push_with_scans(&mut self, ending: Ending, operations: &[Operation], scans: &[ScanRecord]) {
+        let (first, transaction) = (self.operations.len() as u64, self.transactions.len() as u32);
+        let placed =
+            |scan: &ScanRecord| ScanRecord { first: first + scan.first, transaction, ..scan.clone() };
+        self.scans.extend(scans.iter().map(placed));
+        self.push(ending, operations);
+    }
+
+    /// The scans of the transaction at a position, in order.
+    pub fn scans_of(&self, position: usize) -> &[ScanRecord] {
+        let before =
+            |position: usize| self.scans.partition_point(|scan| (scan.transaction as usize) < position);
+        &self.scans[before(position)..before(position + 1)]
+    }
+
     /// The operations of a transaction of this worker.
     pub fn operations_of(&self, record: &TransactionRecord) -> &[Operation] {
         &self.operations[record.first as usize..][..record.operations as usize]
@@ -115,12 +140,14 @@ impl History {
     }
 
     /// The keys that somebody tried to change or whose presence somebody learnt, each once: those whose end must
-    /// be looked at.
+    /// be looked at. Loaded keys that a scan covered are among them, for it may have passed one over that nobody else
+    /// touched.
     pub fn keys_to_read_back(&self) -> Vec<(TableId, Key)> {
         let everybody = self.workers.iter().flat_map(|worker| &worker.operations);
         let mut keys: Vec<_> = everybody
             .filter(|operation| operation.kind != OperationKind::Read || operation.seen.is_dead())
             .map(|operation| (operation.table, operation.key))
+            .chain(self.loaded.iter().copied())
             .collect();
         keys.sort_unstable();
         keys.dedup();
@@ -143,9 +170,40 @@ impl History {
         committed.map(added).sum()
     }
 
-    /// A key in words: "micro key 5".
+    /// Whether any transaction scanned.
+    pub(crate) fn has_scans(&self) -> bool {
+        self.workers.iter().any(|worker| !worker.scans.is_empty())
+    }
+
+    /// A key as bytes.
+    pub(crate) fn key_in_bytes(&self, table: TableId, key: Key) -> KeyBytes<'_> {
+        self.names.bytes(table, key).map_or(KeyBytes::Number(key.bytes()), KeyBytes::String)
+    }
+
+    /// A key in words: "micro key 5", "name key 'ab'".
     pub fn key_in_words(&self, table: TableId, key: Key) -> KeyInWords<'_> {
-        KeyInWords { table: self.tables.get(table.index()).map_or("unnamed", String::as_str), key }
+        KeyInWords { table: self.table_in_words(table), bytes: self.key_in_bytes(table, key) }
+    }
+
+    /// What a scan covered in words: "micro from key 3 to before key 9".
+    pub fn range_in_words(&self, scan: &ScanRecord) -> String {
+        let is_string = self.names.has_table(scan.table);
+        let key = |bytes: &[u8]| match <[u8; 8]>::try_from(bytes) {
+            Ok(number) if !is_string => KeyBytes::Number(number).to_string(),
+            _ => KeyBytes::String(bytes).to_string(),
+        };
+        let end = |end: &ScanEnd, included: &str, excluded: &str, unbounded: &str| match end {
+            Bound::Included(bytes) => format!("{included} key {}", key(bytes)),
+            Bound::Excluded(bytes) => format!("{excluded} key {}", key(bytes)),
+            Bound::Unbounded => unbounded.to_owned(),
+        };
+        let from = end(&scan.from, "from", "from behind", "from the first key");
+        let to = end(&scan.to, "to", "to before", "to the last key");
+        format!("{} {from} {to}", self.table_in_words(scan.table))
+    }
+
+    fn table_in_words(&self, table: TableId) -> &str {
+        self.tables.get(table.index()).map_or("unnamed", String::as_str)
     }
 }
 
@@ -153,11 +211,11 @@ impl History {
 #[derive(Clone, Copy, Debug)]
 pub struct KeyInWords<'a> {
     table: &'a str,
-    key: Key,
+    bytes: KeyBytes<'a>,
 }
 
 impl fmt::Display for KeyInWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} key {}", self.table, self.key.0)
+        write!(f, "{} key {}", self.table, self.bytes)
     }
 }

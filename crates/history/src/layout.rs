@@ -1,7 +1,7 @@
 //! How a checked table's rows are laid out: the workload's bytes, padding to 8, the stamp.
 
 use crate::version::Stamp;
-use contract::{Span, TableDescription, TableId};
+use contract::{Indexing, Span, TableDescription, TableId};
 
 /// One table's rows.
 #[derive(Clone, Copy, Debug)]
@@ -12,12 +12,15 @@ pub(crate) struct RowLayout {
     pub bytes: usize,
     /// Bytes of the checked row.
     pub stamped_bytes: usize,
+    /// Whether its keys are byte strings.
+    pub has_strings: bool,
 }
 
 impl RowLayout {
     pub fn of(table: &TableDescription) -> Self {
         let stamped_bytes = table.row_bytes.next_multiple_of(8) + Stamp::BYTES;
-        RowLayout { name: table.name, bytes: table.row_bytes, stamped_bytes }
+        let has_strings = matches!(table.indexing, Indexing::OrderedBytes { .. });
+        RowLayout { name: table.name, bytes: table.row_bytes, stamped_bytes, has_strings }
     }
 
     /// From the first byte of `span` to the end of the stamp.

@@ -31,7 +31,7 @@
 //! | workload | what it is for |
 //! |---|---|
 //! | [`list_append`] | reads that tell the order of versions by themselves, without stamps; Elle reads it too |
-//! | [`membership`] | keys that appear or disappear once, with real deletes: run it in a [`Checked`] |
+//! | [`membership`] | keys that appear or disappear once, with real deletes: run it in a [`Checked`]; as `ranges` it scans, too |
 //! | [`anomalies`] | small scenarios by name, judged by playing them in every serial order |
 //!
 //! # Where to look
@@ -40,15 +40,17 @@
 //! |---|---|
 //! | how does a value name its writer? | `version.rs` |
 //! | what is recorded, and when? | `checked.rs`, `recording.rs`, `log.rs` |
-//! | what is a history? | `history.rs`, `operation.rs` |
+//! | what is a history? | `history.rs`, `operation.rs`, `scanned.rs` |
+//! | what is a row called whose key is a byte string? | `key_names.rs` |
 //! | how is it judged? | `check/mod.rs` and the steps that it lists |
+//! | what does a scan say of rows that it did not show? | `check/scans.rs` |
 //! | what can be wrong, and how is it said? | `verdict.rs`, `check/naming.rs` |
 //! | how do others read it? | `elle.rs` |
 //!
 //! # What is deliberately absent
 //!
 //! Nothing here asks the engine for versions, commit order or timestamps. What a transaction saw that rolled back
-//! by its own will is not judged. A row whose payload is torn while its stamp is whole is not noticed by the
+//! by its own will is not judged. Keys that a scan covered and of which nobody knows a row are not reads of it. A row whose payload is torn while its stamp is whole is not noticed by the
 //! stamps; [`anomalies`] has rows that show it.
 #![forbid(unsafe_code)]
 
@@ -60,6 +62,7 @@ mod elle;
 mod erased;
 mod final_read;
 mod history;
+mod key_names;
 mod layout;
 pub mod list_append;
 mod log;
@@ -67,6 +70,7 @@ pub mod membership;
 mod operation;
 mod random;
 mod recording;
+mod scanned;
 mod verdict;
 mod version;
 
@@ -77,6 +81,8 @@ pub use elle::{ElleLayout, write_elle_registers};
 pub use erased::{Erased, drive_erased};
 pub use final_read::{FinalRead, FinalReader, FinalRows, ReadBatch};
 pub use history::{Ending, FinalVersion, History, KeyInWords, TransactionRecord, WorkerHistory};
+pub use key_names::KeyNames;
 pub use operation::{Operation, OperationKind};
+pub use scanned::{ScanEnd, ScanRecord};
 pub use verdict::{Anomaly, AnomalyKind, MOST_DESCRIBED, TransactionName, Verdict};
 pub use version::{MOST_ATTEMPTS, MOST_TRANSACTIONS, MOST_WORKERS, MOST_WRITES, Stamp, Version, Writer};

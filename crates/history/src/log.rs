@@ -1,11 +1,18 @@
 //! The log of one transaction under way. It travels inside the procedure, restarts with every attempt, and
-//! goes back to its client's pool when the transaction ends, so a warm run allocates nothing.
+//! goes back to its client's pool when the transaction ends, so a warm run allocates nothing but the ends of scans.
+//!
+//! Operations come with the transaction's own numbers for keys that are byte strings, and are noted by the history's
+//! names for them.
 
 use crate::checked::Deletes;
+use crate::key_names::name_of;
 use crate::layout::Layouts;
 use crate::operation::{Operation, OperationKind};
-use crate::version::{Version, Writer, word};
+use crate::scanned::ScanRecord;
+use crate::version::{Stamp, Version, Writer, word};
 use contract::{Key, Plan, Receipts, TableId};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 /// See the module.
 #[derive(Debug)]
@@ -18,6 +25,12 @@ pub(crate) struct Log {
     attempts: u32,
     writes: u32,
     operations: Vec<Operation>,
+    scans: Vec<ScanRecord>,
+    /// By table and the attempt's own number for a key that is a byte string, the key's name in the history.
+    aliases: HashMap<(TableId, Key), Key, FixedState>,
+    /// The names that the attempt met, and where the bytes of each end in `named_bytes`.
+    named: Vec<(TableId, Key, usize)>,
+    named_bytes: Vec<u8>,
     /// Positions in `operations` of the blind writes, in the order of the merges that carried them.
     blind: Vec<u32>,
     /// What the workload's own merges left in their arguments, end to end.
@@ -40,6 +53,10 @@ impl Log {
             attempts: 0,
             writes: 0,
             operations: Vec::with_capacity(32),
+            scans: Vec::new(),
+            aliases: HashMap::default(),
+            named: Vec::new(),
+            named_bytes: Vec::new(),
             blind: Vec::with_capacity(32),
             merged: Vec::new(),
             merged_ends: Vec::new(),
@@ -61,6 +78,10 @@ impl Log {
         self.attempts += 1;
         self.writes = 0;
         self.operations.clear();
+        self.scans.clear();
+        self.aliases.clear();
+        self.named.clear();
+        self.named_bytes.clear();
         self.blind.clear();
         self.merged.clear();
         self.merged_ends.clear();
@@ -84,6 +105,56 @@ impl Log {
         &self.operations
     }
 
+    pub fn scans(&self) -> &[ScanRecord] {
+        &self.scans
+    }
+
+    /// The keys that are byte strings and that the attempt met, with their bytes.
+    pub fn named(&self) -> impl Iterator<Item = (TableId, Key, &[u8])> {
+        let starts = std::iter::once(0).chain(self.named.iter().map(|(.., end)| *end));
+        starts
+            .zip(&self.named)
+            .map(|(start, (table, key, end))| (*table, *key, &self.named_bytes[start..*end]))
+    }
+
+    /// Notes that the attempt calls the key of these bytes `number`.
+    pub fn alias(&mut self, table: TableId, number: Key, bytes: &[u8]) {
+        let name = self.name(table, bytes);
+        self.aliases.insert((table, number), name);
+    }
+
+    fn name(&mut self, table: TableId, bytes: &[u8]) -> Key {
+        let name = name_of(bytes);
+        self.named_bytes.extend_from_slice(bytes);
+        self.named.push((table, name, self.named_bytes.len()));
+        name
+    }
+
+    /// What the history calls the key that the transaction calls `key`.
+    fn name_of_number(&self, table: TableId, key: Key) -> Key {
+        if !self.layouts.table(table).has_strings {
+            return key;
+        }
+        let name = self.aliases.get(&(table, key));
+        *name.unwrap_or_else(|| panic!("{key:?} of table {} was not given by this transaction", table.0))
+    }
+
+    /// Notes a row that a scan showed.
+    pub fn saw_in_scan(&mut self, table: TableId, key: &[u8], stamp: Stamp) {
+        let key = if self.layouts.table(table).has_strings {
+            self.name(table, key)
+        } else {
+            Key(u64::from_be_bytes(key.try_into().expect("a key that is a number has eight bytes")))
+        };
+        let Stamp { version, replaced } = stamp;
+        self.operations.push(Operation::stamped(OperationKind::Read, table, key, version, replaced, 0));
+    }
+
+    /// Notes the scan whose rows these were.
+    pub fn scanned(&mut self, scan: ScanRecord) {
+        self.scans.push(scan);
+    }
+
     /// The version that the attempt's next write will leave.
     pub fn next_version(&self) -> Version {
         Version::written(Writer {
@@ -104,6 +175,7 @@ impl Log {
         replaced: Version,
     ) {
         debug_assert!(!kind.writes());
+        let key = self.name_of_number(table, key);
         self.operations.push(Operation::stamped(kind, table, key, seen, replaced, 0));
     }
 
@@ -115,6 +187,7 @@ impl Log {
                 u32::try_from(self.operations.len()).expect("an attempt's operations fit in a log");
             self.blind.push(position);
         }
+        let key = self.name_of_number(table, key);
         self.operations.push(Operation::stamped(kind, table, key, seen, replaced, self.writes));
         self.writes += 1;
     }

@@ -9,14 +9,19 @@
 //! | merge | an update: a function pointer cannot travel in an argument |
 //! | insert | an insert; with tombstones, if that answers `Exists`, a read of the stamp, and an update over a tombstone |
 //! | delete | a delete; with tombstones an update of the stamp alone |
+//! | scan | a scan of the same bytes and all up to the stamp's end; if the limit was used up by tombstones, further ones behind the last key shown, for a tombstone is no row to the procedure |
+//! | key | the same; the history has a name for the key that outlasts the transaction |
 //!
-//! A closure may run more than once, and on values that a later step proves stale; what its last run saw counts.
+//! A closure may run more than once, and on values that a later step proves stale; what its last run saw counts. A scan,
+//! though, shows every row once.
 
 use crate::checked::Deletes;
 use crate::log::Log;
 use crate::operation::OperationKind;
+use crate::scanned::ScanRecord;
 use crate::version::{Stamp, Version};
-use contract::{Abort, Insertion, Key, Merge, Presence, Span, TableId, Transaction};
+use contract::{Abort, Direction, Insertion, Key, Merge, Presence, Scan, Span, TableId, Transaction};
+use std::ops::Bound;
 
 /// See the module.
 pub(crate) struct Recording<'a, T: Transaction + ?Sized> {
@@ -136,6 +141,53 @@ impl<T: Transaction + ?Sized> Transaction for Recording<'_, T> {
             },
         }
     }
+
+    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
+        let number = self.txn.key(table, bytes);
+        self.log.alias(table, number, bytes);
+        number
+    }
+
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        let wide = self.log.layouts.table(scan.table).widened(scan.span);
+        if scan.limit == 0 {
+            // It covers nothing, and says nothing.
+            return self.txn.scan(scan, see);
+        }
+        let mut record = ScanRecord::new(scan, self.log.operations().len());
+        let (mut shown, mut last) = (0, Vec::new());
+        loop {
+            let behind = Bound::Excluded(&last[..]);
+            let (from, to) = match (record.rows, scan.direction) {
+                (0, _) => (scan.from, scan.to),
+                (_, Direction::Forward) => (behind, scan.to),
+                (_, Direction::Backward) => (scan.from, behind),
+            };
+            let rest = Scan { from, to, limit: scan.limit - shown, span: wide, ..*scan };
+            let Part { rows, alive, end } = self.scan_part(&rest, scan.span.length(), see)?;
+            record.rows += u32::try_from(rows).expect("a scan shows fewer than 2^32 rows");
+            shown += alive;
+            let is_over = rows < rest.limit;
+            last = end;
+            if is_over || shown == scan.limit {
+                // A row from beyond the range is an anomaly, not the end of what was covered.
+                if !is_over && scan.covers(&last) {
+                    record.end_at(&last);
+                }
+                self.log.scanned(record);
+                return Ok(shown);
+            }
+        }
+    }
+}
+
+/// What one scan of the engine showed.
+struct Part {
+    rows: usize,
+    /// Those of them that are no tombstones.
+    alive: usize,
+    /// The last key shown.
+    end: Vec<u8>,
 }
 
 impl<T: Transaction + ?Sized> Recording<'_, T> {
@@ -155,6 +207,35 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
             }
             dead => self.looked(table, key, dead),
         }
+    }
+
+    /// Scans rows with their stamps, and shows the first `bytes` bytes of those that are no tombstones.
+    fn scan_part(
+        &mut self,
+        part: &Scan<'_>,
+        bytes: usize,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Part, Abort> {
+        let log = &mut *self.log;
+        let (mut rows, mut alive, mut end) = (0, 0, Vec::new());
+        let told = self.txn.scan(part, &mut |key, row| {
+            let stamp = Stamp::of(row);
+            log.saw_in_scan(part.table, key, stamp);
+            rows += 1;
+            end.clear();
+            end.extend_from_slice(key);
+            if !stamp.version.is_dead() {
+                alive += 1;
+                see(key, &row[..bytes]);
+            }
+        })?;
+        assert_eq!(told, rows, "the engine showed another number of rows than it told");
+        assert!(
+            rows <= part.limit,
+            "the engine showed {rows} rows, and was asked for {} at most",
+            part.limit
+        );
+        Ok(Part { rows, alive, end })
     }
 
     fn read_stamp(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {

@@ -37,7 +37,8 @@ kinds! {
     CircularInformationFlow = "circular information flow", "transactions that each saw what the next one wrote (G1c)";
     InternalInconsistency = "internal inconsistency", "a transaction did not see its own write, or saw it before it wrote";
     NonRepeatableRead = "non-repeatable read", "one transaction saw two versions of a key, neither its own (P2)";
-    Phantom = "phantom", "a cycle through a key that was found missing, inserted or deleted (P3)";
+    DisorderlyScan = "disorderly scan", "a scan showed a row twice, out of order or from beyond its range";
+    Phantom = "phantom", "a cycle through a key that was found missing or passed over by a scan, inserted or deleted (P3)";
     ReadSkew = "read skew", "a transaction saw one effect of another and missed an earlier one (A5A, G-single)";
     WriteSkew = "write skew", "transactions that each missed what the next one wrote (A5B, G2-item)";
     StaleRead = "stale read", "serializable, but not in the order in which the transactions followed each other";

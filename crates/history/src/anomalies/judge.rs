@@ -3,13 +3,14 @@
 //! The roles are played on a sequential store in every order (there are 24 at most), and what each was answered
 //! and what was left is compared with the round. Equal rounds are judged once.
 
-use super::play::{Answer, MISSING, Play, ROWS, Seen, number_of, row_of};
+use super::Scenario;
+use super::play::{Answer, KeyName, MISSING, Play, ROWS, Seen, number_of, row_of};
 use super::workload::{Played, Player, ScenarioWorkload};
-use super::{KEYS, Scenario};
 use crate::checked_run::{RunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
 use contract::{
-    Abort, Engine, Insertion, Key, Merge, Outcome, Presence, Span, TableId, Transaction, Workload,
+    Abort, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId, Transaction,
+    Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -68,7 +69,8 @@ pub fn run_scenario<E: Engine>(
     Ok(workload.judge(&drive.clients, &rows))
 }
 
-type State = [i64; KEYS];
+/// By key of the round.
+type State = Vec<i64>;
 
 /// What is compared: by role what it was answered and how it ended, and what was left.
 type Story = (Vec<(Seen, bool)>, State);
@@ -80,7 +82,8 @@ impl ScenarioWorkload {
         for team in 0..self.teams() {
             for round in 0..self.rounds_of(team, players) {
                 let first = self.first_key(team, round);
-                keys.extend((first..first + KEYS as u64).map(|key| (ROWS, Key(key))));
+                let end = self.first_key(team, round + 1);
+                keys.extend((first..end).map(|key| (ROWS, Key(key))));
             }
         }
         FinalRead::of_rows(self.tables(), keys)
@@ -102,7 +105,8 @@ impl ScenarioWorkload {
             for round in 0..self.rounds_of(team, players) {
                 let played = self.played(team, round, players);
                 let first = self.first_key(team, round);
-                let state = std::array::from_fn(|key| left[&(first + key as u64)]);
+                let end = self.first_key(team, round + 1);
+                let state = (first..end).map(|key| left[&key]).collect();
                 let told =
                     played.iter().map(|played| (played.seen, played.outcome == Outcome::Commit)).collect();
                 let story = (told, state);
@@ -156,28 +160,30 @@ fn in_words(scenario: &Scenario, team: usize, round: u64, (told, state): &Story)
         let ended = if *committed { "committed" } else { "rolled back" };
         words += &format!(" {name} was answered [{seen}] and {ended};");
     }
-    let [x, y, n, m] = state.map(Answer);
-    words + &format!(" in the end x is {x}, y is {y}, n is {n} and m is {m}")
+    let holds = |(key, number): (usize, &i64)| format!("{} is {}", KeyName(key), Answer(*number));
+    let mut left: Vec<String> = state.iter().enumerate().map(holds).collect();
+    let last = left.pop().expect("a round has keys");
+    words + &format!(" in the end {} and {last}", left.join(", "))
 }
 
 /// Whether some order of the roles tells this story.
 fn is_explained(scenario: &Scenario, story: &Story) -> bool {
-    let first = scenario.loaded.map(|number| number.unwrap_or(MISSING));
+    let first: State = scenario.loaded.iter().map(|number| number.unwrap_or(MISSING)).collect();
     let mut order: Vec<usize> = Vec::new();
-    search(scenario, story, first, &mut order)
+    search(scenario, story, &first, &mut order)
 }
 
-fn search(scenario: &Scenario, story: &Story, state: State, played: &mut Vec<usize>) -> bool {
+fn search(scenario: &Scenario, story: &Story, state: &State, played: &mut Vec<usize>) -> bool {
     if played.len() == scenario.roles.len() {
-        return state == story.1;
+        return *state == story.1;
     }
     (0..scenario.roles.len()).any(|role| {
         if played.contains(&role) {
             return false;
         }
-        let mut store = SerialStore { state };
+        let mut store = SerialStore { state: state.clone() };
         let (answered, outcome) = {
-            let mut play = Play::new(&mut store, 0);
+            let mut play = Play::new(&mut store, 0, scenario.keys());
             let outcome = scenario.roles[role].1(&mut play).expect("a serial store never aborts");
             (play.seen(), outcome)
         };
@@ -185,7 +191,7 @@ fn search(scenario: &Scenario, story: &Story, state: State, played: &mut Vec<usi
             return false;
         }
         played.push(role);
-        let next = if outcome == Outcome::Commit { store.state } else { state };
+        let next = if outcome == Outcome::Commit { &store.state } else { state };
         let found = search(scenario, story, next, played);
         played.pop();
         found
@@ -258,5 +264,20 @@ impl Transaction for SerialStore {
     fn delete(&mut self, _: TableId, key: Key) -> Result<Presence, Abort> {
         let number = std::mem::replace(&mut self.state[key.0 as usize], MISSING);
         Ok(if number == MISSING { Presence::Missing } else { Presence::Present })
+    }
+    fn key(&mut self, _: TableId, _: &[u8]) -> Key {
+        unreachable!("a scenario's keys are numbers")
+    }
+
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        let rows = (0..).zip(&self.state).filter(|(_, number)| **number != MISSING);
+        let mut rows: Vec<_> = rows.map(|(key, number)| (Key(key).bytes(), row_of(*number))).collect();
+        rows.retain(|(key, _)| scan.covers(key));
+        if scan.direction == Direction::Backward {
+            rows.reverse();
+        }
+        rows.truncate(scan.limit);
+        rows.iter().for_each(|(key, row)| see(key, &row[scan.span.start()..scan.span.end()]));
+        Ok(rows.len())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A scenario is played in rounds, each on fresh keys. What its procedures saw, and what they left, must be what
 //! *some* serial order of them would have given: the judge plays every order on a sequential store and compares
-//! (`judge.rs`). So no scenario says what is allowed; its procedures do. Stamps are not involved, which makes this a
+//! (`judge.rs`). A round's keys follow each other, so roles may scan among them. So no scenario says what is allowed; its procedures do. Stamps are not involved, which makes this a
 //! check of the checker too.
 //!
 //! Players must meet, or the rounds would pass each other by: before every few rounds a team's players announce
@@ -11,6 +11,7 @@
 
 mod judge;
 mod play;
+mod range_roles;
 mod roles;
 mod scenarios;
 mod workload;
@@ -20,10 +21,7 @@ pub use play::{MISSING, Play, Seen};
 pub use scenarios::scenarios;
 pub use workload::{PlayProcedure, Player, ScenarioWorkload};
 
-use contract::{Abort, Outcome};
-
-/// Keys of a round.
-pub const KEYS: usize = 4;
+use contract::{Abort, Indexing, Outcome};
 
 /// A procedure of a scenario.
 pub type Role = fn(&mut Play<'_>) -> Result<Outcome, Abort>;
@@ -35,8 +33,10 @@ pub struct Scenario {
     pub name: &'static str,
     /// One line: who does what, and what must not come of it.
     pub description: &'static str,
+    /// How the rows are found; [`Indexing::Ordered`] where a role scans.
+    pub indexing: Indexing,
     /// What loading leaves at each key of a round; `None` for no row.
-    pub loaded: [Option<i64>; KEYS],
+    pub loaded: &'static [Option<i64>],
     /// The procedures, one worker each.
     pub roles: &'static [(&'static str, Role)],
 }
@@ -45,6 +45,11 @@ impl Scenario {
     /// The scenario of this name.
     pub fn named(name: &str) -> Option<&'static Scenario> {
         scenarios().iter().find(|scenario| scenario.name == name)
+    }
+
+    /// Keys of a round.
+    pub fn keys(&self) -> usize {
+        self.loaded.len()
     }
 
     /// Workers that it needs; more come in further teams, and those that are left over rest.

@@ -2,10 +2,10 @@
 //!
 //! A row holds one number eight times over, so that a row read while it is written shows.
 
-use super::KEYS;
-use contract::{Abort, Insertion, Key, Presence, Span, TableId, Transaction};
+use contract::{Abort, Direction, Insertion, Key, Presence, Scan, Span, TableId, Transaction};
 use serde::Serialize;
 use std::fmt;
+use std::ops::{Bound, RangeInclusive};
 
 pub(super) const ROWS: TableId = TableId(0);
 pub(super) const ROW_BYTES: usize = 64;
@@ -17,8 +17,12 @@ pub const MISSING: i64 = i64::MIN;
 const TORN: i64 = i64::MIN + 1;
 /// Noted by a role that went on after an abort.
 pub(super) const WENT_ON: i64 = i64::MIN + 2;
+/// Stands for a row of another round, which a scan showed.
+const FOREIGN: i64 = i64::MIN + 3;
 
-const MOST_SEEN: usize = 12;
+/// A row that a scan showed is one answer: the position of its key, from 1, above the number, which is small.
+const KEY_SHIFT: u32 = 32;
+const MOST_SEEN: usize = 24;
 
 /// The answers that a procedure got, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +39,8 @@ impl Seen {
         self.count += 1;
     }
 
-    /// The answers: a number for what was read, 1 or 0 for whether a row was there or an insert succeeded.
+    /// The answers: a number for what was read, 1 or 0 for whether a row was there or an insert succeeded; of a scan how
+    /// many rows there were, then the rows.
     pub fn answers(&self) -> &[i64] {
         &self.answers[..usize::from(self.count)]
     }
@@ -66,7 +71,24 @@ impl fmt::Display for Answer {
             MISSING => f.write_str("missing"),
             TORN => f.write_str("a torn row"),
             WENT_ON => f.write_str("went on after an abort"),
+            FOREIGN => f.write_str("a row of another round"),
+            row if row >= 1 << KEY_SHIFT => {
+                let (key, number) = ((row >> KEY_SHIFT) - 1, row as i32);
+                write!(f, "{} = {number}", KeyName(key as usize))
+            }
             number => write!(f, "{number}"),
+        }
+    }
+}
+
+/// A key of a round in words.
+pub(super) struct KeyName(pub usize);
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match ["x", "y", "n", "m"].get(self.0) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "key {}", self.0),
         }
     }
 }
@@ -75,12 +97,13 @@ impl fmt::Display for Answer {
 pub struct Play<'a> {
     txn: &'a mut dyn Transaction,
     first_key: u64,
+    keys: usize,
     seen: Seen,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(txn: &'a mut dyn Transaction, first_key: u64) -> Self {
-        Play { txn, first_key, seen: Seen::default() }
+    pub(super) fn new(txn: &'a mut dyn Transaction, first_key: u64, keys: usize) -> Self {
+        Play { txn, first_key, keys, seen: Seen::default() }
     }
 
     pub(super) fn seen(&self) -> Seen {
@@ -88,7 +111,7 @@ impl<'a> Play<'a> {
     }
 
     fn key(&self, key: usize) -> Key {
-        assert!(key < KEYS, "a round has {KEYS} keys");
+        assert!(key < self.keys, "a round has {} keys", self.keys);
         Key(self.first_key + key as u64)
     }
 
@@ -147,6 +170,72 @@ impl<'a> Play<'a> {
         let key = self.key(key);
         let presence = self.txn.delete(ROWS, key)?;
         Ok(self.was(presence == Presence::Present))
+    }
+
+    /// Puts a row at each of several keys. Notes how many it could.
+    pub fn insert_all(&mut self, keys: RangeInclusive<usize>, number: i64) -> Result<(), Abort> {
+        let mut inserted = 0;
+        for key in keys {
+            let insertion = self.txn.insert(ROWS, self.key(key), &row_of(number))?;
+            inserted += i64::from(insertion == Insertion::Inserted);
+        }
+        self.seen.note(inserted);
+        Ok(())
+    }
+
+    /// Scans some keys, forward. Answers how many have rows.
+    pub fn scan(&mut self, keys: RangeInclusive<usize>) -> Result<usize, Abort> {
+        let rows = self.rows(keys, Direction::Forward, usize::MAX)?;
+        Ok(self.shown(&rows))
+    }
+
+    /// Scans some keys, backward, until so many rows were there.
+    pub fn scan_back(&mut self, keys: RangeInclusive<usize>, limit: usize) -> Result<usize, Abort> {
+        let rows = self.rows(keys, Direction::Backward, limit)?;
+        Ok(self.shown(&rows))
+    }
+
+    /// Scans some keys, forward, and notes only how many have rows and the sum of their numbers.
+    pub fn count(&mut self, keys: RangeInclusive<usize>) -> Result<usize, Abort> {
+        let rows = self.rows(keys, Direction::Forward, usize::MAX)?;
+        self.seen.note(rows.len() as i64);
+        self.seen.note(rows.iter().fold(0, |sum: i64, (_, number)| sum.wrapping_add(*number)));
+        Ok(rows.len())
+    }
+
+    fn shown(&mut self, rows: &[(u64, i64)]) -> usize {
+        self.seen.note(rows.len() as i64);
+        for &(key, number) in rows {
+            let position = key.wrapping_sub(self.first_key);
+            let answer = match number {
+                TORN => TORN,
+                _ if position >= self.keys as u64 => FOREIGN,
+                _ => (position as i64 + 1) << KEY_SHIFT | i64::from(number as u32),
+            };
+            self.seen.note(answer);
+        }
+        rows.len()
+    }
+
+    fn rows(
+        &mut self,
+        keys: RangeInclusive<usize>,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Vec<(u64, i64)>, Abort> {
+        let (from, to) = (self.key(*keys.start()).bytes(), self.key(*keys.end()).bytes());
+        let scan = Scan {
+            table: ROWS,
+            from: Bound::Included(&from),
+            to: Bound::Included(&to),
+            direction,
+            limit,
+            span: Span::whole(ROW_BYTES),
+            within: None,
+        };
+        let mut rows = Vec::new();
+        let _ = self.txn.scan(&scan, &mut |key, row| rows.push((Key::prefix_of(key).0, number_of(row))))?;
+        Ok(rows)
     }
 
     fn was(&mut self, so: bool) -> bool {

@@ -3,14 +3,14 @@
 use super::play::{MISSING, Play, WENT_ON};
 use contract::{Abort, Outcome};
 
-const X: usize = 0;
-const Y: usize = 1;
-const N: usize = 2;
-const M: usize = 3;
+pub(super) const X: usize = 0;
+pub(super) const Y: usize = 1;
+pub(super) const N: usize = 2;
+pub(super) const M: usize = 3;
 
-type Played = Result<Outcome, Abort>;
-const COMMIT: Played = Ok(Outcome::Commit);
-const ROLLBACK: Played = Ok(Outcome::Rollback);
+pub(super) type Played = Result<Outcome, Abort>;
+pub(super) const COMMIT: Played = Ok(Outcome::Commit);
+pub(super) const ROLLBACK: Played = Ok(Outcome::Rollback);
 
 pub(super) fn read_and_write_x(play: &mut Play<'_>) -> Played {
     let x = play.read(X)?;

@@ -1,11 +1,11 @@
 //! Playing a scenario: teams of workers, one role each, that meet before every few rounds.
 
+use super::Scenario;
 use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
-use super::{KEYS, Scenario};
 use crate::erased::Erased;
 use contract::{
-    Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
-    Transaction, Workload,
+    Abort, Access, Client, Completion, Indexing, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription,
+    TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 
@@ -57,12 +57,12 @@ impl ScenarioWorkload {
     }
 
     fn loaded(&self) -> impl Iterator<Item = (usize, i64)> {
-        (0..).zip(self.scenario.loaded).filter_map(|(key, number)| Some((key, number?)))
+        (0..).zip(self.scenario.loaded).filter_map(|(key, number)| Some((key, (*number)?)))
     }
 
     /// The first key of a team's round.
     pub(super) fn first_key(&self, team: usize, round: u64) -> u64 {
-        (team as u64 * self.rounds + round) * KEYS as u64
+        (team as u64 * self.rounds + round) * self.scenario.keys() as u64
     }
 }
 
@@ -71,18 +71,21 @@ impl Workload for ScenarioWorkload {
 
     fn tables(&self) -> Vec<TableDescription> {
         let rounds = self.teams() as u64 * self.rounds;
-        let table = |name, row_bytes, rows, capacity| TableDescription {
+        let table = |name, indexing, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
             kept_bytes: row_bytes,
             rows,
             capacity,
+            indexing,
             partition: TableDescription::partition_by_remainder,
         };
-        let workers = self.workers as u64;
+        let (workers, loaded) = (self.workers as u64, self.loaded().count() as u64);
+        let Scenario { indexing, .. } = *self.scenario;
+        let capacity = rounds * self.scenario.keys() as u64;
         vec![
-            table("row", ROW_BYTES, rounds * self.loaded().count() as u64, rounds * KEYS as u64),
-            table("meeting", 8, workers, workers),
+            table("row", indexing, ROW_BYTES, rounds * loaded, capacity),
+            table("meeting", Indexing::Hashed, 8, workers, workers),
         ]
     }
 
@@ -92,13 +95,13 @@ impl Workload for ScenarioWorkload {
         }
         let loaded = self.loaded().count() as u64;
         let (key, _) = self.loaded().nth((row % loaded) as usize).expect("a remainder is below its divisor");
-        Key(row / loaded * KEYS as u64 + key as u64)
+        Key(row / loaded * self.scenario.keys() as u64 + key as u64)
     }
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
         if table == ROWS {
-            let number =
-                self.scenario.loaded[(key.0 % KEYS as u64) as usize].expect("only loaded keys are filled");
+            let number = self.scenario.loaded[key.0 as usize % self.scenario.keys()]
+                .expect("only loaded keys are filled");
             row.copy_from_slice(&row_of(number));
         }
     }
@@ -111,6 +114,7 @@ impl Workload for ScenarioWorkload {
             workload: *self,
             team,
             role,
+            partitions: seat.partitions,
             rests: team >= self.teams(),
             is_busy: false,
             announced: 0,
@@ -136,6 +140,7 @@ pub struct Player {
     workload: ScenarioWorkload,
     pub(super) team: usize,
     pub(super) role: usize,
+    partitions: u32,
     /// Left over, without a team.
     pub(super) rests: bool,
     /// Whether a transaction is in flight: a player does one thing after the other.
@@ -184,8 +189,16 @@ impl Client for Player {
             Act::Play { round }
         };
         self.is_busy |= act != Act::Rest;
-        let Player { workload, team, role, .. } = *self;
-        PlayProcedure { workload, team, role, act, seen: Cell::default(), all_came: Cell::new(false) }
+        let Player { workload, team, role, partitions, .. } = *self;
+        PlayProcedure {
+            workload,
+            team,
+            role,
+            partitions,
+            act,
+            seen: Cell::default(),
+            all_came: Cell::new(false),
+        }
     }
 
     fn finished(&mut self, procedure: PlayProcedure, completion: &Completion<'_>) {
@@ -209,6 +222,7 @@ pub struct PlayProcedure {
     workload: ScenarioWorkload,
     team: usize,
     role: usize,
+    partitions: u32,
     act: Act,
     seen: Cell<Seen>,
     all_came: Cell<bool>,
@@ -249,8 +263,10 @@ impl Procedure for PlayProcedure {
             }
             Act::Play { round } => {
                 let mut erased = Erased(txn);
-                let mut play = Play::new(&mut erased, self.workload.first_key(self.team, round));
-                let (_, role) = self.workload.scenario.roles[self.role];
+                let scenario = self.workload.scenario;
+                let first = self.workload.first_key(self.team, round);
+                let mut play = Play::new(&mut erased, first, scenario.keys());
+                let (_, role) = scenario.roles[self.role];
                 let outcome = role(&mut play)?;
                 self.seen.set(play.seen());
                 Ok(outcome)
@@ -270,8 +286,12 @@ impl Procedure for PlayProcedure {
             Act::Play { round } => {
                 // More than some roles touch; what they do to a key depends on what they see.
                 let first = self.workload.first_key(self.team, round);
-                for key in first..first + KEYS as u64 {
+                for key in first..self.workload.first_key(self.team, round + 1) {
                     plan.touch(ROWS, Key(key), Span::whole(ROW_BYTES), Access::Structure);
+                }
+                if self.workload.scenario.indexing != Indexing::Hashed {
+                    // A scan goes through all partitions, and the key of this number is in the partition of this number.
+                    (0..self.partitions).for_each(|part| plan.declare(ROWS, Key(u64::from(part))));
                 }
             }
         }

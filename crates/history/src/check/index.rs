@@ -3,6 +3,7 @@
 
 use crate::history::{History, TransactionRecord};
 use crate::operation::{Operation, OperationKind};
+use crate::scanned::ScanRecord;
 use crate::verdict::TransactionName;
 use crate::version::{Version, Writer};
 use contract::Outcome;
@@ -95,6 +96,16 @@ impl<'a> Index<'a> {
     pub fn operation(&self, operation: u32) -> &'a Operation {
         let (worker, position) = locate(&self.operation_base, operation);
         &self.history.workers[worker].operations[position]
+    }
+
+    /// The scan that made a read; `None` if it was none.
+    pub fn scan_of(&self, operation: u32) -> Option<&'a ScanRecord> {
+        let (worker, position) = locate(&self.operation_base, operation);
+        let scans = &self.history.workers[worker].scans;
+        // Of those that begin at one position the last has reads.
+        let behind = scans.partition_point(|scan| scan.first <= position as u64);
+        let scan = scans[..behind].last()?;
+        ((position as u64) < scan.first + scan.reads()).then_some(scan)
     }
 
     pub fn name(&self, transaction: u32) -> TransactionName {

@@ -1,5 +1,6 @@
 //! The checker: is a history strictly serializable, and if not, why?
 //!
+//! 0. Scans are spelled out as reads of all that they covered ([`scans`]).
 //! 1. The committed operations are sorted by key ([`accesses`]).
 //! 2. Each key is judged by itself: every transaction's net effect ([`nets`]), the chain of versions, and the
 //!    dependencies that follow from it ([`chain`]). Most anomalies show here already, by a version that does not
@@ -16,6 +17,7 @@ mod graph;
 mod index;
 mod naming;
 mod nets;
+mod scans;
 mod strangers;
 
 use crate::history::History;
@@ -32,11 +34,12 @@ use hashbrown::HashMap;
 use std::time::Instant;
 
 pub(crate) use index::{Index, Origin, left_by};
+pub(crate) use scans::spelled_out;
 
 /// Judges a history.
 ///
 /// Transactions that rolled back by their own will leave nothing that others may see; what they saw themselves
-/// is not judged. Panics if the history is malformed, or breaks the rule of [`crate::Deletes::Real`].
+/// is not judged. A scan is held against every key of what it covered of which the history knows a row. Panics if the history is malformed, or breaks the rule of [`crate::Deletes::Real`].
 pub fn check(history: &History) -> Verdict {
     check_and(history, |_, _| {})
 }
@@ -44,8 +47,10 @@ pub fn check(history: &History) -> Verdict {
 /// Judges a history, and lets the caller add what else it knows to be wrong.
 pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut Findings)) -> Verdict {
     let begun = Instant::now();
-    let index = Index::of(history);
+    let spelled = spelled_out(history);
+    let index = Index::of(&spelled);
     let (parts, mut findings) = judge_keys(&index, accesses::deal(&index));
+    scans::judge_order(&index, &mut findings);
     further(&index, &mut findings);
     let graph = Graph::new(&index, parts);
     let more = judge_cycles(&index, &graph, &mut findings);

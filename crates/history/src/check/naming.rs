@@ -5,7 +5,7 @@
 //! | one by time | stale read |
 //! | only overwriting | dirty write (G0) |
 //! | overwriting and observing | circular information flow (G1c) |
-//! | one that missed an insert or a delete | phantom |
+//! | one that missed an insert or a delete, of a key or in a range | phantom |
 //! | one that missed a version, and the same key overwritten | lost update |
 //! | one that missed a version | read skew (G-single) |
 //! | several that missed one | write skew (G2-item) |
@@ -70,10 +70,14 @@ fn sentence(index: &Index<'_>, step: Step, from: &str) -> String {
     };
     let operation = index.operation(label.operation());
     let key = index.history.key_in_words(operation.table, operation.key);
+    let scan = index.scan_of(label.operation());
+    let scan =
+        scan.map_or(String::new(), |scan| format!(" in its scan of {}", index.history.range_in_words(scan)));
     match label.dependency() {
         Dependency::Observed => match operation.kind {
             OperationKind::Exists => format!("{from} inserted {key}, and T{to} found it there"),
-            _ => format!("{from} wrote the version of {key} that T{to} saw"),
+            _ if operation.seen.is_dead() => format!("{from} deleted {key}, and T{to} saw that{scan}"),
+            _ => format!("{from} wrote the version of {key} that T{to} saw{scan}"),
         },
         Dependency::Overwrote => match operation.kind {
             OperationKind::Delete => format!("{from} wrote the last version of {key}, which T{to} deleted"),
@@ -86,7 +90,7 @@ fn sentence(index: &Index<'_>, step: Step, from: &str) -> String {
                 _ if operation.seen.is_dead() => "inserted it",
                 _ => "overwrote that",
             };
-            format!("{from} saw {seen} at {key}, and T{to} {did}")
+            format!("{from} saw {seen} at {key}{scan}, and T{to} {did}")
         }
     }
 }

@@ -90,12 +90,7 @@ pub(crate) fn net_of(index: &Index<'_>, own: &[Access], missing: Version, findin
                 (net.observed, net.fold, net.look) = (Some(seen), access.fold, access.operation);
             }
             (None, Some(observed)) if access.kind.looks() && !agree(observed, seen) => {
-                findings.found(AnomalyKind::NonRepeatableRead, || {
-                    let (name, key) =
-                        (index.name(transaction), index.history.key_in_words(access.table, access.key));
-                    let (one, other) = (version_in_words(index, observed), version_in_words(index, seen));
-                    (vec![name], format!("{name} looked at {key} twice, and saw first {one}, then {other}"))
-                });
+                report_two_sights(index, access, (net.look, observed), seen, findings);
             }
             (None, _) => judge_blind_write(index, access, seen, findings),
         }
@@ -122,6 +117,31 @@ pub(crate) fn net_of(index: &Index<'_>, own: &[Access], missing: Version, findin
 fn agree(one: Version, other: Version) -> bool {
     let vague = one == Version::PRESENT || other == Version::PRESENT;
     one == other || (vague && !one.is_dead() && !other.is_dead())
+}
+
+/// Two looks that do not agree: a row that came or went between them is a phantom if one of them was a scan.
+fn report_two_sights(
+    index: &Index<'_>,
+    access: &Access,
+    (look, observed): (u32, Version),
+    seen: Version,
+    findings: &mut Findings,
+) {
+    let scan = index.scan_of(access.operation).or_else(|| index.scan_of(look));
+    let kind = match scan {
+        Some(_) if observed.is_dead() != seen.is_dead() => AnomalyKind::Phantom,
+        _ => AnomalyKind::NonRepeatableRead,
+    };
+    findings.found(kind, || {
+        let (name, key) =
+            (index.name(access.transaction), index.history.key_in_words(access.table, access.key));
+        let (one, other) = (version_in_words(index, observed), version_in_words(index, seen));
+        let mut words = format!("{name} looked at {key} twice, and saw first {one}, then {other}");
+        if let Some(scan) = scan {
+            words += &format!(", in a scan of {}", index.history.range_in_words(scan));
+        }
+        (vec![name], words)
+    });
 }
 
 /// A blind write was told that there is a row, so it must have replaced one.

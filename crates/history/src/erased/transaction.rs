@@ -1,6 +1,6 @@
 //! A transaction of any type as `dyn Transaction`, so that procedures can be plain functions in a table.
 
-use contract::{Abort, Insertion, Key, Merge, Presence, Span, TableId, Transaction};
+use contract::{Abort, Insertion, Key, Merge, Presence, Scan, Span, TableId, Transaction};
 
 /// Passes every operation on. A `&mut T` with `T: ?Sized` cannot become a `&mut dyn Transaction`; this can.
 pub struct Erased<'a, T: ?Sized>(pub &'a mut T);
@@ -47,5 +47,12 @@ impl<T: Transaction + ?Sized> Transaction for Erased<'_, T> {
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.0.delete(table, key)
+    }
+    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
+        self.0.key(table, bytes)
+    }
+
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        self.0.scan(scan, see)
     }
 }

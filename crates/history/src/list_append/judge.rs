@@ -64,6 +64,7 @@ fn as_versions(lists: &ListHistory) -> History {
         issued: worker.issued,
         transactions: worker.transactions.clone(),
         operations: worker.entries.iter().map(operation).collect(),
+        scans: Vec::new(),
     });
     let finals = lists.finals.iter().map(|(key, list)| FinalVersion {
         table: LISTS,
@@ -74,7 +75,12 @@ fn as_versions(lists: &ListHistory) -> History {
             None => Version::MISSING,
         },
     });
-    History { tables: vec!["list".to_owned()], workers: workers.collect(), finals: finals.collect() }
+    History {
+        tables: vec!["list".to_owned()],
+        workers: workers.collect(),
+        finals: finals.collect(),
+        ..History::default()
+    }
 }
 
 fn operation(entry: &ListEntry) -> Operation {

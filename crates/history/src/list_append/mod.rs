@@ -18,7 +18,7 @@ use crate::elle::{Attempts, ElleLayout, MicroOperation, write_events};
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
-use contract::{Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
 use std::io;
 use std::ops::RangeInclusive;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -118,6 +118,7 @@ impl Workload for ListAppend {
             kept_bytes: size_of::<List>(),
             rows: self.keys,
             capacity: self.keys,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

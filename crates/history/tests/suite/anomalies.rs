@@ -57,6 +57,19 @@ fn every_weakness_is_caught_by_the_scenario_of_its_name() {
         "{misses:?}"
     );
     assert!(!misses.contains("write-skew"), "{misses:?}");
+    let ranges = caught::<toy::UnprotectedRanges>();
+    for name in [
+        "range-phantom",
+        "empty-range-phantom",
+        "lower-end-phantom",
+        "upper-end-phantom",
+        "leaf-split-phantom",
+        "backward-limit",
+        "range-write-skew",
+    ] {
+        assert!(ranges.contains(name), "{name} is not among {ranges:?}");
+    }
+    assert!(!ranges.contains("missing-key-stays-missing") && !ranges.contains("write-skew"), "{ranges:?}");
     let dirty = caught::<toy::DirtyReads>();
     for name in ["dirty-read", "aborted-read", "dirty-write", "aborted-insert", "aborted-delete"] {
         assert!(dirty.contains(name), "{name} is not among {dirty:?}");
@@ -88,6 +101,17 @@ fn scenarios_are_listed_by_distinct_names_in_kebab_case() {
         assert_eq!(Scenario::named(scenario.name).map(|found| found.name), Some(scenario.name));
     }
     assert!(Scenario::named("no-such-scenario").is_none());
+}
+
+#[test]
+fn a_judgement_tells_what_scans_showed() {
+    let scenario = Scenario::named("range-phantom").expect("it is listed");
+    let mut judgements = (0..20).map(|seed| judge::<toy::UnprotectedRanges>(scenario, 2, seed));
+    let words = judgements.find(|judgement| !judgement.is_serializable()).expect("one errs").to_string();
+    assert!(
+        words.contains("scanner was answered [2, x = 1, n = 1, 1, 4, x = 1, y = 5, n = 1, m = 5]"),
+        "{words}"
+    );
 }
 
 #[test]

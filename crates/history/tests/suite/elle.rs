@@ -5,6 +5,7 @@ use crate::list_append;
 use crate::mixed::Mixed;
 use crate::script::{Draft, history_of};
 use crate::toy::{self, Toy};
+use contract::Indexing;
 use history::{Checked, Deletes, ElleLayout, History, Version, check, run_checked, write_elle_registers};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,7 +96,10 @@ fn lists_are_exported_for_elle() {
 
 #[test]
 fn stamped_runs_are_exported_as_registers() {
-    let checked = Checked::new(Mixed { keys: 16, operations: Mixed::EVERYTHING }, Deletes::Tombstones);
+    let checked = Checked::new(
+        Mixed { keys: 16, operations: Mixed::EVERYTHING, indexing: Indexing::Hashed, blind: false },
+        Deletes::Tombstones,
+    );
     let setting = toy::setting(3, 200, 1);
     let run = run_checked::<Toy<toy::Optimistic>, _>(&checked, &setting, &|_| {}).expect("loads");
     let mut bytes = Vec::new();
@@ -249,4 +253,44 @@ fn a_full_disk_is_reported() {
         assert_eq!(written.expect_err("the disk is full").kind(), io::ErrorKind::StorageFull);
     }
     run.history.write_elle(ElleLayout::Lines, Full { room: bytes.len() }).expect("just enough room");
+}
+
+#[test]
+fn scans_are_exported_as_reads_of_what_they_covered() {
+    let (mut a, mut b) = (Draft::new(0, 1), Draft::new(1, 1));
+    let five = b.insert(5, Version::MISSING);
+    a.scan(3, 7, &[(3, Version::LOADED)]);
+    a.scan(6, 9, &[]);
+    let mut bytes = Vec::new();
+    let history = history_of(&[a, b], &[(5, five)]);
+    write_elle_registers(&history, ElleLayout::Lines, &mut bytes).expect("memory has room");
+    let events = well_formed(&String::from_utf8(bytes).expect("JSON is text"));
+    let (_, _, operations) =
+        events.iter().find(|(process, kind, _)| *process == 0 && kind == "ok").expect("it committed");
+    let reads: Vec<_> = operations.iter().map(|read| (read[1].as_u64(), read[2].is_null())).collect();
+    assert_eq!(reads, [(Some(3), true), (Some(5), true)]);
+}
+
+#[test]
+fn keys_that_are_byte_strings_are_exported_as_strings() {
+    let workload = Mixed {
+        keys: 16,
+        operations: Mixed::SCANS,
+        indexing: Indexing::OrderedBytes { most: 24 },
+        blind: false,
+    };
+    let checked = Checked::new(workload, Deletes::Tombstones);
+    let run =
+        run_checked::<Toy<toy::Optimistic>, _>(&checked, &toy::setting(3, 100, 1), &|_| {}).expect("loads");
+    let mut bytes = Vec::new();
+    write_elle_registers(&run.history, ElleLayout::Lines, &mut bytes).expect("memory has room");
+    for (.., operations) in well_formed(&String::from_utf8(bytes).expect("JSON is text")) {
+        for operation in operations {
+            let key = operation[1].as_str().expect("a string");
+            assert!(
+                key.starts_with("thirteen:a long way to ") || key.starts_with("twenty-four:a long way to "),
+                "{key}"
+            );
+        }
+    }
 }

@@ -8,10 +8,19 @@ use std::collections::BTreeSet;
 
 const WORKERS: usize = 3;
 const TRANSACTIONS: u64 = 500;
-const WORKLOAD: Membership = Membership { transactions: TRANSACTIONS, window: 4, rollback_percent: 10 };
+const WORKLOAD: Membership =
+    Membership { transactions: TRANSACTIONS, window: 4, rollback_percent: 10, scan_percent: 0 };
+
+fn ranges() -> Membership {
+    Membership { transactions: TRANSACTIONS, window: 4, ..Membership::ranges() }
+}
 
 fn run<R: Rules>(seed: u64) -> CheckedRun<MembershipClient> {
-    let checked = Checked::new(WORKLOAD, Deletes::Real);
+    run_of::<R>(WORKLOAD, seed)
+}
+
+fn run_of<R: Rules>(workload: Membership, seed: u64) -> CheckedRun<MembershipClient> {
+    let checked = Checked::new(workload, Deletes::Real);
     run_checked::<Toy<R>, _>(&checked, &toy::setting(WORKERS, TRANSACTIONS, seed), &|_| {}).expect("loads")
 }
 
@@ -22,6 +31,7 @@ fn whole(clients: &[MembershipClient]) -> Tally {
         sum.deleted += tally.deleted;
         sum.missed += tally.missed;
         sum.existed += tally.existed;
+        sum.scanned += tally.scanned;
         sum.impossible += tally.impossible;
     }
     sum
@@ -81,4 +91,35 @@ fn rows_that_remain_are_those_that_the_history_added() {
     assert!(verdict.is_strictly_serializable(), "{verdict}");
     let remaining = Toy::<toy::Optimistic>::remains(&store).linked_records;
     assert_eq!(remaining as i64, loaded as i64 + history.rows_added());
+}
+
+#[test]
+fn strong_engines_scan_ranges_while_keys_come_and_go() {
+    for seed in 0..3 {
+        for run in [run_of::<toy::Serial>(ranges(), seed), run_of::<toy::Optimistic>(ranges(), seed)] {
+            assert!(run.verdict.is_strictly_serializable(), "seed {seed}: {}", run.verdict);
+            let tally = whole(&run.clients);
+            assert_eq!(tally.impossible, 0);
+            assert!(tally.inserted > 50 && tally.deleted > 50 && tally.scanned > 1000, "{tally:?}");
+            assert_eq!(run.history.rows_added(), tally.inserted as i64 - tally.deleted as i64);
+        }
+    }
+}
+
+#[test]
+fn ranges_that_nobody_protects_are_rejected_as_phantoms() {
+    for seed in 0..4 {
+        let verdict = run_of::<toy::UnprotectedRanges>(ranges(), seed).verdict;
+        assert!(verdict.count(AnomalyKind::Phantom) > 0, "seed {seed}: {verdict}");
+        assert!(verdict.to_string().contains("scan of member from"), "{verdict}");
+        // Its point reads are protected.
+        assert!(run::<toy::UnprotectedRanges>(seed).verdict.is_strictly_serializable());
+    }
+}
+
+#[test]
+fn impossible_answers_of_scans_are_counted() {
+    let run = run_of::<toy::Stumbles>(ranges(), 1);
+    assert!(whole(&run.clients).impossible > 0);
+    assert!(run.verdict.count(AnomalyKind::DisorderlyScan) > 0, "{}", run.verdict);
 }

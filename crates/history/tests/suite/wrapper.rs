@@ -4,11 +4,14 @@
 use crate::mixed::{Kind, Mixed, MixedClient};
 use crate::toy::{self, Rules, Toy};
 use contract::{
-    Abort, AbortReason, Client, Completion, Insertion, Key, Merge, Outcome, Presence, Procedure, Receipts,
-    Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Abort, AbortReason, Client, Completion, Direction, Indexing, Insertion, Key, Merge, Outcome, Presence,
+    Procedure, Receipts, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
-use history::{AnomalyKind, Checked, CheckedRun, Deletes, Erased, FinalVersion, Stamp, check, run_checked};
+use history::{
+    AnomalyKind, Checked, CheckedRun, Deletes, Erased, FinalVersion, ScanRecord, Stamp, check, run_checked,
+};
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 const WORKERS: usize = 3;
 const TRANSACTIONS: u64 = 400;
@@ -28,14 +31,27 @@ fn run_of<R: Rules>(
     run_checked::<Toy<R>, _>(&checked, &setting, &|_| {}).expect("a toy store always loads")
 }
 
-const EVERYTHING: Mixed = Mixed { keys: 16, operations: Mixed::EVERYTHING };
-const NO_DELETES: Mixed = Mixed { keys: 16, operations: Mixed::NO_DELETES };
-const READS_AND_UPDATES: Mixed = Mixed { keys: 10, operations: Mixed::READS_AND_UPDATES };
-const FEW_KEYS: Mixed = Mixed { keys: 4, operations: Mixed::NO_DELETES };
-const WITH_MISSES: Mixed = Mixed { keys: 6, operations: &[Kind::Read, Kind::Insert] };
+const EVERYTHING: Mixed =
+    Mixed { keys: 16, operations: Mixed::EVERYTHING, indexing: Indexing::Hashed, blind: false };
+const NO_DELETES: Mixed =
+    Mixed { keys: 16, operations: Mixed::NO_DELETES, indexing: Indexing::Hashed, blind: false };
+const READS_AND_UPDATES: Mixed =
+    Mixed { keys: 10, operations: Mixed::READS_AND_UPDATES, indexing: Indexing::Hashed, blind: false };
+const FEW_KEYS: Mixed =
+    Mixed { keys: 4, operations: Mixed::NO_DELETES, indexing: Indexing::Hashed, blind: false };
+const WITH_MISSES: Mixed =
+    Mixed { keys: 6, operations: &[Kind::Read, Kind::Insert], indexing: Indexing::Hashed, blind: false };
+
+const SCANS: Mixed = Mixed { keys: 16, operations: Mixed::SCANS, indexing: Indexing::Ordered, blind: false };
+const STRINGS: Mixed = Mixed { indexing: Indexing::OrderedBytes { most: 24 }, ..SCANS };
 
 fn accepts<R: Rules>() {
-    for (workload, deletes) in [(EVERYTHING, Deletes::Tombstones), (NO_DELETES, Deletes::None)] {
+    for (workload, deletes) in [
+        (EVERYTHING, Deletes::Tombstones),
+        (NO_DELETES, Deletes::None),
+        (SCANS, Deletes::Tombstones),
+        (STRINGS, Deletes::Tombstones),
+    ] {
         for seed in 0..4 {
             let run = run::<R>(workload, deletes, seed);
             assert!(run.verdict.is_strictly_serializable(), "seed {seed}, {deletes:?}: {}", run.verdict);
@@ -99,6 +115,121 @@ fn unprotected_misses_let_phantoms_through() {
 }
 
 #[test]
+fn unprotected_ranges_let_phantoms_through() {
+    for workload in [SCANS, STRINGS] {
+        // Keys that come are under way only for a while, so many seeds go well.
+        let mut words = String::new();
+        let mut kinds = BTreeSet::new();
+        for seed in 0..300 {
+            let verdict = run_of::<toy::UnprotectedRanges>(10, workload, Deletes::Tombstones, seed).verdict;
+            words += &verdict.to_string();
+            kinds.extend(verdict.counts.into_keys());
+        }
+        assert_eq!(kinds, BTreeSet::from([AnomalyKind::Phantom]), "{words}");
+        let range = match workload.indexing {
+            Indexing::Ordered => "in its scan of thirteen from key",
+            _ => "in its scan of thirteen from key 'a long way to",
+        };
+        assert!(words.contains(range), "{words}");
+    }
+}
+
+#[test]
+fn scans_that_stumble_are_disorderly() {
+    for workload in [SCANS, STRINGS] {
+        // The workload would see it, too, so its own eyes are closed.
+        let kinds = rejects::<toy::Stumbles>(Mixed { blind: true, ..workload }, Deletes::Tombstones);
+        assert!(kinds.contains(&AnomalyKind::DisorderlyScan), "{kinds:?}");
+    }
+}
+
+/// Deleted rows are there for the engine, and for the checker, and not for the workload.
+#[test]
+fn scans_go_on_behind_tombstones() {
+    let run = run::<toy::Optimistic>(SCANS, Deletes::Tombstones, 3);
+    let operations = || run.history.workers.iter().flat_map(|worker| &worker.operations);
+    let scans = || run.history.workers.iter().flat_map(|worker| &worker.scans);
+    assert!(scans().count() > 300);
+    let tombstones = run.history.workers.iter().flat_map(|worker| {
+        worker.scans.iter().flat_map(|scan| &worker.operations[scan.first as usize..][..scan.rows as usize])
+    });
+    assert!(tombstones.filter(|row| row.seen.is_dead()).count() > 100, "of {}", operations().count());
+    let of_table = |table| run.history.loaded.iter().filter(move |(of, _)| *of == TableId(table)).count();
+    assert_eq!((of_table(0), of_table(1)), (8, 8), "scans cover every loaded key");
+}
+
+/// What a scan with a limit shows, and what the history says that it covered.
+#[test]
+fn a_limit_counts_rows_and_no_tombstones() {
+    let run = record(|txn| {
+        for key in [1, 2, 5] {
+            let _ = txn.delete(TableId(0), Key(key));
+        }
+        let (low, high) = (Key(1).bytes(), Key(5).bytes());
+        for (direction, limit, expected) in [
+            (Direction::Forward, 2, &[3_u64, 4][..]),
+            (Direction::Backward, 1, &[4]),
+            (Direction::Forward, 3, &[3, 4]),
+            (Direction::Forward, 0, &[]),
+        ] {
+            let scan = Scan {
+                table: TableId(0),
+                from: Bound::Included(&low),
+                to: Bound::Included(&high),
+                direction,
+                limit,
+                span: Span::new(0, 8),
+                within: None,
+            };
+            let mut shown = Vec::new();
+            let told = txn.scan(&scan, &mut |key, row| {
+                assert_eq!(row, Key::prefix_of(key).0.to_le_bytes());
+                shown.push(Key::prefix_of(key).0);
+            });
+            // An attempt may abort for no reason, and is made again.
+            let Ok(told) = told else { return };
+            assert_eq!((told, &shown[..]), (expected.len(), expected));
+        }
+    });
+    let worker = &run.history.workers[0];
+    let told = |scan: &ScanRecord| {
+        let rows = &worker.operations[scan.first as usize..][..scan.rows as usize];
+        let keys: Vec<String> = rows.iter().map(|row| row.key.0.to_string()).collect();
+        format!("{}: {}", run.history.range_in_words(scan), keys.join(" "))
+    };
+    let scans: Vec<String> = worker.scans.iter().map(told).collect();
+    let expected = [
+        "thirteen from key 1 to key 4: 1 2 3 4",
+        "thirteen from key 4 to key 5: 5 4",
+        "thirteen from key 1 to key 5: 1 2 3 4 5",
+    ];
+    assert_eq!(scans, expected);
+    assert_eq!(run.history.loaded.len(), 5);
+    assert!(run.verdict.is_strictly_serializable(), "{}", run.verdict);
+}
+
+#[test]
+fn keys_that_are_byte_strings_have_one_name_for_all_workers() {
+    let run = run::<toy::Optimistic>(STRINGS, Deletes::Tombstones, 3);
+    for (table, key) in run.history.keys_to_read_back() {
+        let bytes = run.history.names.bytes(table, key).expect("every key is a byte string");
+        assert!(bytes.starts_with(b"a long way to "), "{}", bytes.escape_ascii());
+    }
+    let names: BTreeSet<_> = run
+        .history
+        .workers
+        .iter()
+        .flat_map(|worker| &worker.operations)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|operation| (operation.table, operation.key))
+        .collect();
+    assert_eq!(names.len(), 32, "16 keys of each of two tables");
+    assert!(run.history.finals.iter().any(|last| last.loaded == Some(true)));
+    assert!(run.history.finals.iter().any(|last| last.loaded == Some(false)));
+}
+
+#[test]
 fn dirty_reads_are_named() {
     let kinds = rejects::<toy::DirtyReads>(FEW_KEYS, Deletes::None);
     assert!(kinds.contains(&AnomalyKind::DirtyRead), "{kinds:?}");
@@ -115,6 +246,8 @@ fn stale_snapshots_are_stale_reads_and_nothing_else() {
 
 #[test]
 fn what_is_not_undone_is_an_aborted_read() {
+    let kinds = rejects::<toy::NoUndo>(SCANS, Deletes::Tombstones);
+    assert!(kinds.contains(&AnomalyKind::AbortedRead), "{kinds:?}");
     let kinds = rejects::<toy::NoUndo>(NO_DELETES, Deletes::None);
     assert!(kinds.contains(&AnomalyKind::AbortedRead), "{kinds:?}");
 }
@@ -155,6 +288,13 @@ fn perform(deletes: Deletes, operation: fn(&mut dyn Transaction)) {
     let _ = run_checked::<Toy<toy::Serial>, _>(&checked, &setting, &|_| {});
 }
 
+/// The record of one operation over a checked store with tombstones.
+fn record(operation: fn(&mut dyn Transaction)) -> CheckedRun<Once> {
+    let checked = Checked::new(Once(operation), Deletes::Tombstones);
+    let setting = toy::setting(1, 1, 2);
+    run_checked::<Toy<toy::Serial>, _>(&checked, &setting, &|_| {}).expect("a toy store always loads")
+}
+
 /// One worker that performs one operation.
 #[derive(Clone, Copy)]
 struct Once(fn(&mut dyn Transaction));
@@ -163,7 +303,7 @@ impl Workload for Once {
     type Client = Once;
 
     fn tables(&self) -> Vec<TableDescription> {
-        EVERYTHING.tables()
+        SCANS.tables()
     }
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
@@ -229,6 +369,14 @@ impl Transaction for OneRow {
     }
 
     fn delete(&mut self, _: TableId, _: Key) -> Result<Presence, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+
+    fn key(&mut self, _: TableId, _: &[u8]) -> Key {
+        panic!("the key of one row is a number")
+    }
+
+    fn scan(&mut self, _: &Scan<'_>, _: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
         Err(Abort(AbortReason::Conflict))
     }
 }

@@ -5,7 +5,7 @@ mod transaction;
 
 use contract::{
     AbortReason, ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Effort, Engine,
-    EngineOptions, Key, Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure,
+    EngineOptions, Indexing, Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure,
     ProtocolName, Remains, Selection, Support, TableId, TimeShare, Until, Workload,
 };
 use history::Setting;
@@ -24,6 +24,8 @@ pub enum Validation {
     OwnWrites,
     /// All but the keys that it found missing and left so.
     AllButMisses,
+    /// All but the ranges that it scanned: the rows that these showed, not what came between.
+    AllButRanges,
     /// Nothing.
     Nothing,
 }
@@ -44,6 +46,8 @@ pub trait Rules: Send + Sync + 'static {
     const DROPS_WRITES: bool = false;
     /// Whether a transaction may go on after an abort, and commit.
     const FORGETS_POISON: bool = false;
+    /// Whether some scans show a row twice, and pass over the next.
+    const STUMBLES: bool = false;
 }
 
 macro_rules! rules {
@@ -63,6 +67,8 @@ rules! {
     FirstCommitterWins { VALIDATION: Validation = Validation::OwnWrites }
     /// Does not protect keys that were missing.
     UnprotectedMisses { VALIDATION: Validation = Validation::AllButMisses }
+    /// Does not protect ranges that were scanned.
+    UnprotectedRanges { VALIDATION: Validation = Validation::AllButRanges }
     /// Shows what is not committed.
     DirtyReads { VALIDATION: Validation = Validation::Nothing, IN_PLACE: bool = true }
     /// Serializable, but not in the order of time.
@@ -73,6 +79,8 @@ rules! {
     DroppedWrites { INTERLEAVED: bool = false, DROPS_WRITES: bool = true }
     /// Lets a transaction commit that was aborted.
     ForgetsPoison { FORGETS_POISON: bool = true }
+    /// Shows rows twice.
+    Stumbles { STUMBLES: bool = true }
 }
 
 /// The engine with these rules.
@@ -90,7 +98,8 @@ pub fn setting(workers: usize, transactions: u64, seed: u64) -> Setting {
     }
 }
 
-pub type Place = (TableId, Key);
+/// A key, in bytes whether it is a number or not.
+pub type Place = (TableId, Vec<u8>);
 pub type Rows = BTreeMap<Place, Row>;
 
 #[derive(Clone, Debug, Default)]
@@ -104,6 +113,8 @@ pub struct Row {
 #[derive(Default)]
 pub struct Store {
     rows: Rows,
+    /// By table, whether its keys are byte strings.
+    strings: Vec<bool>,
 }
 
 pub struct World {
@@ -118,6 +129,7 @@ pub struct World {
 }
 
 pub struct Shared {
+    strings: Vec<bool>,
     world: Mutex<World>,
     turned: Condvar,
 }
@@ -184,11 +196,18 @@ impl<R: Rules> Engine for Toy<R> {
     ) -> Result<Store, LoadError> {
         let mut store = Store::default();
         for (table, description) in (0..).map(TableId).zip(workload.tables()) {
+            let has_strings = matches!(description.indexing, Indexing::OrderedBytes { .. });
+            store.strings.push(has_strings);
             for row in 0..description.rows {
                 let key = workload.loaded_key(table, row);
+                let mut name = key.bytes().to_vec();
+                if has_strings {
+                    name.clear();
+                    workload.loaded_bytes(table, key, &mut name);
+                }
                 let mut bytes = vec![0; description.row_bytes];
                 workload.fill(table, key, &mut bytes);
-                let loaded = store.rows.insert((table, key), Row { bytes: Some(bytes), tid: 0 });
+                let loaded = store.rows.insert((table, name), Row { bytes: Some(bytes), tid: 0 });
                 assert!(loaded.is_none(), "{key:?} was loaded twice");
             }
             progress(description.rows);
@@ -205,6 +224,7 @@ impl<R: Rules> Engine for Toy<R> {
     ) -> Result<Drive<C>, DriveError> {
         let Until::Transactions(transactions) = until else { panic!("a toy engine counts transactions") };
         let shared = Shared {
+            strings: store.strings.clone(),
             world: Mutex::new(World {
                 rows: std::mem::take(&mut store.rows),
                 past: VecDeque::new(),

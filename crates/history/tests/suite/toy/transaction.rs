@@ -2,9 +2,13 @@
 //! by other rules, writes go in place.
 
 use super::{Place, Row, Rows, Rules, Shared, Validation, World};
-use contract::{Abort, AbortReason, Insertion, Key, Merge, Presence, Receipts, Span, TableId, Transaction};
-use std::collections::BTreeMap;
+use contract::{
+    Abort, AbortReason, Direction, Insertion, Key, Merge, Presence, Receipts, Scan, Span, TableId,
+    Transaction,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
+use std::ops::Bound;
 use std::sync::MutexGuard;
 
 struct PendingMerge {
@@ -32,6 +36,10 @@ pub struct ToyTransaction<'a, R> {
     looked: Vec<(Place, u64, bool)>,
     /// Keys of which it only learnt whether there is a row.
     felt: Vec<(Place, bool)>,
+    /// What it scanned: from where to where, and the keys that had rows there, its own changes left out.
+    scanned: Vec<(Bound<Place>, Bound<Place>, Vec<Place>)>,
+    /// Keys that are byte strings, by the numbers that it gave, less the first.
+    numbered: Vec<Vec<u8>>,
     own: BTreeMap<Place, Own>,
     arguments: Vec<Vec<u8>>,
     undo: Vec<(Place, Option<Row>)>,
@@ -58,11 +66,27 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
             poisoned: false,
             looked: Vec::new(),
             felt: Vec::new(),
+            scanned: Vec::new(),
+            numbered: Vec::new(),
             own: BTreeMap::new(),
             arguments: Vec::new(),
             undo: Vec::new(),
             rules: PhantomData,
         }
+    }
+
+    /// The first number that it gives; workers have different ones.
+    fn first_number(&self) -> usize {
+        1000 * (self.worker + 1)
+    }
+
+    fn place(&self, table: TableId, key: Key) -> Place {
+        let bytes = if self.shared.strings[table.index()] {
+            self.numbered[key.0 as usize - self.first_number()].clone()
+        } else {
+            key.bytes().to_vec()
+        };
+        (table, bytes)
     }
 
     fn abort<T>(&mut self, reason: AbortReason) -> Result<T, Abort> {
@@ -96,7 +120,7 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
         if self.own.get(&place).is_none_or(|own| own.row.is_none()) {
             let rows = self.snapshot.as_ref().unwrap_or(&world.rows);
             let row = rows.get(&place).cloned().unwrap_or_default();
-            self.looked.push((place, row.tid, row.bytes.is_some()));
+            self.looked.push((place.clone(), row.tid, row.bytes.is_some()));
             if !self.own.contains_key(&place) {
                 return row.bytes;
             }
@@ -117,7 +141,7 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
             Some(_) => true,
             None => {
                 let found = world.rows.get(&place).is_some_and(|row| row.bytes.is_some());
-                self.felt.push((place, found));
+                self.felt.push((place.clone(), found));
                 found
             }
         }
@@ -125,7 +149,7 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
 
     fn put(&mut self, world: &mut World, place: Place, row: Option<Vec<u8>>) {
         if R::IN_PLACE {
-            self.undo.push((place, world.rows.get(&place).cloned()));
+            self.undo.push((place.clone(), world.rows.get(&place).cloned()));
             world.last_tid += 1;
             let tid = world.last_tid;
             world.rows.insert(place, Row { bytes: row, tid });
@@ -137,7 +161,7 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
     fn blind(&mut self, place: Place, span: Span, merge: Merge, argument: &[u8]) -> Result<Presence, Abort> {
         let mut world = self.begin()?;
         self.refuse_if_stale()?;
-        if !self.feel(&world, place) {
+        if !self.feel(&world, place.clone()) {
             return Ok(Presence::Missing);
         }
         self.arguments.push(argument.to_vec());
@@ -158,7 +182,7 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
 
     fn is_valid(&self, world: &World) -> bool {
         let checked = |place: &Place, found: bool| match R::VALIDATION {
-            Validation::All => true,
+            Validation::All | Validation::AllButRanges => true,
             Validation::OwnWrites => self.own.contains_key(place),
             Validation::AllButMisses => found || self.own.contains_key(place),
             Validation::Nothing => false,
@@ -171,7 +195,26 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
                 && self
                     .felt
                     .iter()
-                    .all(|(place, found)| !checked(place, *found) || is_there(place) == *found))
+                    .all(|(place, found)| !checked(place, *found) || is_there(place) == *found)
+                && (R::VALIDATION != Validation::All || self.are_ranges_valid(world)))
+    }
+
+    fn are_ranges_valid(&self, world: &World) -> bool {
+        self.scanned.iter().all(|(from, to, seen)| present(&world.rows, from, to) == *seen)
+    }
+
+    /// What a scan shows: the keys that have rows in a range, with its own changes and without those, in order.
+    fn keys_in(&self, world: &World, from: &Bound<Place>, to: &Bound<Place>) -> (Vec<Place>, Vec<Place>) {
+        let outside = present(self.snapshot.as_ref().unwrap_or(&world.rows), from, to);
+        let mut keys: BTreeSet<Place> = outside.iter().cloned().collect();
+        for (place, own) in self.own.range((from.clone(), to.clone())) {
+            match &own.row {
+                Some(Some(_)) => drop(keys.insert(place.clone())),
+                Some(None) => drop(keys.remove(place)),
+                None => {}
+            }
+        }
+        (keys.into_iter().collect(), outside)
     }
 
     /// Whether it committed.
@@ -222,6 +265,26 @@ impl<'a, R: Rules> ToyTransaction<'a, R> {
     }
 }
 
+/// The keys that have rows between two ends.
+fn present(rows: &Rows, from: &Bound<Place>, to: &Bound<Place>) -> Vec<Place> {
+    let there = rows.range((from.clone(), to.clone())).filter(|(_, row)| row.bytes.is_some());
+    there.map(|(place, _)| place.clone()).collect()
+}
+
+/// The ends of a scan as places: a table's first key is the empty one, and behind its last is the next table.
+fn ends(scan: &Scan<'_>) -> (Bound<Place>, Bound<Place>) {
+    let place = |bytes: &[u8]| (scan.table, bytes.to_vec());
+    let from = match scan.from {
+        Bound::Unbounded => Bound::Included((scan.table, Vec::new())),
+        end => end.map(place),
+    };
+    let to = match scan.to {
+        Bound::Unbounded => Bound::Excluded((TableId(scan.table.0 + 1), Vec::new())),
+        end => end.map(place),
+    };
+    (from, to)
+}
+
 fn apply(pending: &PendingMerge, bytes: &mut Option<Vec<u8>>, arguments: &mut [Vec<u8>]) {
     if let Some(bytes) = bytes {
         (pending.merge)(
@@ -244,7 +307,8 @@ impl<R: Rules> Transaction for ToyTransaction<'_, R> {
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         let world = self.begin()?;
-        Ok(match self.look(&world, (table, key)) {
+        let place = self.place(table, key);
+        Ok(match self.look(&world, place) {
             Some(bytes) => {
                 see(&bytes[span.start()..span.end()]);
                 Presence::Present
@@ -262,14 +326,15 @@ impl<R: Rules> Transaction for ToyTransaction<'_, R> {
     ) -> Result<Presence, Abort> {
         let mut world = self.begin()?;
         self.refuse_if_stale()?;
-        let Some(mut bytes) = self.look(&world, (table, key)) else { return Ok(Presence::Missing) };
+        let place = self.place(table, key);
+        let Some(mut bytes) = self.look(&world, place.clone()) else { return Ok(Presence::Missing) };
         change(&mut bytes[span.start()..span.end()]);
-        self.put(&mut world, (table, key), Some(bytes));
+        self.put(&mut world, place, Some(bytes));
         Ok(Presence::Present)
     }
 
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
-        self.blind((table, key), Span::new(offset, bytes.len()), overwrite, bytes)
+        self.blind(self.place(table, key), Span::new(offset, bytes.len()), overwrite, bytes)
     }
 
     fn merge(
@@ -280,29 +345,72 @@ impl<R: Rules> Transaction for ToyTransaction<'_, R> {
         merge: Merge,
         argument: &[u8],
     ) -> Result<Presence, Abort> {
-        self.blind((table, key), span, merge, argument)
+        self.blind(self.place(table, key), span, merge, argument)
     }
 
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         let mut world = self.begin()?;
         self.refuse_if_stale()?;
-        if self.feel(&world, (table, key)) {
+        let place = self.place(table, key);
+        if self.feel(&world, place.clone()) {
             return Ok(Insertion::Exists);
         }
-        self.put(&mut world, (table, key), Some(row.to_vec()));
+        self.put(&mut world, place, Some(row.to_vec()));
         Ok(Insertion::Inserted)
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         let mut world = self.begin()?;
         self.refuse_if_stale()?;
-        if !self.feel(&world, (table, key)) {
+        let place = self.place(table, key);
+        if !self.feel(&world, place.clone()) {
             return Ok(Presence::Missing);
         }
-        if let Some(own) = self.own.get_mut(&(table, key)) {
+        if let Some(own) = self.own.get_mut(&place) {
             own.pending.clear();
         }
-        self.put(&mut world, (table, key), None);
+        self.put(&mut world, place, None);
         Ok(Presence::Present)
+    }
+
+    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
+        assert!(self.shared.strings[table.index()], "the keys of {table:?} are numbers");
+        let known = self.numbered.iter().position(|known| known == bytes);
+        let position = known.unwrap_or_else(|| {
+            self.numbered.push(bytes.to_vec());
+            self.numbered.len() - 1
+        });
+        Key((self.first_number() + position) as u64)
+    }
+
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        let mut world = self.begin()?;
+        if scan.is_empty() || scan.limit == 0 {
+            return Ok(0);
+        }
+        let (mut from, mut to) = ends(scan);
+        let (mut keys, _) = self.keys_in(&world, &from, &to);
+        if scan.direction == Direction::Backward {
+            keys.reverse();
+        }
+        if keys.len() >= scan.limit {
+            keys.truncate(scan.limit);
+            let end = match scan.direction {
+                Direction::Forward => &mut to,
+                Direction::Backward => &mut from,
+            };
+            *end = Bound::Included(keys[scan.limit - 1].clone());
+        }
+        let (_, outside) = self.keys_in(&world, &from, &to);
+        self.scanned.push((from, to, outside));
+        if R::STUMBLES && keys.len() > 1 && world.random.u8(0..20) == 0 {
+            let last = keys.len() - 1;
+            keys[last] = keys[last - 1].clone();
+        }
+        for place in &keys {
+            let row = self.look(&world, place.clone()).expect("a key of a scan has a row");
+            see(&place.1, &row[scan.span.start()..scan.span.end()]);
+        }
+        Ok(keys.len())
     }
 }

@@ -15,14 +15,21 @@
 //! easily a thousand transactions ahead of another, and then they would never meet.
 //!
 //! Some transactions roll back by their own will, after inserting and deleting: they must leave nothing behind.
+//!
+//! With scans among its operations the workload is called `ranges` ([`Membership::ranges`]): transactions go over keys of
+//! all families, next to each other, while these come and go (`scan.rs`).
 
-use crate::random::generator;
+mod client;
+mod scan;
+
+pub use client::MembershipClient;
+
 use contract::{
-    Abort, Access, Client, Completion, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat, Span,
+    Abort, Access, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat, Span,
     TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
+use scan::{Known, Sweep};
 use std::cell::Cell;
-use std::collections::VecDeque;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const MEMBERS: TableId = TableId(0);
@@ -59,15 +66,22 @@ pub struct Membership {
     pub window: u64,
     /// Transactions in a hundred that roll back by their own will.
     pub rollback_percent: u32,
+    /// Operations in a hundred that are scans; with any, the table is ordered.
+    pub scan_percent: u32,
 }
 
 impl Default for Membership {
     fn default() -> Self {
-        Membership { transactions: 100_000, window: 8, rollback_percent: 10 }
+        Membership { transactions: 100_000, window: 8, rollback_percent: 10, scan_percent: 0 }
     }
 }
 
 impl Membership {
+    /// `ranges`: every third operation is a scan.
+    pub fn ranges() -> Self {
+        Membership { scan_percent: 33, ..Membership::default() }
+    }
+
     /// More than enough: the window moves on by a key in about eight transactions.
     fn keys_per_family(&self) -> u64 {
         self.transactions + self.window
@@ -76,22 +90,31 @@ impl Membership {
     fn key(self, family: Family, member: u64) -> Key {
         Key(member * FAMILIES + family as u64)
     }
+
+    fn family(key: Key) -> Family {
+        [Family::Stable, Family::Doomed, Family::Fresh][(key.0 % FAMILIES) as usize]
+    }
 }
 
 impl Workload for Membership {
     type Client = MembershipClient;
 
     fn tables(&self) -> Vec<TableDescription> {
-        let table = |name, row_bytes, rows, capacity| TableDescription {
+        let table = |name, indexing, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
             kept_bytes: row_bytes,
             rows,
             capacity,
+            indexing,
             partition: TableDescription::partition_by_remainder,
         };
         let keys = self.keys_per_family();
-        vec![table("member", size_of::<Member>(), 2 * keys, FAMILIES * keys), table("front", 8, 1, 1)]
+        let indexing = if self.scan_percent == 0 { Indexing::Hashed } else { Indexing::Ordered };
+        vec![
+            table("member", indexing, size_of::<Member>(), 2 * keys, FAMILIES * keys),
+            table("front", Indexing::Hashed, 8, 1, 1),
+        ]
     }
 
     fn loaded_key(&self, table: TableId, row: u64) -> Key {
@@ -108,15 +131,7 @@ impl Workload for Membership {
     }
 
     fn client(&self, seat: Seat) -> MembershipClient {
-        assert!(self.window > 0, "the window has keys");
-        MembershipClient {
-            workload: *self,
-            random: generator(seat),
-            issued: 0,
-            first: 0,
-            over: VecDeque::from(vec![[false; 2]; self.window as usize]),
-            tally: Tally::default(),
-        }
+        MembershipClient::new(*self, seat)
     }
 }
 
@@ -131,8 +146,11 @@ pub struct Tally {
     pub missed: u64,
     /// Inserts that answered `Exists`.
     pub existed: u64,
+    /// Rows that its scans showed.
+    pub scanned: u64,
     /// Answers that no engine may give: an insert that succeeded on a key that was there all along, an own insert
-    /// or delete that did not show, a row of another key.
+    /// or delete that did not show, a row of another key; of a scan a key that it shows twice, out of order or from
+    /// beyond its range, more rows than it may, and a key passed over that was there all along.
     pub impossible: u64,
 }
 
@@ -142,97 +160,8 @@ impl Tally {
         self.deleted += other.deleted;
         self.missed += other.missed;
         self.existed += other.existed;
+        self.scanned += other.scanned;
         self.impossible += other.impossible;
-    }
-}
-
-/// One worker's transactions.
-#[derive(Debug)]
-pub struct MembershipClient {
-    workload: Membership,
-    random: fastrand::Rng,
-    issued: u64,
-    /// The first member of the window.
-    first: u64,
-    /// By position in the window, whether the fresh key was seen there, and the doomed one gone.
-    over: VecDeque<[bool; 2]>,
-    tally: Tally,
-}
-
-impl MembershipClient {
-    /// What its committed transactions met.
-    pub fn tally(&self) -> Tally {
-        self.tally
-    }
-
-    fn draw(&mut self) -> MemberOperation {
-        let member = self.first + self.random.u64(0..self.workload.window);
-        let any = [Family::Stable, Family::Doomed, Family::Fresh][self.random.usize(0..3)];
-        let (action, family) = match self.random.u32(0..100) {
-            0..40 => (Action::Read, any),
-            40..52 => (Action::Update, any),
-            52..60 => (Action::Write, any),
-            60..75 => (Action::Insert, Family::Fresh),
-            75..80 => (Action::Insert, Family::Stable),
-            80..85 => (Action::InsertAndDelete, Family::Fresh),
-            _ => (Action::Delete, Family::Doomed),
-        };
-        MemberOperation { action, family, member, key: self.workload.key(family, member) }
-    }
-
-    /// Moves the window past members whose fresh key came and whose doomed key went.
-    fn pass_what_is_over(&mut self, procedure: &MembershipProcedure) {
-        let there = procedure.there.get();
-        for (operation, there) in procedure.operations[..procedure.count].iter().zip(there) {
-            // A member that the window has passed since the transaction began is of no interest.
-            let Some(position) = operation.member.checked_sub(self.first) else { continue };
-            match operation.family {
-                Family::Stable => {}
-                Family::Doomed => self.over[position as usize][1] |= !there,
-                Family::Fresh => self.over[position as usize][0] |= there,
-            }
-        }
-        while self.over[0] == [true; 2] && self.first < self.workload.transactions {
-            self.move_to(self.first + 1);
-        }
-    }
-
-    fn move_to(&mut self, first: u64) {
-        while self.first < first.min(self.workload.transactions) {
-            self.over.pop_front();
-            self.over.push_back([false; 2]);
-            self.first += 1;
-        }
-    }
-}
-
-impl Client for MembershipClient {
-    type Procedure = MembershipProcedure;
-
-    fn next(&mut self) -> MembershipProcedure {
-        let count = self.random.usize(1..=MOST_OPERATIONS);
-        let operations = std::array::from_fn(|_| self.draw());
-        let rolls_back = self.random.u32(0..100) < self.workload.rollback_percent;
-        self.issued += 1;
-        let follows = self.issued.is_multiple_of(TRANSACTIONS_PER_FOLLOW);
-        let front = follows.then_some(self.first);
-        MembershipProcedure {
-            front: Cell::new(front),
-            operations,
-            count,
-            rolls_back,
-            tally: Cell::default(),
-            there: Cell::default(),
-        }
-    }
-
-    fn finished(&mut self, procedure: MembershipProcedure, completion: &Completion<'_>) {
-        if let Some(front) = procedure.front.get() {
-            self.move_to(front);
-        } else if completion.outcome == Outcome::Commit {
-            self.tally.add(procedure.tally.get());
-            self.pass_what_is_over(&procedure);
-        }
     }
 }
 
@@ -245,6 +174,8 @@ enum Action {
     /// Deletes what it has just inserted, if it could.
     InsertAndDelete,
     Delete,
+    /// Of keys around its own.
+    Scan(Sweep),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -263,6 +194,7 @@ pub struct MembershipProcedure {
     operations: [MemberOperation; MOST_OPERATIONS],
     count: usize,
     rolls_back: bool,
+    partitions: u32,
     tally: Cell<Tally>,
     /// By operation, whether the key had a row after it.
     there: Cell<[bool; MOST_OPERATIONS]>,
@@ -276,8 +208,18 @@ impl Procedure for MembershipProcedure {
         }
         let mut tally = Tally::default();
         let mut there = [false; MOST_OPERATIONS];
+        let mut known = Known::new();
         for (operation, there) in self.operations[..self.count].iter().zip(&mut there) {
-            *there = perform(txn, *operation, &mut tally)?;
+            *there = match operation.action {
+                Action::Scan(sweep) => {
+                    let swept = sweep.perform(txn, &known)?;
+                    tally.scanned += swept.rows;
+                    tally.impossible += swept.impossible;
+                    true
+                }
+                _ => perform(txn, *operation, &mut tally)?,
+            };
+            note(&mut known, *operation, *there);
         }
         self.tally.set(tally);
         self.there.set(there);
@@ -291,6 +233,11 @@ impl Procedure for MembershipProcedure {
         }
         for operation in &self.operations[..self.count] {
             let access = match operation.action {
+                Action::Scan(_) => {
+                    // It goes through all partitions, and the key of this number is in the partition of this number.
+                    (0..self.partitions).for_each(|part| plan.declare(MEMBERS, Key(u64::from(part))));
+                    continue;
+                }
                 Action::Read => Access::Read,
                 Action::Update | Action::Write => Access::Write,
                 Action::Insert | Action::InsertAndDelete | Action::Delete => Access::Structure,
@@ -298,6 +245,14 @@ impl Procedure for MembershipProcedure {
             plan.touch(MEMBERS, operation.key, Span::whole(size_of::<Member>()), access);
         }
         Ok(())
+    }
+}
+
+/// Notes whether a key has a row, for the transaction's scans.
+fn note(known: &mut Known, operation: MemberOperation, there: bool) {
+    if !matches!(operation.action, Action::Scan(_)) {
+        known.retain(|(key, _)| *key != operation.key);
+        known.push((operation.key, there));
     }
 }
 
@@ -354,6 +309,7 @@ fn perform<T: Transaction + ?Sized>(
             }
             found
         }
+        Action::Scan(_) => unreachable!("a scan has no one key to be performed on"),
     };
     tally.missed += u64::from(!found);
     Ok(found)
