@@ -55,8 +55,10 @@ fn next(criterion: &mut Criterion) {
     group.bench_function("smallbank", |bencher| bencher.iter(|| client.next()));
     let mut client = Tatp::new(&Parameters::new()).expect("valid").client(SEAT);
     group.bench_function("tatp", |bencher| bencher.iter(|| client.next()));
-    let mut inputs = Tpcc::new(&Parameters::new()).expect("valid").inputs(SEAT);
-    group.bench_function("tpcc", |bencher| bencher.iter(|| inputs.next_input()));
+    let mut client = ycsb(&[("mix", "E")]).client(SEAT);
+    group.bench_function("ycsb/mix=E", |bencher| bencher.iter(|| client.next()));
+    let mut client = Tpcc::new(&Parameters::new()).expect("valid").client(SEAT);
+    group.bench_function("tpcc", |bencher| bencher.iter(|| client.next()));
     group.finish();
 }
 

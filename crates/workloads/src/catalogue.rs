@@ -1,16 +1,17 @@
 //! The workloads by name: what there is, and building one from parameters.
 
+use crate::audit::Audited;
 use crate::micro::Micro;
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
 use crate::smallbank::SmallBank;
 use crate::tatp::Tatp;
+use crate::tpcc::Tpcc;
 use crate::ycsb::Ycsb;
-use contract::Workload;
 
 /// Every workload with its parameters.
 pub fn descriptions() -> &'static [WorkloadDescription] {
-    static DESCRIPTIONS: [WorkloadDescription; 4] =
-        [Micro::DESCRIPTION, Ycsb::DESCRIPTION, SmallBank::DESCRIPTION, Tatp::DESCRIPTION];
+    static DESCRIPTIONS: [WorkloadDescription; 5] =
+        [Micro::DESCRIPTION, Ycsb::DESCRIPTION, SmallBank::DESCRIPTION, Tatp::DESCRIPTION, Tpcc::DESCRIPTION];
     &DESCRIPTIONS
 }
 
@@ -24,6 +25,8 @@ pub fn build(name: &str, given: &Parameters) -> Result<AnyWorkload, ParameterErr
         SmallBank::new(given).map(AnyWorkload::SmallBank)
     } else if name == Tatp::DESCRIPTION.name {
         Tatp::new(given).map(AnyWorkload::Tatp)
+    } else if name == Tpcc::DESCRIPTION.name {
+        Tpcc::new(given).map(AnyWorkload::Tpcc)
     } else {
         Err(ParameterError::UnknownWorkload {
             given: name.to_owned(),
@@ -43,6 +46,8 @@ pub enum AnyWorkload {
     SmallBank(SmallBank),
     /// TATP.
     Tatp(Tatp),
+    /// TPC-C.
+    Tpcc(Tpcc),
 }
 
 /// What to do with a workload of whatever type.
@@ -50,8 +55,8 @@ pub trait WorkloadVisitor {
     /// What comes of it.
     type Output;
 
-    /// Does it.
-    fn visit<W: Workload>(self, workload: &W) -> Self::Output;
+    /// Does it. A visitor that audits nothing may ask for a `Workload` only.
+    fn visit<W: Audited>(self, workload: &W) -> Self::Output;
 }
 
 impl AnyWorkload {
@@ -62,6 +67,7 @@ impl AnyWorkload {
             AnyWorkload::Ycsb(_) => Ycsb::DESCRIPTION.name,
             AnyWorkload::SmallBank(_) => SmallBank::DESCRIPTION.name,
             AnyWorkload::Tatp(_) => Tatp::DESCRIPTION.name,
+            AnyWorkload::Tpcc(_) => Tpcc::DESCRIPTION.name,
         }
     }
 
@@ -74,12 +80,13 @@ impl AnyWorkload {
             AnyWorkload::Ycsb(ycsb) => ycsb.resolved(),
             AnyWorkload::SmallBank(bank) => bank.resolved(),
             AnyWorkload::Tatp(tatp) => tatp.resolved(),
+            AnyWorkload::Tpcc(tpcc) => tpcc.resolved(),
         }
     }
 
     /// Whether its transactions delete rows. A checked run of one that does needs tombstones.
     pub fn deletes(&self) -> bool {
-        matches!(self, AnyWorkload::Tatp(_))
+        matches!(self, AnyWorkload::Tatp(_) | AnyWorkload::Tpcc(_))
     }
 
     /// Shows the workload to `visitor` by its own type.
@@ -89,6 +96,7 @@ impl AnyWorkload {
             AnyWorkload::Ycsb(ycsb) => visitor.visit(ycsb),
             AnyWorkload::SmallBank(bank) => visitor.visit(bank),
             AnyWorkload::Tatp(tatp) => visitor.visit(tatp),
+            AnyWorkload::Tpcc(tpcc) => visitor.visit(tpcc),
         }
     }
 }

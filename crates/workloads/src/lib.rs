@@ -8,7 +8,8 @@
 //! | YCSB | [`ycsb`] |
 //! | SmallBank | [`smallbank`] |
 //! | TATP | [`tatp`] |
-//! | TPC-C's rows, keys, population, inputs and consistency conditions | [`tpcc`] |
+//! | TPC-C | [`tpcc`] |
+//! | did a run leave in the tables what it should have? | [`audit`] |
 //! | exact zipfian ranks | [`zipf`], `alias` |
 //! | rows by where they lie: near the client, elsewhere, anywhere | `locality` |
 //! | seeds and draws in the measured loop | `random` |
@@ -17,10 +18,12 @@
 //! A client draws each transaction whole before it runs, so that retries repeat it and its plan is exact. A
 //! seed and a seat decide all that a client draws.
 //!
-//! To add a workload: its file, its `parameters!` table, and a line in each `match` of [`catalogue`].
+//! To add a workload: its file, its `parameters!` table, its audit or [`audit::Unaudited`], and a line in each `match` of
+//! [`catalogue`].
 #![forbid(unsafe_code)]
 
 mod alias;
+pub mod audit;
 pub mod catalogue;
 mod locality;
 pub mod micro;

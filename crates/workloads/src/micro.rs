@@ -36,7 +36,7 @@ pub use client::MicroClient;
 pub use transaction::MicroTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
 use parameters::MicroParameters;
 use transaction::{ATTRIBUTES, Row};
 use zerocopy::IntoBytes;
@@ -91,6 +91,7 @@ impl Workload for Micro {
             kept_bytes: size_of::<Row>(),
             rows,
             capacity: rows,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

@@ -42,7 +42,7 @@ pub use client::SmallBankClient;
 pub use transaction::SmallBankTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
 use parameters::SmallBankParameters;
 use rows::{Account, Balance};
 use zerocopy::IntoBytes;
@@ -103,6 +103,7 @@ impl Workload for SmallBank {
             kept_bytes: row_bytes,
             rows,
             capacity: rows,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         };
         vec![

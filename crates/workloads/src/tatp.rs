@@ -42,8 +42,9 @@ mod transaction;
 pub use client::TatpClient;
 pub use transaction::TatpTransaction;
 
+use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Key, PartitionId, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionId, Seat, TableDescription, TableId, Workload};
 use parameters::TatpParameters;
 use rows::{AccessInfo, CallForwarding, SpecialFacility, Subscriber};
 
@@ -94,6 +95,7 @@ impl Workload for Tatp {
             kept_bytes: row_bytes,
             rows,
             capacity: rows,
+            indexing: Indexing::Hashed,
             partition,
         };
         let accesses = population::accesses(subscribers);
@@ -133,5 +135,14 @@ impl Workload for Tatp {
 
     fn client(&self, seat: Seat) -> TatpClient {
         TatpClient::new(&self.parameters, seat)
+    }
+}
+
+/// Nothing is known of what must be left.
+impl Audited for Tatp {
+    type Audit<'a> = Unaudited;
+
+    fn audit(&self) -> Option<Unaudited> {
+        None
     }
 }

@@ -1,15 +1,30 @@
-//! TPC-C, revision 5.11: a wholesale supplier's warehouses, their districts, customers, orders and stocks. Here is what needs
-//! no index: rows, keys, the initial population, the inputs of the five transactions, and the consistency conditions.
+//! TPC-C, revision 5.11: a wholesale supplier's warehouses, their districts, customers, orders and stocks, and five
+//! transactions on them.
+//!
+//! | transaction | share | what it does |
+//! |---|---|---|
+//! | New-Order | 45 % | orders 5 to 15 items, of which a hundredth is supplied by another warehouse; a hundredth rolls back |
+//! | Payment | 43 % | adds to what a customer, a district and a warehouse were paid; 15 % of the customers are another warehouse's |
+//! | Order-Status | 4 % | reads a customer's last order and its lines |
+//! | Delivery | 4 % | takes the oldest new order of each district, and dates its lines |
+//! | Stock-Level | 4 % | reads a district's last twenty orders and the stocks of their items |
 //!
 //! | question | file |
 //! |---|---|
+//! | what do the transactions do? | `new_order`, `payment`, `order_status`, `delivery`, `stock_level` |
+//! | which columns do they touch, and what would their terminals show? | `parts`, [`screens`] |
+//! | who is a customer that is known by name? | `customers` |
+//! | where are the items? | `items` |
 //! | what are the columns of the nine tables? | [`rows`] |
 //! | how are keys, composite and by name, packed? | [`keys`] |
 //! | what is in the tables before the first transaction (clause 4.3.3)? | `population`, `orders` |
 //! | names, strings, and numbers that are not uniform (clauses 2.1.6, 4.3.2) | [`names`], `text`, [`nurand`] |
 //! | which transaction comes next (clause 5.2.4) | `deck` |
 //! | with which input (clauses 2.4.1 to 2.8.1) | [`inputs`], `generator` |
-//! | is the database consistent (clause 3.3.2)? | [`conditions`], `books` |
+//! | is the database consistent (clause 3.3.2)? | [`conditions`], `books`, `audit` |
+//!
+//! Two indexes are tables whose rows say where to go on: customers by name, and orders by customer, whose last entry is the
+//! customer's last order. NEW-ORDER, ORDER, ORDER-LINE and the indexes are ordered, the other tables hashed.
 //!
 //! Where this departs from the standard:
 //! - There are no terminals: no keying, no thinking, no screens. A client stands for the terminals of its warehouses, and
@@ -21,35 +36,53 @@
 //! - A row of HISTORY has a key: its customer, and the customer's number of payments with it (`c_payment_cnt`). It is unique
 //!   because the payment has just counted it, whoever ran on the database before.
 //! - Stock-Level's district is drawn, where each of the standard's terminals has its own.
+//! - A Delivery is not queued, and nobody waits for it (clause 2.7.2).
+//! - What terminals would show is worked out, and dropped.
 //! - Condition 11 holds after deliveries, too ([`conditions`]).
 //!
-//! Memory. A warehouse is 84 MB of records with an engine's headers, and its 11 MB share of the items if there is one
-//! warehouse only; [`Tpcc::row_bytes`] sums the rows. Hash entries and the two secondary indexes stay below 20 MB more.
+//! Memory. A warehouse is 90 MB of records with an engine's headers, and 12 MB of items; [`Tpcc::row_bytes`] sums the rows.
+//! Hash entries and trees stay below 18 MB more. The tables that grow, by half a kilobyte a transaction, are made for `room`
+//! times what they are loaded with.
 //!
 //! Partitions are warehouses: every table lies in the partition of its key's warehouse, warehouse 1 in the first. Items
-//! belong to no warehouse, and nobody writes them; `item-copies` loads them so often, each copy in a partition of its own,
-//! and a transaction reads its warehouse's copy.
+//! belong to no warehouse, and nobody writes them: `items` says where they are. So most transactions are within one partition,
+//! and plans declare the others before anything is read: all that an input leads to lies with the warehouses that it names.
 
+mod audit;
 mod books;
 pub mod conditions;
+mod customers;
 mod deck;
+mod delivery;
 mod generator;
 pub mod inputs;
+mod items;
 pub mod keys;
 pub mod names;
+mod new_order;
 pub mod nurand;
+mod order_status;
 mod orders;
 mod parameters;
+mod parts;
+mod payment;
 mod population;
 pub mod rows;
+pub mod screens;
+mod stale;
+mod stock_level;
 mod text;
+mod transaction;
 
+pub use audit::{Audit, AuditTransaction, Auditor, Counts, Violation};
 pub use deck::TransactionKind;
 pub use generator::InputGenerator;
+pub use transaction::{Screen, TpccClient, TpccTransaction};
 
-use crate::parameters::{ParameterError, Parameters};
-use contract::{Key, PartitionId, Seat, TableDescription, TableId};
-use parameters::TpccParameters;
+use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
+use contract::{Indexing, Key, PartitionId, Seat, TableDescription, TableId, Workload};
+use items::Items;
+use parameters::{Reconnaissance, TpccParameters};
 
 /// Warehouses by `w_id`.
 pub const WAREHOUSE: TableId = TableId(0);
@@ -69,6 +102,10 @@ pub const ORDER_LINE: TableId = TableId(6);
 pub const ITEM: TableId = TableId(7);
 /// Stocks by warehouse and `i_id`.
 pub const STOCK: TableId = TableId(8);
+/// The index of customers by district, last name, first name and `c_id`; its keys are byte strings.
+pub const CUSTOMER_BY_NAME: TableId = TableId(9);
+/// The index of orders by customer and `o_id`.
+pub const ORDER_BY_CUSTOMER: TableId = TableId(10);
 
 /// Districts of a warehouse.
 pub const DISTRICTS: u32 = 10;
@@ -87,16 +124,22 @@ pub const ITEMS: u32 = 100_000;
 /// No item; a New-Order that names it is rolled back.
 pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
-/// TPC-C's tables, first rows and inputs.
+/// TPC-C.
 #[derive(Clone, Debug)]
 pub struct Tpcc {
     parameters: TpccParameters,
+    items: Items,
 }
 
 impl Tpcc {
+    /// Its name and its parameters.
+    pub const DESCRIPTION: WorkloadDescription = TpccParameters::DESCRIPTION;
+
     /// TPC-C as `given` wants it.
     pub fn new(given: &Parameters) -> Result<Self, ParameterError> {
-        Ok(Tpcc { parameters: TpccParameters::resolve(given)? })
+        let parameters = TpccParameters::resolve(given)?;
+        let items = Items::new(parameters.item);
+        Ok(Tpcc { parameters, items })
     }
 
     /// Every parameter with its effective value.
@@ -109,36 +152,10 @@ impl Tpcc {
         self.parameters.warehouses.get() as u32
     }
 
-    /// The nine tables, in the order of their [`TableId`]s. Tables that grow are made for twice as many rows.
-    pub fn tables(&self) -> Vec<TableDescription> {
-        let table = |table: TableId, name, growth, partition: fn(Key, u32) -> PartitionId| {
-            let row_bytes = rows::row_bytes(table);
-            let rows = self.rows(table);
-            TableDescription {
-                name,
-                row_bytes,
-                kept_bytes: row_bytes,
-                rows,
-                capacity: growth * rows,
-                partition,
-            }
-        };
-        vec![
-            table(WAREHOUSE, "warehouse", 1, keys::partition_of_warehouse),
-            table(DISTRICT, "district", 1, keys::partition_of_district),
-            table(CUSTOMER, "customer", 1, keys::partition_of_customer),
-            table(HISTORY, "history", 2, keys::partition_of_history),
-            table(NEW_ORDER, "new-order", 2, keys::partition_of_order),
-            table(ORDER, "order", 2, keys::partition_of_order),
-            table(ORDER_LINE, "order-line", 2, keys::partition_of_order_line),
-            table(ITEM, "item", 1, keys::partition_of_item),
-            table(STOCK, "stock", 1, keys::partition_of_stock),
-        ]
-    }
-
     /// Rows that loading brings.
     pub fn rows(&self, table: TableId) -> u64 {
-        population::rows(table, u64::from(self.warehouses()), self.parameters.item_copies.get())
+        let warehouses = self.warehouses();
+        population::rows(table, u64::from(warehouses), u64::from(self.items.copies(warehouses)))
     }
 
     /// Bytes of all loaded rows, without an engine's headers and indexes.
@@ -146,28 +163,61 @@ impl Tpcc {
         self.tables().iter().map(|table| table.rows * table.row_bytes as u64).sum()
     }
 
-    /// The key of loaded row `row`.
-    pub fn loaded_key(&self, table: TableId, row: u64) -> Key {
-        population::loaded_key(table, row)
-    }
-
-    /// Writes the first content of the row with `key`.
-    pub fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
-        population::fill(table, key, row);
-    }
-
-    /// The entry of a loaded customer in the index of customers by name.
-    pub fn loaded_name(&self, customer: Key) -> [u8; keys::NAME_KEY_BYTES] {
-        population::name_entry(customer)
-    }
-
-    /// The entry of a loaded order in the index of orders by customer.
-    pub fn loaded_order_of_customer(&self, order: Key) -> Key {
-        population::order_entry(order)
+    /// A workload over the same tables that reads all of them and checks the consistency conditions.
+    pub fn audit(&self) -> Audit<'_> {
+        Audit::new(self)
     }
 
     /// The inputs of the client at `seat`.
     pub fn inputs(&self, seat: Seat) -> InputGenerator {
         InputGenerator::new(&self.parameters, seat)
+    }
+}
+
+impl Workload for Tpcc {
+    type Client = TpccClient;
+
+    /// Nine tables and two indexes.
+    fn tables(&self) -> Vec<TableDescription> {
+        use Indexing::{Hashed, Ordered};
+        let by_name = Indexing::OrderedBytes { most: keys::NAME_KEY_BYTES };
+        let (one, room) = (1, self.parameters.room.get());
+        let table = |table, name, room: u64, indexing, partition: fn(Key, u32) -> PartitionId| {
+            let (row_bytes, rows) = (rows::row_bytes(table), self.rows(table));
+            let capacity = rows.saturating_mul(room);
+            TableDescription { name, row_bytes, kept_bytes: row_bytes, rows, capacity, indexing, partition }
+        };
+        vec![
+            table(WAREHOUSE, "warehouse", one, Hashed, keys::partition_of_warehouse),
+            table(DISTRICT, "district", one, Hashed, keys::partition_of_district),
+            table(CUSTOMER, "customer", one, Hashed, keys::partition_of_customer),
+            table(HISTORY, "history", room, Hashed, keys::partition_of_history),
+            table(NEW_ORDER, "new-order", room, Ordered, keys::partition_of_order),
+            table(ORDER, "order", room, Ordered, keys::partition_of_order),
+            table(ORDER_LINE, "order-line", room, Ordered, keys::partition_of_order_line),
+            table(ITEM, "item", one, Hashed, keys::partition_of_item),
+            table(STOCK, "stock", one, Hashed, keys::partition_of_stock),
+            table(CUSTOMER_BY_NAME, "customer-by-name", one, by_name, keys::partition_of_name),
+            // A customer's orders are keyed as a customer's payments are.
+            table(ORDER_BY_CUSTOMER, "order-by-customer", room, Ordered, keys::partition_of_history),
+        ]
+    }
+
+    fn loaded_key(&self, table: TableId, row: u64) -> Key {
+        population::loaded_key(table, row)
+    }
+
+    fn loaded_bytes(&self, table: TableId, key: Key, bytes: &mut Vec<u8>) {
+        assert_eq!(table, CUSTOMER_BY_NAME, "the keys of the others are numbers");
+        bytes.extend(population::name_entry(key));
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        population::fill(table, key, row);
+    }
+
+    fn client(&self, seat: Seat) -> TpccClient {
+        let reconnaissance = self.parameters.reconnaissance == Reconnaissance::Yes;
+        TpccClient::new(self.inputs(seat), self.items, reconnaissance)
     }
 }

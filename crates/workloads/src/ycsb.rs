@@ -16,12 +16,19 @@
 //!
 //! `mix` names a share of reads, a kind of update and a distribution. Beside a mix, `reads` and `distribution` must
 //! agree with it; `update` replaces the blind writes of A and B (as *silo* 5.2 does), but not the read-modify-writes
-//! that F is named for, nor D's inserts. E scans, and is not here.
+//! that F is named for, nor D's and E's inserts.
 //!
 //! Mix D reads the latest rows and inserts new ones. `update=insert` makes every access that would update insert a row,
 //! and `distribution=latest` makes rank 0 the newest row; `sequences` says which keys are inserted and how a client
 //! knows, without a shared counter, which are the newest. The ranks are as many as the loaded rows, so that reads
 //! reach as far back as the table was large at first. A table to insert into has room for four times its loaded rows.
+//!
+//! Mix E scans. With `scan-rows` a read is a scan, of as many rows from the key on as `scan-lengths` draws, and it sees one
+//! field, the same of all of them, or the whole rows; the table is then ordered, and may be without scans, too
+//! (`index=ordered`). E's transactions are one operation each, as YCSB's own. Keys being ranks, scans are most frequent over
+//! the first rows, and inserts come after the last one: they are protected from each other, and seldom meet. With
+//! `distribution=latest` they do. A table of several partitions has consecutive keys in different ones, so that a scan takes
+//! part in all of them; its plan declares them.
 //!
 //! `distinct=no`: draws are independent, so keys repeat within a transaction (within one in twenty at the
 //! defaults), and popularity is exactly zipfian. `distinct=yes` draws again instead, as the original Trireme
@@ -37,10 +44,11 @@ mod transaction;
 pub use client::YcsbClient;
 pub use transaction::YcsbTransaction;
 
+use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
 use crate::zipf::Zipf;
-use contract::{Key, Seat, TableDescription, TableId, Workload};
-use parameters::YcsbParameters;
+use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use parameters::{Index, YcsbParameters};
 
 const TABLE: TableId = TableId(0);
 /// A table that is inserted into is made for so many times its loaded rows.
@@ -84,6 +92,10 @@ impl Workload for Ycsb {
             kept_bytes: 0,
             rows,
             capacity: if self.parameters.inserts() { rows.saturating_mul(ROOM) } else { rows },
+            indexing: match self.parameters.index {
+                Index::Hash => Indexing::Hashed,
+                Index::Ordered => Indexing::Ordered,
+            },
             partition: TableDescription::partition_by_remainder,
         }]
     }
@@ -94,5 +106,14 @@ impl Workload for Ycsb {
 
     fn client(&self, seat: Seat) -> YcsbClient {
         YcsbClient::new(&self.parameters, self.keys.clone(), seat)
+    }
+}
+
+/// Nothing is known of what must be left.
+impl Audited for Ycsb {
+    type Audit<'a> = Unaudited;
+
+    fn audit(&self) -> Option<Unaudited> {
+        None
     }
 }

@@ -50,9 +50,14 @@ fn results_can_be_given_back() {
         ("ycsb", vec![("mix", "A")]),
         ("ycsb", vec![("mix", "B"), ("update", "read-modify-write")]),
         ("ycsb", vec![("mix", "D"), ("theta", "0.99")]),
+        ("ycsb", vec![("mix", "E"), ("scan-lengths", "zipfian")]),
+        ("ycsb", vec![("mix", "E"), ("scan-rows", "7"), ("accesses", "3")]),
+        ("ycsb", vec![("scan-rows", "10"), ("distribution", "latest")]),
+        ("ycsb", vec![("index", "ordered")]),
         ("ycsb", vec![("mix", "C"), ("update", "blind"), ("theta", "0.6")]),
         ("smallbank", vec![("remote", "12.5"), ("mix", "original"), ("amounts", "h-store"), ("hot", "0")]),
         ("tatp", vec![("subscribers", "1e6"), ("distribution", "uniform"), ("from", "home")]),
+        ("tpcc", vec![("warehouses", "3"), ("item", "shared"), ("mix", "delivery"), ("room", "7")]),
     ] {
         let first = resolved(workload, &given);
         let again = build(workload, &first.iter().cloned().collect()).expect("what was resolved is valid");
@@ -80,6 +85,18 @@ fn a_mix_stands_for_reads_and_update() {
     assert_eq!(means(&[("mix", "D")]), ["D", "95", "insert"]);
     assert_eq!(value("ycsb", &[("mix", "D")], "distribution"), "latest");
     assert_eq!(value("ycsb", &[("mix", "A")], "distribution"), "zipfian");
+    assert_eq!(means(&[("mix", "E")]), ["E", "95", "insert"]);
+    let scans =
+        |given: &[(&str, &str)]| ["scan-rows", "accesses", "index"].map(|name| value("ycsb", given, name));
+    assert_eq!(scans(&[("mix", "E")]), ["100", "1", "ordered"]);
+    assert_eq!(scans(&[("mix", "E"), ("accesses", "16"), ("scan-rows", "5")]), ["5", "16", "ordered"]);
+    assert_eq!(scans(&[("scan-rows", "5")]), ["5", "16", "ordered"]);
+    assert_eq!(scans(&[("mix", "D")]), ["0", "16", "hash"]);
+    assert_eq!(
+        means(&[("update", "insert"), ("reads", "95"), ("scan-rows", "50")]),
+        ["E", "95", "insert"],
+        "scans of any length"
+    );
     assert_eq!(means(&[("mix", "F")]), ["F", "50", "read-modify-write"]);
     assert_eq!(
         means(&[("update", "insert"), ("reads", "95"), ("distribution", "latest")]),
@@ -109,7 +126,7 @@ fn a_mix_stands_for_reads_and_update() {
 
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
-    assert_eq!(error("tpcx", &[]), "unknown workload 'tpcx'; allowed: micro, ycsb, smallbank, tatp");
+    assert_eq!(error("tpcx", &[]), "unknown workload 'tpcx'; allowed: micro, ycsb, smallbank, tatp, tpcc");
     assert_eq!(
         error("micro", &[("theta", "0.5")]),
         "workload micro has no parameter 'theta'; \
@@ -118,8 +135,8 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
         "workload ycsb has no parameter 'Theta'; \
-         allowed: records, fields, field-bytes, accesses, theta, distribution, mix, reads, split, update, touch, \
-         order, distinct"
+         allowed: records, fields, field-bytes, accesses, theta, distribution, mix, reads, split, scan-rows, \
+         scan-lengths, index, update, touch, order, distinct"
     );
 }
 
@@ -147,7 +164,10 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("ycsb", "theta", "-0.1", "0 <= theta < 1"),
         ("ycsb", "theta", "nan", "0 <= theta < 1"),
         ("ycsb", "theta", "high", "0 <= theta < 1"),
-        ("ycsb", "mix", "E", "none | A | B | C | D | F"),
+        ("ycsb", "mix", "e", "none | A | B | C | D | E | F"),
+        ("ycsb", "scan-rows", "100000", "a whole number from 0 to 10_000"),
+        ("ycsb", "scan-lengths", "long", "uniform | zipfian"),
+        ("ycsb", "index", "tree", "hash | ordered"),
         ("ycsb", "reads", "50%", "a percentage from 0 to 100"),
         ("ycsb", "reads", "-1", "a percentage from 0 to 100"),
         ("ycsb", "split", "thread", "access | transaction | worker"),
@@ -177,7 +197,7 @@ fn bad_values_are_answered_with_what_is_allowed() {
 #[test]
 fn values_that_do_not_go_together_are_told_apart() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
-    let table: [Case; 16] = [
+    let table: [Case; 21] = [
         (
             "micro",
             &[("records", "10")],
@@ -258,6 +278,35 @@ fn values_that_do_not_go_together_are_told_apart() {
              allowed: update=insert, or mix=none",
         ),
         (
+            "ycsb",
+            &[("mix", "E"), ("update", "read-modify-write")],
+            "value 'read-modify-write' for 'update' does not go with 'E' for 'mix'; \
+             allowed: update=insert, or mix=none",
+        ),
+        (
+            "ycsb",
+            &[("mix", "E"), ("scan-rows", "0")],
+            "value '0' for 'scan-rows' does not go with 'E' for 'mix'; \
+             allowed: scans of a row at least, or mix=none",
+        ),
+        (
+            "ycsb",
+            &[("mix", "B"), ("scan-rows", "10")],
+            "value '10' for 'scan-rows' does not go with 'B' for 'mix'; allowed: 0, mix=E, or mix=none",
+        ),
+        (
+            "ycsb",
+            &[("mix", "E"), ("index", "hash")],
+            "value 'hash' for 'index' does not go with '100' for 'scan-rows'; \
+             allowed: index=ordered, or scan-rows=0",
+        ),
+        (
+            "ycsb",
+            &[("mix", "E"), ("distribution", "latest")],
+            "value 'latest' for 'distribution' does not go with 'E' for 'mix'; \
+             allowed: the distribution of the mix, or mix=none",
+        ),
+        (
             "smallbank",
             &[("customers", "999")],
             "value '1000' for 'hot-customers' does not go with '999' for 'customers'; \
@@ -287,13 +336,13 @@ fn few_records_repeat_where_keys_may() {
 }
 
 #[test]
-fn only_tatp_deletes() {
+fn only_tatp_and_tpcc_delete() {
     let deletes = |workload: &workloads::WorkloadDescription| {
         build(workload.name, &Parameters::new()).expect("the defaults are valid").deletes()
     };
     let deleting: Vec<&str> =
         descriptions().iter().filter(|workload| deletes(workload)).map(|workload| workload.name).collect();
-    assert_eq!(deleting, ["tatp"]);
+    assert_eq!(deleting, ["tatp", "tpcc"]);
 }
 
 struct RowBytes;

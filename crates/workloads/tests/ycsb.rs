@@ -309,6 +309,125 @@ fn inserts_and_the_latest_rows_go_without_each_other() {
     assert!(inserted(&touched).len() > 1000);
 }
 
+/// A store in which `count` clients have run `rounds` transactions each, and what each transaction scanned and touched.
+type Ran<'a> = (Store<'a, Ycsb>, Vec<(Vec<common::Scanned>, Vec<Touched>)>);
+
+fn ran_scans<'a>(workload: &'a Ycsb, count: usize, rounds: usize) -> Ran<'a> {
+    let mut store = Store::whole(workload);
+    let mut clients: Vec<_> =
+        (0..count).map(|worker| workload.client(contract::Seat::new(worker, count, 5).over(7))).collect();
+    let mut all = vec![];
+    for _ in 0..rounds {
+        for client in &mut clients {
+            assert_eq!(store.run(client), Outcome::Commit);
+            all.push((std::mem::take(&mut store.scans), std::mem::take(&mut store.log)));
+        }
+    }
+    (store, all)
+}
+
+#[test]
+fn mix_e_scans_from_a_popular_key_and_inserts() {
+    let workload = ycsb(&[("mix", "E"), ("records", "2000")]);
+    assert_eq!(workload.tables()[0].indexing, contract::Indexing::Ordered);
+    let (mut store, all) = ran_scans(&workload, 3, 4000);
+    // Each client's first transaction finds out where its sequence goes on.
+    let all = &all[3..];
+    let (mut lengths, mut starts, mut inserts) = ([0; 101], [0; 2000], 0);
+    for (scans, log) in all {
+        match &scans[..] {
+            [scan] => {
+                assert_eq!((log.len(), scan.direction, scan.within), (0, contract::Direction::Forward, None));
+                assert!((1..=100).contains(&scan.limit) && !scan.shown.is_empty());
+                let first = Key::prefix_of(&scan.shown[0]).0;
+                assert!(first < 2000, "a start is a loaded row");
+                assert!(scan.shown.len() == scan.limit || first > 1900, "rows follow each other");
+                (lengths[scan.limit], starts[first as usize]) =
+                    (lengths[scan.limit] + 1, starts[first as usize] + 1);
+            }
+            [] => {
+                let [(_, key, span, access)] = log[..] else { panic!("{log:?}") };
+                assert_eq!((span, access), ((0, 1000), Access::Structure));
+                assert!(key >= 2000 && store.row(TableId(0), Key(key)).is_some());
+                inserts += 1;
+            }
+            _ => panic!("one access"),
+        }
+    }
+    let scans = all.len() - inserts;
+    assert!(deviation(inserts, all.len(), 5.0) < 4.0, "{inserts} of {}", all.len());
+    assert!(lengths[1..].iter().all(|count| deviation(*count, scans, 1.0) < 4.5), "{lengths:?}");
+    let total: f64 = (1..=2000).map(|rank| f64::from(rank).powf(-0.8)).sum();
+    for rank in [0, 1, 9] {
+        let percent = 100.0 * ((rank + 1) as f64).powf(-0.8) / total;
+        assert!(deviation(starts[rank], scans, percent) < 4.0, "key {rank}: {}", starts[rank]);
+    }
+}
+
+#[test]
+fn scans_are_as_long_as_they_are_asked_to_be() {
+    let lengths = |given: &[(&str, &str)]| -> Vec<usize> {
+        let workload = ycsb(&[&[("records", "500"), ("reads", "100")], given].concat());
+        let (_, all) = ran_scans(&workload, 1, 4000);
+        all.iter().flat_map(|(scans, _)| scans).map(|scan| scan.limit).collect()
+    };
+    assert!(lengths(&[("scan-rows", "1"), ("accesses", "2")]).iter().all(|length| *length == 1));
+    let skewed = lengths(&[("scan-rows", "50"), ("scan-lengths", "zipfian"), ("accesses", "1")]);
+    let total: f64 = (1..=50).map(|rank| f64::from(rank).powf(-0.99)).sum();
+    for length in [1, 2, 10] {
+        let count = skewed.iter().filter(|one| **one == length).count();
+        let percent = 100.0 * (length as f64).powf(-0.99) / total;
+        assert!(deviation(count, skewed.len(), percent) < 4.0, "{count} of length {length}");
+    }
+    assert!(skewed.iter().all(|length| (1..=50).contains(length)));
+}
+
+#[test]
+fn scans_of_the_latest_rows_meet_what_is_inserted() {
+    let given = [("update", "insert"), ("reads", "80"), ("scan-rows", "20"), ("distribution", "latest")];
+    let workload = ycsb(&[&given[..], &[("records", "1000"), ("accesses", "4")]].concat());
+    let (_, all) = ran_scans(&workload, 2, 500);
+    let shown = all[500..].iter().flat_map(|(scans, _)| scans).flat_map(|scan| &scan.shown);
+    let (new, old): (Vec<_>, Vec<_>) = shown.partition(|key| Key::prefix_of(key).0 >= 1000);
+    assert!(new.len() > old.len(), "{} rows were inserted, {} loaded", new.len(), old.len());
+}
+
+#[test]
+fn scans_see_one_field_or_whole_rows_and_declare_every_partition() {
+    for (touch, bytes) in [("field", 100), ("row", 1000)] {
+        let workload = ycsb(&[("mix", "E"), ("records", "100"), ("touch", touch), ("accesses", "3")]);
+        let mut store = Store::whole(&workload);
+        let mut offsets = HashSet::new();
+        for partitions in [1, 7, 72] {
+            let mut client = workload.client(seat(1).over(partitions));
+            for _ in 0..100 {
+                let transaction = client.next();
+                let planned = common::planned(&mut store, &transaction);
+                assert_eq!((store.scans.len(), store.log.len()), (0, 0), "planning looks at nothing");
+                assert_eq!(store.attempt(&transaction), Outcome::Commit);
+                let declared: HashSet<u64> =
+                    planned.iter().map(|planned| planned.1 % u64::from(partitions)).collect();
+                assert!(store.scans.is_empty() || declared.len() == partitions as usize);
+                let starts = planned.iter().filter(|one| one.3 == Access::Read && one.2.0 != one.2.1);
+                for (_, _, (start, end), _) in starts.filter(|_| !store.scans.is_empty()) {
+                    assert_eq!(end - start, bytes);
+                    offsets.insert(*start);
+                }
+                store.forget();
+            }
+        }
+        assert_eq!(offsets.len(), 1000 / bytes, "every field, in turn");
+    }
+}
+
+#[test]
+fn an_ordered_table_changes_nothing_else() {
+    let drawn = |index| transactions(&ycsb(&[("index", index)]), 100);
+    assert_eq!(drawn("hash"), drawn("ordered"));
+    assert_eq!(ycsb(&[("index", "ordered")]).tables()[0].indexing, contract::Indexing::Ordered);
+    assert_eq!(ycsb(&[]).tables()[0].indexing, contract::Indexing::Hashed);
+}
+
 /// Runs updates of one row of one field, and gives the row before, and after each of two transactions.
 fn updated(update: &str) -> [Vec<u8>; 3] {
     let workload = ycsb(&[

@@ -7,6 +7,7 @@
 
 use super::transaction::Row;
 use super::{Micro, MicroClient, TABLE};
+use crate::audit::{Audited, Finding};
 use contract::{
     Abort, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
     Transaction, TransactionExt, Workload,
@@ -59,6 +60,24 @@ impl<'a> Audit<'a> {
     }
 }
 
+impl Audited for Micro {
+    type Audit<'a> = Audit<'a>;
+
+    fn audit(&self) -> Option<Audit<'_>> {
+        Some(Audit::new(self))
+    }
+}
+
+impl crate::audit::Audit<MicroClient> for Audit<'_> {
+    fn assign(&self, auditors: &mut [Auditor]) -> u64 {
+        auditors.iter().map(Auditor::chunks).max().expect("an audit without auditors")
+    }
+
+    fn verdict(&self, clients: &[MicroClient], auditors: &[Auditor]) -> Result<(), Finding> {
+        Ok(Audit::verdict(self, clients, auditors)?)
+    }
+}
+
 impl Workload for Audit<'_> {
     type Client = Auditor;
 
@@ -87,6 +106,13 @@ pub struct Auditor {
     stride: u64,
     rows: u64,
     found: Found,
+}
+
+impl Auditor {
+    /// Chunks that it has not been given yet.
+    fn chunks(&self) -> u64 {
+        self.rows.saturating_sub(self.next).div_ceil(self.stride)
+    }
 }
 
 impl Client for Auditor {

@@ -6,6 +6,7 @@
 
 use super::rows::Balance;
 use super::{CHECKING, SAVINGS, SmallBank, SmallBankClient};
+use crate::audit::{Audited, Finding};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
     Transaction, TransactionExt, Workload,
@@ -52,6 +53,24 @@ impl<'a> Audit<'a> {
     }
 }
 
+impl Audited for SmallBank {
+    type Audit<'a> = Audit<'a>;
+
+    fn audit(&self) -> Option<Audit<'_>> {
+        Some(Audit::new(self))
+    }
+}
+
+impl crate::audit::Audit<SmallBankClient> for Audit<'_> {
+    fn assign(&self, auditors: &mut [Auditor]) -> u64 {
+        auditors.iter().map(Auditor::chunks).max().expect("an audit without auditors")
+    }
+
+    fn verdict(&self, clients: &[SmallBankClient], auditors: &[Auditor]) -> Result<(), Finding> {
+        Ok(Audit::verdict(self, clients, auditors)?)
+    }
+}
+
 impl Workload for Audit<'_> {
     type Client = Auditor;
 
@@ -80,6 +99,13 @@ pub struct Auditor {
     stride: u64,
     customers: u64,
     found: Found,
+}
+
+impl Auditor {
+    /// Chunks that it has not been given yet.
+    fn chunks(&self) -> u64 {
+        self.customers.saturating_sub(self.next).div_ceil(self.stride)
+    }
 }
 
 impl Client for Auditor {

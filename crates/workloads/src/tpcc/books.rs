@@ -33,8 +33,9 @@ pub(super) struct WarehouseBook {
 pub(super) struct DistrictBook {
     /// `d_ytd` and `d_next_o_id`, if there is a row.
     pub(super) row: Option<(i64, u32)>,
-    /// The sum of `h_amount` paid here.
+    /// The sum of `h_amount` paid here, and the number of payments.
     pub(super) paid: i64,
+    pub(super) payments: u64,
     /// Rows of ORDER.
     pub(super) orders: u64,
     /// The greatest `o_id`.
@@ -88,6 +89,72 @@ pub(super) struct OrderRow {
     pub(super) lines: u64,
 }
 
+impl WarehouseBook {
+    fn add(&mut self, other: &Self) {
+        self.ytd = self.ytd.or(other.ytd);
+        self.districts_ytd += other.districts_ytd;
+        self.paid += other.paid;
+    }
+}
+
+impl DistrictBook {
+    fn add(&mut self, other: &Self) {
+        self.row = self.row.or(other.row);
+        self.paid += other.paid;
+        self.payments += other.payments;
+        self.orders += other.orders;
+        self.last_order = self.last_order.max(other.last_order);
+        self.lines_promised += other.lines_promised;
+        self.lines += other.lines;
+        self.new_orders += other.new_orders;
+        self.new_order_range = match (self.new_order_range, other.new_order_range) {
+            (Some((least, greatest)), Some((other_least, other_greatest))) => {
+                Some((least.min(other_least), greatest.max(other_greatest)))
+            }
+            (range, other) => range.or(other),
+        };
+        self.deliveries += other.deliveries;
+    }
+}
+
+impl CustomerBook {
+    fn add(&mut self, other: &Self) {
+        self.row = self.row.or(other.row);
+        self.paid += other.paid;
+        self.delivered += other.delivered;
+    }
+}
+
+impl OrderBook {
+    fn add(&mut self, other: &Self) {
+        self.row = self.row.or(other.row);
+        self.new_orders += other.new_orders;
+        self.lines += other.lines;
+        self.delivered_lines += other.delivered_lines;
+        self.delivered += other.delivered;
+    }
+
+    /// Condition 5: no carrier if and only if it is among the new orders.
+    pub(super) fn is_new_or_carried(&self) -> bool {
+        self.row.is_some_and(|row| self.new_orders == u64::from(!row.is_carried))
+    }
+
+    /// Condition 6: as many lines as it says.
+    pub(super) fn has_its_lines(&self) -> bool {
+        self.row.is_some_and(|row| self.lines == row.lines)
+    }
+
+    /// Condition 7: all lines have a date of delivery, or none, as it has a carrier or none.
+    pub(super) fn is_delivered_with_its_lines(&self) -> bool {
+        let is_carried = self.row.is_some_and(|row| row.is_carried);
+        self.delivered_lines == if is_carried { self.lines } else { 0 }
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.is_new_or_carried() && self.has_its_lines() && self.is_delivered_with_its_lines()
+    }
+}
+
 impl Books {
     /// What `reader` reads.
     pub(super) fn of(reader: &dyn Reader) -> Self {
@@ -103,29 +170,31 @@ impl Books {
         books
     }
 
-    fn add_warehouse(&mut self, row: &Warehouse) {
+    pub(super) fn add_warehouse(&mut self, row: &Warehouse) {
         self.warehouse(row.w_id).ytd = Some(row.w_ytd);
     }
 
-    fn add_district(&mut self, row: &District) {
+    pub(super) fn add_district(&mut self, row: &District) {
         self.warehouse(row.d_w_id).districts_ytd += row.d_ytd;
         self.district(row.d_w_id, row.d_id).row = Some((row.d_ytd, row.d_next_o_id));
     }
 
-    fn add_customer(&mut self, row: &Customer) {
+    pub(super) fn add_customer(&mut self, row: &Customer) {
         self.district(row.c_w_id, row.c_d_id).deliveries += u64::from(row.c_delivery_cnt);
         let customer = keys::customer(row.c_w_id, row.c_d_id, row.c_id);
         self.customers.entry(customer).or_default().row = Some((row.c_balance, row.c_ytd_payment));
     }
 
-    fn add_history(&mut self, row: &History) {
+    pub(super) fn add_history(&mut self, row: &History) {
         self.warehouse(row.h_w_id).paid += row.h_amount;
-        self.district(row.h_w_id, row.h_d_id).paid += row.h_amount;
+        let district = self.district(row.h_w_id, row.h_d_id);
+        district.paid += row.h_amount;
+        district.payments += 1;
         let customer = keys::customer(row.h_c_w_id, row.h_c_d_id, row.h_c_id);
         self.customers.entry(customer).or_default().paid += row.h_amount;
     }
 
-    fn add_new_order(&mut self, row: &NewOrder) {
+    pub(super) fn add_new_order(&mut self, row: &NewOrder) {
         let district = self.district(row.no_w_id, row.no_d_id);
         let (least, greatest) = district.new_order_range.unwrap_or((row.no_o_id, row.no_o_id));
         district.new_order_range = Some((least.min(row.no_o_id), greatest.max(row.no_o_id)));
@@ -133,7 +202,7 @@ impl Books {
         self.order(keys::order(row.no_w_id, row.no_d_id, row.no_o_id)).new_orders += 1;
     }
 
-    fn add_order(&mut self, row: &Order) {
+    pub(super) fn add_order(&mut self, row: &Order) {
         let district = self.district(row.o_w_id, row.o_d_id);
         district.orders += 1;
         district.last_order = district.last_order.max(row.o_id);
@@ -145,7 +214,7 @@ impl Books {
         });
     }
 
-    fn add_order_line(&mut self, row: &OrderLine) {
+    pub(super) fn add_order_line(&mut self, row: &OrderLine) {
         self.district(row.ol_w_id, u32::from(row.ol_d_id)).lines += 1;
         let order = self.order(keys::order(row.ol_w_id, u32::from(row.ol_d_id), row.ol_o_id));
         order.lines += 1;
@@ -155,8 +224,37 @@ impl Books {
         }
     }
 
-    /// Adds what was delivered of every order to its customer's book.
-    fn deliver(&mut self) {
+    /// Adds other books, of other rows.
+    pub(super) fn add(&mut self, other: &Books) {
+        for (key, other) in &other.warehouses {
+            self.warehouses.entry(*key).or_default().add(other);
+        }
+        for (key, other) in &other.districts {
+            self.districts.entry(*key).or_default().add(other);
+        }
+        for (key, other) in &other.customers {
+            self.customers.entry(*key).or_default().add(other);
+        }
+        for (key, other) in &other.orders {
+            self.orders.entry(*key).or_default().add(other);
+        }
+    }
+
+    /// Closes the books of orders of which all rows have been read: adds what was delivered to their customers, and forgets
+    /// those with which nothing is wrong.
+    pub(super) fn settle(&mut self) {
+        let customers = &mut self.customers;
+        self.orders.retain(|_, order| match order.row {
+            Some(row) if order.is_consistent() => {
+                customers.entry(row.customer).or_default().delivered += order.delivered;
+                false
+            }
+            _ => true,
+        });
+    }
+
+    /// Adds what was delivered of every order to its customer's book. Once, when all has been read.
+    pub(super) fn deliver(&mut self) {
         for order in self.orders.values() {
             if let Some(row) = order.row {
                 self.customers.entry(row.customer).or_default().delivered += order.delivered;

@@ -84,9 +84,13 @@ const CONDITIONS: [Condition; 12] = [
 
 /// The conditions that do not hold; none of a consistent database.
 pub fn breaches(reader: &dyn Reader) -> Vec<Breach> {
-    let books = Books::of(reader);
+    breaches_of(&Books::of(reader))
+}
+
+/// The same of books in which all is added up, deliveries too.
+pub(super) fn breaches_of(books: &Books) -> Vec<Breach> {
     let breach = |(nth, condition): (usize, &Condition)| {
-        condition(&books).map(|what| Breach { condition: nth + 1, what })
+        condition(books).map(|what| Breach { condition: nth + 1, what })
     };
     CONDITIONS.iter().enumerate().filter_map(breach).collect()
 }
@@ -131,8 +135,7 @@ fn districts_have_the_lines_of_their_orders(books: &Books) -> Option<String> {
 
 fn new_orders_have_no_carrier(books: &Books) -> Option<String> {
     books.orders.iter().find_map(|(key, book)| {
-        let expected = book.row.map(|row| u64::from(!row.is_carried));
-        (expected != Some(book.new_orders)).then(|| {
+        (!book.is_new_or_carried()).then(|| {
             let is_carried = book.row.map(|row| row.is_carried);
             format!("{}: carried {is_carried:?}, {} times among the new orders", order(*key), book.new_orders)
         })
@@ -141,17 +144,17 @@ fn new_orders_have_no_carrier(books: &Books) -> Option<String> {
 
 fn orders_have_their_lines(books: &Books) -> Option<String> {
     books.orders.iter().find_map(|(key, book)| {
-        let promised = book.row.map(|row| row.lines);
-        (promised != Some(book.lines))
-            .then(|| format!("{}: o_ol_cnt {promised:?}, {} lines", order(*key), book.lines))
+        (!book.has_its_lines()).then(|| {
+            let promised = book.row.map(|row| row.lines);
+            format!("{}: o_ol_cnt {promised:?}, {} lines", order(*key), book.lines)
+        })
     })
 }
 
 fn lines_are_delivered_with_their_order(books: &Books) -> Option<String> {
     books.orders.iter().find_map(|(key, book)| {
-        let is_carried = book.row.is_some_and(|row| row.is_carried);
-        let expected = if is_carried { book.lines } else { 0 };
-        (book.delivered_lines != expected).then(|| {
+        (!book.is_delivered_with_its_lines()).then(|| {
+            let is_carried = book.row.is_some_and(|row| row.is_carried);
             let (order, delivered, lines) = (order(*key), book.delivered_lines, book.lines);
             format!("{order}: carried {is_carried}, {delivered} of {lines} lines delivered")
         })

@@ -19,6 +19,22 @@ pub enum TransactionKind {
     StockLevel,
 }
 
+impl TransactionKind {
+    /// Every one, in the standard's order.
+    pub const ALL: [TransactionKind; 5] = [
+        TransactionKind::NewOrder,
+        TransactionKind::Payment,
+        TransactionKind::OrderStatus,
+        TransactionKind::Delivery,
+        TransactionKind::StockLevel,
+    ];
+
+    /// Position in [`TransactionKind::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Cards of a deck.
 const CARDS: usize = 100;
 
@@ -40,6 +56,9 @@ impl Deck {
             Mix::NewOrderPayment => &[(NewOrder, 50), (Payment, 50)],
             Mix::NewOrder => &[(NewOrder, CARDS)],
             Mix::Payment => &[(Payment, CARDS)],
+            Mix::OrderStatus => &[(OrderStatus, CARDS)],
+            Mix::Delivery => &[(Delivery, CARDS)],
+            Mix::StockLevel => &[(StockLevel, CARDS)],
         };
         let mut all = counts.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
         let cards = std::array::from_fn(|_| all.next().expect("a deck has a hundred cards"));

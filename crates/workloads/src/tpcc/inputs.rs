@@ -1,6 +1,6 @@
 //! What the five transactions are given, drawn whole before they run. Nothing in it is on the heap.
 
-use super::MOST_LINES;
+use super::{MOST_LINES, TransactionKind};
 
 /// The input of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,19 @@ pub enum Input {
     Delivery(DeliveryInput),
     /// Clause 2.8.
     StockLevel(StockLevelInput),
+}
+
+impl Input {
+    /// Which of the five it is for.
+    pub const fn kind(&self) -> TransactionKind {
+        match self {
+            Input::NewOrder(_) => TransactionKind::NewOrder,
+            Input::Payment(_) => TransactionKind::Payment,
+            Input::OrderStatus(_) => TransactionKind::OrderStatus,
+            Input::Delivery(_) => TransactionKind::Delivery,
+            Input::StockLevel(_) => TransactionKind::StockLevel,
+        }
+    }
 }
 
 /// A customer orders some items.

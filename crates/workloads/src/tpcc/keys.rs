@@ -9,7 +9,7 @@
 //! | order | 32 | 1 to 4,294,967,295 |
 //! | order line | 4 | 1 to 15 |
 //! | item | 17 | 1 to 100,000 |
-//! | copy of the items | 10 | 0 to 1,023 |
+//! | copy of the items | 16 | 0 to 65,534 |
 //! | payment | 32 | 1 to 4,294,967,295 |
 
 use contract::{Key, PartitionId, TableDescription};
@@ -65,6 +65,12 @@ pub const fn order(w_id: u32, d_id: u32, o_id: u32) -> Key {
 #[inline]
 pub const fn order_line(w_id: u32, d_id: u32, o_id: u32, number: u32) -> Key {
     join(order(w_id, d_id, o_id), LINE_BITS, number)
+}
+
+/// The ends of the keys that an order's lines may have.
+#[inline]
+pub const fn lines_of(order: Key) -> [Key; 2] {
+    [join(order, LINE_BITS, 0), join(order, LINE_BITS, (1 << LINE_BITS) - 1)]
 }
 
 /// An item in one of the copies, counted from 0.
@@ -132,6 +138,13 @@ pub const fn of_history(key: Key) -> (Key, u32) {
     split(key, PAYMENT_BITS)
 }
 
+/// Warehouse, district, customer and order.
+pub const fn of_order_of_customer(key: Key) -> (u32, u32, u32, u32) {
+    let (customer, o_id) = split(key, ORDER_BITS);
+    let (w_id, d_id, c_id) = of_customer(customer);
+    (w_id, d_id, c_id, o_id)
+}
+
 /// Bytes of an entry of the index of customers by name.
 pub const NAME_KEY_BYTES: usize = 2 + 1 + 16 + 16 + 2;
 
@@ -197,7 +210,13 @@ pub fn partition_of_order_line(key: Key, partitions: u32) -> PartitionId {
     partition_of_order(split(key, LINE_BITS).0, partitions)
 }
 
-/// The first copy is in the first partition.
+/// An entry of the index of customers by name begins with its warehouse.
+#[inline]
+pub fn partition_of_name(prefix: Key, partitions: u32) -> PartitionId {
+    partition_of_warehouse(Key(prefix.0 >> 48), partitions)
+}
+
+/// The first copy is in the first partition, as the first warehouse is.
 #[inline]
 pub fn partition_of_item(key: Key, partitions: u32) -> PartitionId {
     TableDescription::partition_by_remainder(split(key, ITEM_BITS).0, partitions)
@@ -265,6 +284,7 @@ mod tests {
             prop_assert_eq!(of_stock(stock(w, i)), (w, i));
             prop_assert_eq!(of_item(item(c, i)), (c, i));
             prop_assert_eq!(of_history(history(w, d, c, o)), (customer(w, d, c), o));
+            prop_assert_eq!(of_order_of_customer(order_of_customer(w, d, c, o)), (w, d, c, o));
 
             let home = partition_of_warehouse(warehouse(w), partitions);
             prop_assert_eq!(home, PartitionId((w - 1) % partitions));
@@ -274,7 +294,10 @@ mod tests {
             prop_assert_eq!(partition_of_order(order(w, d, o), partitions), home);
             prop_assert_eq!(partition_of_order_line(order_line(w, d, o, l), partitions), home);
             prop_assert_eq!(partition_of_stock(stock(w, i), partitions), home);
-            prop_assert_eq!(partition_of_item(item((w - 1) % partitions, i), partitions), home);
+            prop_assert_eq!(partition_of_history(order_of_customer(w, d, c, o), partitions), home);
+            let name = customer_by_name(w, d, &[b'A'; 16], &[b'B'; 16], c);
+            prop_assert_eq!(partition_of_name(Key::prefix_of(&name), partitions), home);
+            prop_assert_eq!(partition_of_item(item(w - 1, i), partitions), home);
         }
 
         #[test]

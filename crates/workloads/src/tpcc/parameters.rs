@@ -5,9 +5,9 @@ use crate::parameters::{ParameterError, Parameters, Percent, choice, count, para
 parameters! {
     /// TPC-C's parameters.
     TpccParameters, "tpcc", "orders, payments and deliveries of a wholesale supplier (TPC-C 5.11)";
-    /// Warehouses of the supplier, about 110 MB each.
+    /// Warehouses of the supplier, about 120 MB each.
     "warehouses" warehouses: Warehouses = "1";
-    /// Which of the five transactions: the standard's 45, 43, 4, 4 and 4 percent, or one or two of them.
+    /// Which of the five transactions: the standard's 45, 43, 4, 4 and 4 percent, or one of them, or two.
     "mix" mix: Mix = "standard";
     /// A client's warehouses: those that are its own, or any.
     "home" home: Home = "own";
@@ -19,8 +19,12 @@ parameters! {
     "by-name" by_name: Percent = "60";
     /// New-Orders with an item that does not exist, in percent.
     "rollbacks" rollbacks: Percent = "1";
-    /// Copies of the items, which nobody writes: as many as partitions keep their reads local.
-    "item-copies" item_copies: ItemCopies = "1";
+    /// The items, which nobody writes: a copy for each warehouse, one for all, or without any concurrency control.
+    "item" item: ItemTable = "replicated";
+    /// Whether a plan looks a last name up ahead (orthrus 3.2), or names its partition only.
+    "reconnaissance" reconnaissance: Reconnaissance = "yes";
+    /// Rows that the tables that grow are made for, in multiples of what they are loaded with.
+    "room" room: Room = "2";
 }
 
 count!(
@@ -28,8 +32,26 @@ count!(
     Warehouses, 1 to 65_535
 );
 count!(
-    /// Copies of the items.
-    ItemCopies, 1 to 1_024
+    /// How often a growing table's loaded rows fit into what it is made for.
+    Room, 1 to 1_000
+);
+choice!(
+    /// How items are read.
+    ItemTable:
+    /// From the warehouse's own copy, which is in its partition.
+    Replicated = "replicated",
+    /// From one copy, which is in the first partition.
+    Shared = "shared",
+    /// From memory that no engine knows of.
+    Unprotected = "unprotected",
+);
+choice!(
+    /// What a plan does about a customer's last name.
+    Reconnaissance:
+    /// Looks it up, and names the customer.
+    Yes = "yes",
+    /// Names the partition.
+    No = "no",
 );
 choice!(
     /// Which transactions.
@@ -42,6 +64,12 @@ choice!(
     NewOrder = "new-order",
     /// Payment.
     Payment = "payment",
+    /// Order-Status.
+    OrderStatus = "order-status",
+    /// Delivery.
+    Delivery = "delivery",
+    /// Stock-Level.
+    StockLevel = "stock-level",
 );
 choice!(
     /// Where a client's transactions begin.

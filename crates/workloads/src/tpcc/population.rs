@@ -4,12 +4,12 @@
 
 use super::nurand::Constants;
 use super::rows::{
-    Address, Customer, District, History, Item, NULL, NewOrder, Order, OrderLine, Stock, Warehouse,
+    Address, Customer, District, Entry, History, Item, NULL, NewOrder, Order, OrderLine, Stock, Warehouse,
 };
 use super::text::{data, digits, letters, zip};
 use super::{
-    CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_NEW_ORDER, HISTORY, ITEM, ITEMS, LINES, NEW_ORDER, ORDER,
-    ORDER_LINE, ORDERS, STOCK, WAREHOUSE, keys, names, orders,
+    CUSTOMER, CUSTOMER_BY_NAME, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_NEW_ORDER, HISTORY, ITEM, ITEMS, LINES,
+    NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE, keys, names, orders,
 };
 use crate::random::mix;
 use contract::{Key, TableId};
@@ -39,8 +39,8 @@ pub(super) fn rows(table: TableId, warehouses: u64, item_copies: u64) -> u64 {
 fn rows_of_district(table: TableId) -> u32 {
     match table {
         DISTRICT => 1,
-        CUSTOMER | HISTORY => CUSTOMERS,
-        ORDER => ORDERS,
+        CUSTOMER | HISTORY | CUSTOMER_BY_NAME => CUSTOMERS,
+        ORDER | ORDER_BY_CUSTOMER => ORDERS,
         NEW_ORDER => NEW_ORDERS,
         ORDER_LINE => LINES,
         TableId(other) => unreachable!("table {other} has no rows by district"),
@@ -66,10 +66,11 @@ pub(super) fn loaded_key(table: TableId, row: u64) -> Key {
     let (w_id, d_id) = (district / DISTRICTS + 1, district % DISTRICTS + 1);
     match table {
         DISTRICT => keys::district(w_id, d_id),
-        CUSTOMER => keys::customer(w_id, d_id, nth + 1),
+        CUSTOMER | CUSTOMER_BY_NAME => keys::customer(w_id, d_id, nth + 1),
         HISTORY => keys::history(w_id, d_id, nth + 1, 1),
         NEW_ORDER => keys::order(w_id, d_id, FIRST_NEW_ORDER + nth),
         ORDER => keys::order(w_id, d_id, nth + 1),
+        ORDER_BY_CUSTOMER => order_entry(keys::order(w_id, d_id, nth + 1)),
         _ => {
             let (o_id, number) = orders::line(w_id, d_id, nth);
             keys::order_line(w_id, d_id, o_id, number)
@@ -107,7 +108,13 @@ pub(super) fn fill(table: TableId, key: Key, row: &mut [u8]) {
         ORDER_LINE => row.copy_from_slice(order_line(key, rng).as_bytes()),
         ITEM => row.copy_from_slice(item(key).as_bytes()),
         STOCK => row.copy_from_slice(stock(key, rng).as_bytes()),
-        TableId(other) => unreachable!("table {other} of nine"),
+        // Entries by name are known by their customer until they are loaded.
+        CUSTOMER_BY_NAME => row.copy_from_slice(Entry { key: key.0 }.as_bytes()),
+        ORDER_BY_CUSTOMER => {
+            let (w_id, d_id, _, o_id) = keys::of_order_of_customer(key);
+            row.copy_from_slice(Entry { key: keys::order(w_id, d_id, o_id).0 }.as_bytes());
+        }
+        TableId(other) => unreachable!("table {other} of eleven"),
     }
 }
 
@@ -227,7 +234,7 @@ fn order_line(key: Key, rng: &mut Rng) -> OrderLine {
 }
 
 /// The same in every copy.
-fn item(key: Key) -> Item {
+pub(super) fn item(key: Key) -> Item {
     let (_, i_id) = keys::of_item(key);
     let rng = &mut Rng::with_seed(mix(u64::from(i_id)));
     Item {

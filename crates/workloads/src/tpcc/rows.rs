@@ -1,10 +1,14 @@
-//! The rows of the nine tables, with all columns of clause 1.3, called as there.
+//! The rows of the nine tables, with all columns of clause 1.3, called as there, and of the two indexes. What a transaction
+//! touches of a row lies together as far as that goes (`parts`), so columns are not in the standard's order.
 //!
 //! Identifiers are as wide as their keys make them, money is in cents, rates are in hundredths of a percent. Strings are
 //! filled up with zero bytes ([`text`]); a null date or carrier is 0.
 #![expect(missing_docs, reason = "the columns of clause 1.3")]
 
-use super::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER, ORDER_LINE, STOCK, WAREHOUSE};
+use super::{
+    CUSTOMER, CUSTOMER_BY_NAME, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE,
+    STOCK, WAREHOUSE,
+};
 use contract::TableId;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -51,20 +55,20 @@ pub struct District {
 pub struct Customer {
     pub c_balance: i64,
     pub c_ytd_payment: i64,
-    pub c_credit_lim: i64,
-    pub c_since: u64,
     pub c_payment_cnt: u32,
     pub c_delivery_cnt: u32,
+    pub c_credit_lim: i64,
+    pub c_since: u64,
     pub c_discount: u32,
     pub c_w_id: u32,
     pub c_d_id: u32,
     pub c_id: u32,
-    pub c_first: [u8; 16],
-    pub c_middle: [u8; 2],
+    pub c_credit: [u8; 2],
     pub c_last: [u8; 16],
+    pub c_middle: [u8; 2],
+    pub c_first: [u8; 16],
     pub c_address: Address,
     pub c_phone: [u8; 16],
-    pub c_credit: [u8; 2],
     pub c_data: [u8; 500],
     pub unused: [u8; 1],
 }
@@ -97,9 +101,9 @@ pub struct NewOrder {
 pub struct Order {
     pub o_entry_d: u64,
     pub o_id: u32,
-    pub o_c_id: u32,
     pub o_d_id: u32,
     pub o_w_id: u32,
+    pub o_c_id: u32,
     pub o_carrier_id: u8,
     pub o_ol_cnt: u8,
     pub o_all_local: u8,
@@ -110,16 +114,16 @@ pub struct Order {
 #[repr(C)]
 pub struct OrderLine {
     pub ol_delivery_d: u64,
-    pub ol_o_id: u32,
-    pub ol_w_id: u32,
+    pub ol_amount: u32,
     pub ol_i_id: u32,
     pub ol_supply_w_id: u32,
-    pub ol_amount: u32,
-    pub ol_d_id: u8,
-    pub ol_number: u8,
     pub ol_quantity: u8,
-    pub ol_dist_info: [u8; 24],
+    pub ol_number: u8,
+    pub ol_d_id: u8,
     pub unused: [u8; 1],
+    pub ol_o_id: u32,
+    pub ol_w_id: u32,
+    pub ol_dist_info: [u8; 24],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
@@ -147,6 +151,14 @@ pub struct Stock {
     pub unused: [u8; 2],
 }
 
+/// A row of an index: where to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
+pub struct Entry {
+    /// The key of the customer, or of the order.
+    pub key: u64,
+}
+
 /// Bytes of a row.
 pub const fn row_bytes(table: TableId) -> usize {
     match table {
@@ -159,7 +171,8 @@ pub const fn row_bytes(table: TableId) -> usize {
         ORDER_LINE => size_of::<OrderLine>(),
         ITEM => size_of::<Item>(),
         STOCK => size_of::<Stock>(),
-        _ => panic!("TPC-C has nine tables"),
+        CUSTOMER_BY_NAME | ORDER_BY_CUSTOMER => size_of::<Entry>(),
+        _ => panic!("TPC-C has nine tables and two indexes"),
     }
 }
 

@@ -3,7 +3,14 @@
 use fastrand::Rng;
 
 /// What a tenth of the items and of the stocks bear in their data.
-pub(super) const ORIGINAL: &[u8] = b"ORIGINAL";
+pub(super) const ORIGINAL: &[u8; 8] = b"ORIGINAL";
+
+/// Whether [`ORIGINAL`] is somewhere in the data of an item or a stock.
+#[inline]
+pub(super) fn is_original(data: &[u8; 50]) -> bool {
+    let wanted = u64::from_ne_bytes(*ORIGINAL);
+    data.windows(8).any(|word| word.first_chunk().copied().map(u64::from_ne_bytes) == Some(wanted))
+}
 
 /// Letters and digits, at least so many: the standard's a-string.
 pub(super) fn letters<const MOST: usize>(rng: &mut Rng, least: usize) -> [u8; MOST] {

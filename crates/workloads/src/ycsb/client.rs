@@ -1,6 +1,6 @@
 //! Draws YCSB's transactions.
 
-use super::parameters::{Distinct, Distribution, Extent, Order, Split, Update, YcsbParameters};
+use super::parameters::{Distinct, Distribution, Extent, Order, ScanLengths, Split, Update, YcsbParameters};
 use super::sequences::Sequences;
 use super::transaction::{Shape, Updates, YcsbTransaction};
 use crate::random::{Chance, choose, generator};
@@ -24,6 +24,8 @@ pub struct YcsbClient {
     parts: u32,
     order: Order,
     distinct: bool,
+    /// If reads are scans: how long they are.
+    lengths: Option<Lengths>,
     /// Whether rank 0 is the newest row, and not key 0.
     latest: bool,
     /// If transactions insert.
@@ -51,6 +53,9 @@ impl YcsbClient {
             shape: Shape {
                 part_bytes,
                 row_bytes: parameters.row_bytes(),
+                parts,
+                scans: parameters.scans(),
+                partitions: seat.partitions,
                 updates: match parameters.update {
                     Update::ReadModifyWrite => Updates::ReadModifyWrite,
                     Update::Blind => Updates::Blind,
@@ -60,6 +65,7 @@ impl YcsbClient {
             parts,
             order: parameters.order,
             distinct: parameters.distinct == Distinct::Yes,
+            lengths: Lengths::new(parameters),
             latest,
             sequences: parameters.inserts().then(|| Sequences::new(records, seat, latest)),
         }
@@ -95,18 +101,24 @@ impl YcsbClient {
         Touch::new(key, choose(random, self.parts), write.happens(random))
     }
 
-    /// A read of a row, or an insert of the client's next one; if there are no inserts, an update. A client that does not
-    /// know yet where its sequence goes on reads instead.
+    /// A read of a row or a scan, or an insert of the client's next one; if there are no inserts, an update. A client that does
+    /// not know yet where its sequence goes on reads instead.
     fn draw_growing(&mut self, touches: &Touches, write: Chance) -> Touch {
         let key = self.draw_key(touches, Self::key_of_rank);
         let random = self.rng.u64(..);
         let (part, writes) = (choose(random, self.parts), write.happens(random));
         match &mut self.sequences {
-            None => Touch::new(key, part, writes),
-            Some(sequences) => match writes.then(|| sequences.next_own()).flatten() {
-                Some(own) => Touch::new(own, 0, true),
-                None => Touch::new(key, part, false),
-            },
+            None if writes => return Touch::new(key, part, true),
+            Some(sequences) if writes => {
+                if let Some(own) = sequences.next_own() {
+                    return Touch::new(own, 0, true);
+                }
+            }
+            _ => (),
+        }
+        match &self.lengths {
+            Some(lengths) => Touch::new(key, lengths.draw(&mut self.rng), false),
+            None => Touch::new(key, part, false),
         }
     }
 
@@ -119,7 +131,7 @@ impl YcsbClient {
         }
     }
 
-    /// Kept apart, so that clients of a table that does not grow pay nothing for it.
+    /// Kept apart, so that clients that do not scan a table that does not grow pay nothing for it.
     #[inline(never)]
     fn next_growing(&mut self, transaction: &mut YcsbTransaction) {
         match self.sequences.as_mut().and_then(Sequences::next_search) {
@@ -135,7 +147,7 @@ impl Client for YcsbClient {
     #[inline]
     fn next(&mut self) -> YcsbTransaction {
         let mut transaction = YcsbTransaction::new(self.shape);
-        if self.latest || self.sequences.is_some() {
+        if self.latest || self.sequences.is_some() || self.lengths.is_some() {
             self.next_growing(&mut transaction);
         } else {
             self.draw(&mut transaction.touches, Self::draw_loaded);
@@ -153,6 +165,36 @@ impl Client for YcsbClient {
             && completion.outcome == Outcome::Commit
         {
             transaction.tell(sequences);
+        }
+    }
+}
+
+/// How many rows scans are of.
+#[derive(Clone, Debug)]
+enum Lengths {
+    /// From 1 to so many.
+    Uniform(u32),
+    /// One more than a rank.
+    Zipfian(Zipf),
+}
+
+impl Lengths {
+    /// YCSB's.
+    const THETA: f64 = 0.99;
+
+    /// If reads are scans.
+    fn new(parameters: &YcsbParameters) -> Option<Self> {
+        let most = parameters.scan_rows.get();
+        parameters.scans().then(|| match parameters.scan_lengths {
+            ScanLengths::Uniform => Lengths::Uniform(most as u32),
+            ScanLengths::Zipfian => Lengths::Zipfian(Zipf::new(most, Self::THETA).expect("some ranks")),
+        })
+    }
+
+    fn draw(&self, rng: &mut Rng) -> u32 {
+        match self {
+            Lengths::Uniform(most) => rng.u32(1..=*most),
+            Lengths::Zipfian(ranks) => ranks.draw(rng) as u32 + 1,
         }
     }
 }

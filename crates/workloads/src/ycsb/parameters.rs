@@ -16,19 +16,25 @@ parameters! {
     "fields" fields: Fields = "10";
     /// Bytes of a field; a row has at most 8192.
     "field-bytes" field_bytes: FieldBytes = "100";
-    /// Accesses of a transaction.
+    /// Accesses of a transaction; beside mix E one, unless it is given.
     "accesses" accesses: Accesses = "16";
     /// Skew of the keys: 0 is uniform, 0.6 the papers' medium contention, 0.8 high.
     "theta" theta: Theta = "0.8";
     /// Which rows are the popular ones: the first ones for ever, or the latest.
     "distribution" distribution: Distribution = "zipfian";
-    /// A standard mix: A 50 % reads, B 95 %, C 100 %, D 95 % of the latest, F 50 % with read-modify-write; or none.
+    /// A standard mix: A 50 % reads, B 95 %, C 100 %, D 95 % of the latest, E 95 % scans, F 50 % with read-modify-write; or none.
     "mix" mix: Mix = "none";
     /// Accesses that read, in percent; the others update.
     "reads" reads: Percent = "50";
     /// What reads is a percentage of: accesses, transactions, or workers (trireme figure 6d).
     "split" split: Split = "access";
-    /// How an access updates; mixes A and B say blind, D says insert.
+    /// Rows that a read scans at most, from its key on; 0 for reads of one row. Mix E says 100.
+    "scan-rows" scan_rows: ScanRows = "0";
+    /// Rows of a scan: from 1 to scan-rows alike, or mostly few.
+    "scan-lengths" scan_lengths: ScanLengths = "uniform";
+    /// How rows are found: by key only, or in order, too, as scans need it.
+    "index" index: Index = "hash";
+    /// How an access updates; mixes A and B say blind, D and E say insert.
     "update" update: Update = "read-modify-write";
     /// What an access touches: one random field, or the whole row.
     "touch" touch: Extent = "field";
@@ -54,6 +60,26 @@ count!(
     /// Accesses of a transaction.
     Accesses, 1 to 64
 );
+count!(
+    /// Rows of a scan.
+    ScanRows, 0 to 10_000
+);
+choice!(
+    /// How long scans are.
+    ScanLengths:
+    /// Every length is as likely.
+    Uniform = "uniform",
+    /// Short ones are more likely, with YCSB's skew of 0.99.
+    Zipfian = "zipfian",
+);
+choice!(
+    /// How rows are found.
+    Index:
+    /// By key.
+    Hash = "hash",
+    /// By key, and in the order of keys.
+    Ordered = "ordered",
+);
 choice!(
     /// Which rows are popular.
     Distribution:
@@ -75,6 +101,8 @@ choice!(
     C = "C",
     /// Read latest.
     D = "D",
+    /// Short ranges.
+    E = "E",
     /// Read-modify-write.
     F = "F",
 );
@@ -124,7 +152,7 @@ choice!(
 );
 
 const _: () = assert!(Accesses::MOST == MOST_TOUCHES as u64 && FieldBytes::MOST == text::MOST_BYTES as u64);
-const _: () = assert!(Records::MOST < KEY_END && Fields::MOST < FIELD_END);
+const _: () = assert!(Records::MOST < KEY_END && Fields::MOST < FIELD_END && ScanRows::MOST < FIELD_END);
 
 /// The skew of the keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,6 +184,8 @@ struct Definition {
     /// How the rest updates, if that matters.
     update: Option<Update>,
     distribution: Distribution,
+    /// Whether reads are scans.
+    scans: bool,
 }
 
 impl Mix {
@@ -166,9 +196,10 @@ impl Mix {
             Mix::B => (95.0, Some(Update::Blind), Distribution::Zipfian),
             Mix::C => (100.0, None, Distribution::Zipfian),
             Mix::D => (95.0, Some(Update::Insert), Distribution::Latest),
+            Mix::E => (95.0, Some(Update::Insert), Distribution::Zipfian),
             Mix::F => (50.0, Some(Update::ReadModifyWrite), Distribution::Zipfian),
         };
-        Some(Definition { reads: Percent(reads), update, distribution })
+        Some(Definition { reads: Percent(reads), update, distribution, scans: self == Mix::E })
     }
 
     /// The mix that this is, by whatever parameters it was asked for.
@@ -177,10 +208,11 @@ impl Mix {
             mix.definition().is_some_and(|its| {
                 its.reads == parameters.reads
                     && its.distribution == parameters.distribution
+                    && its.scans == parameters.scans()
                     && its.update.is_none_or(|update| update == parameters.update)
             })
         };
-        [Mix::A, Mix::B, Mix::C, Mix::D, Mix::F].into_iter().find(is).unwrap_or(Mix::None)
+        [Mix::A, Mix::B, Mix::C, Mix::D, Mix::E, Mix::F].into_iter().find(is).unwrap_or(Mix::None)
     }
 }
 
@@ -189,6 +221,7 @@ impl YcsbParameters {
     pub(super) fn resolve(given: &Parameters) -> Result<Self, ParameterError> {
         let mut parameters = YcsbParameters::read(given)?;
         parameters.apply_mix(given)?;
+        parameters.apply_scans(given)?;
         let YcsbParameters { records, fields, field_bytes, accesses, distinct, .. } = parameters;
         if fields.get() * field_bytes.get() > text::MOST_BYTES as u64 {
             return Err(ParameterError::Conflict {
@@ -216,6 +249,11 @@ impl YcsbParameters {
         (self.fields.get() * self.field_bytes.get()) as usize
     }
 
+    /// Whether reads are scans.
+    pub(super) fn scans(&self) -> bool {
+        self.scan_rows.get() > 0
+    }
+
     /// Whether transactions insert rows.
     pub(super) fn inserts(&self) -> bool {
         self.update == Update::Insert && self.reads.0 < 100.0
@@ -223,7 +261,7 @@ impl YcsbParameters {
 
     /// Takes from the mix what was not given beside it, and refuses what contradicts it.
     fn apply_mix(&mut self, given: &Parameters) -> Result<(), ParameterError> {
-        if let Some(Definition { reads, update, distribution }) = self.mix.definition() {
+        if let Some(Definition { reads, update, distribution, scans }) = self.mix.definition() {
             if given.get("reads").is_some() && self.reads != reads {
                 return self.contradicts_mix("reads", self.reads, "the reads of the mix, or mix=none");
             }
@@ -232,16 +270,52 @@ impl YcsbParameters {
                 return self.contradicts_mix("distribution", self.distribution, allowed);
             }
             (self.reads, self.distribution) = (reads, distribution);
+            if given.get("scan-rows").is_some() && self.scans() != scans {
+                let allowed =
+                    if scans { "scans of a row at least, or mix=none" } else { "0, mix=E, or mix=none" };
+                return self.contradicts_mix("scan-rows", self.scan_rows, allowed);
+            }
+            if scans {
+                self.apply_mix_of_scans(given);
+            }
             if given.get("update").is_none() {
                 self.update = update.unwrap_or(self.update);
             } else if self.mix == Mix::F && self.update != Update::ReadModifyWrite {
                 let allowed = "update=read-modify-write, or mix=A";
                 return self.contradicts_mix("update", self.update, allowed);
-            } else if self.mix == Mix::D && self.update != Update::Insert {
+            } else if matches!(self.mix, Mix::D | Mix::E) && self.update != Update::Insert {
                 return self.contradicts_mix("update", self.update, "update=insert, or mix=none");
             }
         }
         self.mix = Mix::of(self);
+        Ok(())
+    }
+
+    /// YCSB's own operations: one a transaction, of 100 rows at most.
+    fn apply_mix_of_scans(&mut self, given: &Parameters) {
+        if given.get("scan-rows").is_none() {
+            self.scan_rows = ScanRows(100);
+        }
+        if given.get("accesses").is_none() {
+            self.accesses = Accesses(1);
+        }
+    }
+
+    /// What is scanned has an order.
+    fn apply_scans(&mut self, given: &Parameters) -> Result<(), ParameterError> {
+        if !self.scans() {
+            return Ok(());
+        }
+        if given.get("index").is_some() && self.index == Index::Hash {
+            return Err(ParameterError::Conflict {
+                parameter: "index",
+                value: self.index.to_string(),
+                with: "scan-rows",
+                with_value: self.scan_rows.to_string(),
+                allowed: "index=ordered, or scan-rows=0",
+            });
+        }
+        self.index = Index::Ordered;
         Ok(())
     }
 

@@ -1,11 +1,13 @@
-//! YCSB's transaction: reads and updates of single fields or whole rows, and inserts.
+//! YCSB's transaction: reads, scans and updates of single fields or whole rows, and inserts.
 
 use super::sequences::{Search, Sequences};
 use super::{TABLE, text};
+use crate::random::choose;
 use crate::touches::{Touch, Touches};
-use contract::{Abort, Access, Key, Outcome, Plan, Presence, Procedure, Span, Transaction};
+use contract::{Abort, Access, Direction, Key, Outcome, Plan, Presence, Procedure, Scan, Span, Transaction};
 use std::cell::Cell;
 use std::hint::black_box;
+use std::ops::Bound;
 
 /// What an access that writes does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,12 @@ pub(super) struct Shape {
     pub(super) part_bytes: usize,
     /// Bytes of a row, which an insert writes.
     pub(super) row_bytes: usize,
+    /// Fields of a row, or one whole row.
+    pub(super) parts: u32,
+    /// Whether reads are scans; a touch's field is then the number of rows.
+    pub(super) scans: bool,
+    /// Partitions of the table, all of which a scan takes part in.
+    pub(super) partitions: u32,
     pub(super) updates: Updates,
 }
 
@@ -85,6 +93,38 @@ impl YcsbTransaction {
         })
     }
 
+    /// The part of each row that scans see.
+    #[inline]
+    fn scanned(&self) -> Span {
+        let part = choose(self.salt, self.shape.parts) as usize;
+        Span::new(part * self.shape.part_bytes, self.shape.part_bytes)
+    }
+
+    #[inline(never)]
+    fn scan<T: Transaction + ?Sized>(&self, txn: &mut T, touch: Touch) -> Result<(), Abort> {
+        let first = touch.key().bytes();
+        let scan = Scan {
+            table: TABLE,
+            from: Bound::Included(&first),
+            to: Bound::Unbounded,
+            direction: Direction::Forward,
+            limit: touch.field(),
+            span: self.scanned(),
+            within: None,
+        };
+        txn.scan(&scan, &mut |_, bytes| {
+            black_box(text::digest(bytes));
+        })?;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn plan_scans(&self, plan: &mut Plan) {
+        if self.shape.partitions > 1 && self.touches.as_slice().iter().any(|touch| !touch.writes()) {
+            (0..u64::from(self.shape.partitions)).for_each(|key| plan.declare(TABLE, Key(key)));
+        }
+    }
+
     #[inline]
     fn update<T: Transaction + ?Sized>(&self, txn: &mut T, key: Key, span: Span) -> Result<Presence, Abort> {
         let excerpt = || text::excerpt(self.salt.wrapping_add(key.0), span.length());
@@ -107,6 +147,10 @@ impl Procedure for YcsbTransaction {
         }
         let mut missed = 0;
         for (nth, touch) in self.touches.as_slice().iter().enumerate() {
+            if self.shape.scans && !touch.writes() {
+                self.scan(txn, *touch)?;
+                continue;
+            }
             let (key, span) = (touch.key(), self.shape.span(*touch));
             let presence =
                 if touch.writes() { self.update(txn, key, span)? } else { self.read(txn, key, span)? };
@@ -125,7 +169,12 @@ impl Procedure for YcsbTransaction {
             search.plan(plan);
         }
         for touch in self.touches.as_slice() {
-            plan.touch(TABLE, touch.key(), self.shape.span(*touch), self.shape.access(*touch));
+            let is_scan = self.shape.scans && !touch.writes();
+            let span = if is_scan { self.scanned() } else { self.shape.span(*touch) };
+            plan.touch(TABLE, touch.key(), span, self.shape.access(*touch));
+        }
+        if self.shape.scans {
+            self.plan_scans(plan);
         }
         Ok(())
     }

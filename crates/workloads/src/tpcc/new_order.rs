@@ -1,0 +1,189 @@
+//! New-Order (clause 2.4): a customer orders five to fifteen items, each from the order's warehouse or from another. The
+//! district's next number is the contended word; with it the order, its lines and its entries are new keys.
+//!
+//! An item that does not exist is the last one, so that all has been done that has to be undone: the workload's own rollback.
+//!
+//! What is read of a stock is three parts: the counts, which are changed, and then the district's text and the data, which
+//! lie elsewhere in the row. The record is locked, or copied, once.
+
+use super::inputs::{LineInput, NewOrderInput};
+use super::items::Items;
+use super::parts::{
+    CustomerTerms, DistrictOrders, StockCounts, StockData, WarehouseTax, change, district_info, read, touch,
+};
+use super::rows::{Entry, NULL, NewOrder, Order, OrderLine};
+use super::screens::{LineScreen, NewOrderScreen};
+use super::stale::added;
+use super::text::is_original;
+use super::{MOST_LINES, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE, STOCK, keys, rows};
+use contract::{Abort, Access, Plan, Span, Transaction, TransactionExt};
+
+/// Takes an order. `None`: an item does not exist, and the transaction is to be rolled back.
+pub(super) fn run<T: Transaction + ?Sized>(
+    txn: &mut T,
+    input: &NewOrderInput,
+    items: Items,
+) -> Result<Option<NewOrderScreen>, Abort> {
+    let NewOrderInput { w_id, d_id, c_id, .. } = *input;
+    let w_tax = read(txn, keys::warehouse(w_id), |part: &WarehouseTax| part.w_tax)?
+        .expect("loaded, and never deleted");
+    let (o_id, d_tax) = change(txn, keys::district(w_id, d_id), |part: &mut DistrictOrders| {
+        let o_id = part.d_next_o_id;
+        part.d_next_o_id = o_id.wrapping_add(1);
+        (o_id, part.d_tax)
+    })?
+    .expect("loaded, and never deleted");
+    let customer = keys::customer(w_id, d_id, c_id);
+    let terms = read(txn, customer, |terms: &CustomerTerms| *terms)?.expect("loaded, and never deleted");
+    enter_order(txn, input, o_id)?;
+
+    let mut screen = NewOrderScreen {
+        o_id,
+        c_last: terms.c_last,
+        c_credit: terms.c_credit,
+        c_discount: terms.c_discount,
+        w_tax,
+        d_tax,
+        count: input.count,
+        lines: [LineScreen::default(); MOST_LINES],
+        total_amount: 0,
+    };
+    for (nth, line) in input.lines().iter().enumerate() {
+        let Some(sold) = sell(txn, input, line, items, (o_id, nth as u8 + 1))? else {
+            return Ok(None);
+        };
+        screen.total_amount += u64::from(sold.ol_amount);
+        screen.lines[nth] = sold;
+    }
+    screen.total_amount = total(screen.total_amount, terms.c_discount, w_tax + d_tax);
+    Ok(Some(screen))
+}
+
+/// After discount and taxes, which are in hundredths of a percent.
+fn total(amount: u64, discount: u32, taxes: u32) -> u64 {
+    const WHOLE: u64 = 10_000;
+    let (discounted, taxed) = (WHOLE.saturating_sub(u64::from(discount)), WHOLE + u64::from(taxes));
+    (amount * discounted * taxed + WHOLE * WHOLE / 2) / (WHOLE * WHOLE)
+}
+
+/// The rows that say that there is an order.
+fn enter_order<T: Transaction + ?Sized>(txn: &mut T, input: &NewOrderInput, o_id: u32) -> Result<(), Abort> {
+    let NewOrderInput { w_id, d_id, c_id, .. } = *input;
+    let key = keys::order(w_id, d_id, o_id);
+    let order = Order {
+        o_entry_d: input.entry_d,
+        o_id,
+        o_d_id: d_id,
+        o_w_id: w_id,
+        o_c_id: c_id,
+        o_carrier_id: NULL,
+        o_ol_cnt: input.count,
+        o_all_local: u8::from(input.is_local()),
+        unused: [0; 5],
+    };
+    added(txn.insert_row(ORDER, key, &order)?)?;
+    let entry = Entry { key: key.0 };
+    added(txn.insert_row(ORDER_BY_CUSTOMER, keys::order_of_customer(w_id, d_id, c_id, o_id), &entry)?)?;
+    let new_order = NewOrder { no_o_id: o_id, no_d_id: d_id, no_w_id: w_id, unused: [0; 4] };
+    added(txn.insert_row(NEW_ORDER, key, &new_order)?)
+}
+
+/// One line, with its number: takes from the stock, and enters what was sold. `None`: there is no such item.
+#[inline]
+fn sell<T: Transaction + ?Sized>(
+    txn: &mut T,
+    input: &NewOrderInput,
+    line: &LineInput,
+    items: Items,
+    (o_id, number): (u32, u8),
+) -> Result<Option<LineScreen>, Abort> {
+    let Some(item) = items.sell(txn, input.w_id, line.i_id)? else {
+        return Ok(None);
+    };
+    let stock = keys::stock(line.supply_w_id, line.i_id);
+    let is_remote = line.supply_w_id != input.w_id;
+    let s_quantity = change(txn, stock, |counts: &mut StockCounts| take(counts, line.quantity, is_remote))?
+        .expect("loaded, and never deleted");
+    let ol_dist_info = district_info(txn, stock, input.d_id)?.expect("loaded, and never deleted");
+    let is_brand = is_original(&item.i_data);
+    let is_brand = read(txn, stock, |part: &StockData| is_brand && is_original(&part.s_data))?
+        .expect("loaded, and never deleted");
+
+    let ol_amount = u32::from(line.quantity) * item.i_price;
+    let row = OrderLine {
+        ol_delivery_d: u64::from(NULL),
+        ol_amount,
+        ol_i_id: line.i_id,
+        ol_supply_w_id: line.supply_w_id,
+        ol_quantity: line.quantity,
+        ol_number: number,
+        ol_d_id: input.d_id as u8,
+        unused: [0],
+        ol_o_id: o_id,
+        ol_w_id: input.w_id,
+        ol_dist_info,
+    };
+    let key = keys::order_line(input.w_id, input.d_id, o_id, u32::from(number));
+    added(txn.insert_row(ORDER_LINE, key, &row)?)?;
+    Ok(Some(LineScreen { i_name: item.i_name, s_quantity, is_brand, i_price: item.i_price, ol_amount }))
+}
+
+/// Takes from a stock, which is filled up when it runs low. The quantity that is left.
+#[inline]
+fn take(counts: &mut StockCounts, quantity: u8, is_remote: bool) -> i32 {
+    let taken = i32::from(quantity);
+    let refill = if counts.s_quantity >= taken.wrapping_add(10) { 0 } else { 91 };
+    counts.s_quantity = counts.s_quantity.wrapping_sub(taken).wrapping_add(refill);
+    counts.s_ytd = counts.s_ytd.wrapping_add(u32::from(quantity));
+    counts.s_order_cnt = counts.s_order_cnt.wrapping_add(1);
+    counts.s_remote_cnt = counts.s_remote_cnt.wrapping_add(u32::from(is_remote));
+    counts.s_quantity
+}
+
+/// All but the new keys, which are in partitions that are named.
+pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
+    let NewOrderInput { w_id, d_id, c_id, .. } = *input;
+    touch::<WarehouseTax>(plan, keys::warehouse(w_id), Access::Read);
+    touch::<DistrictOrders>(plan, keys::district(w_id, d_id), Access::Write);
+    touch::<CustomerTerms>(plan, keys::customer(w_id, d_id, c_id), Access::Read);
+    for line in input.lines() {
+        items.plan(w_id, line.i_id, plan);
+        // The item that does not exist has no stock.
+        if line.i_id != super::UNUSED_ITEM {
+            let span = Span::whole(rows::row_bytes(STOCK));
+            plan.touch(STOCK, keys::stock(line.supply_w_id, line.i_id), span, Access::Write);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(s_quantity: i32) -> StockCounts {
+        StockCounts { s_quantity, s_ytd: 5, s_order_cnt: 2, s_remote_cnt: 1 }
+    }
+
+    #[test]
+    fn stocks_are_filled_up_by_91_when_fewer_than_ten_would_be_left() {
+        for (before, quantity, after) in
+            [(100, 10, 90), (20, 10, 10), (19, 10, 100), (10, 1, 100), (11, 1, 10)]
+        {
+            let mut stock = counts(before);
+            assert_eq!(take(&mut stock, quantity, false), after, "{before} - {quantity}");
+            assert_eq!({ stock.s_ytd }, 5 + u32::from(quantity));
+            assert_eq!(({ stock.s_order_cnt }, { stock.s_remote_cnt }), (3, 1));
+            take(&mut stock, quantity, true);
+            assert_eq!({ stock.s_remote_cnt }, 2);
+        }
+    }
+
+    #[test]
+    fn totals_are_rounded_cents() {
+        assert_eq!(total(10_000, 0, 0), 10_000);
+        assert_eq!(total(10_000, 5_000, 0), 5_000);
+        assert_eq!(total(10_000, 0, 4_000), 14_000);
+        assert_eq!(total(1, 4_999, 0), 1, "0.5001 cents");
+        assert_eq!(total(1_000_000_000, 5_000, 4_000), 700_000_000);
+    }
+}
