@@ -5,8 +5,9 @@
 //! figures are exact; a change that makes an operation dearer shows here before it shows on a clock.
 
 use contract::{
-    Abort, ArchitectureName, Client, Engine, EngineOptions, Key, Outcome, PairName, Plan, Procedure,
-    ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, ArchitectureName, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName, Plan,
+    Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until,
+    Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Accesses, Schedule, accesses, explore};
@@ -68,6 +69,7 @@ impl Workload for Uniform {
             kept_bytes: 40,
             rows: ROWS,
             capacity: ROWS,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

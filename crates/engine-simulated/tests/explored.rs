@@ -4,10 +4,11 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, CanaryName, EngineOptions, Selection};
+use contract::{ArchitectureName, CanaryName, EngineOptions, Indexing, Selection};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::bank_run;
+use shared::queues::queues_run;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const WORKERS: usize = 3;
@@ -22,11 +23,31 @@ fn schedules(seed: u64) -> [Schedule; 3] {
     ]
 }
 
-/// What a bank found broken under a schedule, in its own words or in those of a panic.
+/// What a bank found broken under a schedule.
 fn explored(selection: Selection, schedule: Schedule, seed: u64) -> Result<(), String> {
-    // The first back-off is short, so that transactions meet again.
-    let options = EngineOptions { seed, back_off_first_ns: 200, ..EngineOptions::default() };
-    let run = || bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options);
+    let options = options(seed);
+    in_words(schedule, || bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options))
+}
+
+/// What queues found broken under a schedule.
+fn explored_queues(
+    selection: Selection,
+    indexing: Indexing,
+    schedule: Schedule,
+    seed: u64,
+) -> Result<(), String> {
+    let options = options(seed);
+    let run = || queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, TRANSACTIONS, &options);
+    in_words(schedule, run)
+}
+
+/// The first back-off is short, so that transactions meet again.
+fn options(seed: u64) -> EngineOptions {
+    EngineOptions { seed, back_off_first_ns: 200, ..EngineOptions::default() }
+}
+
+/// What a run finds broken, in its own words or in those of a panic.
+fn in_words(schedule: Schedule, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| explore(schedule, run))).unwrap_or_else(|panic| {
         Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic without words".to_owned()))
     })
@@ -44,6 +65,21 @@ fn every_pair_keeps_the_books_under_every_schedule() {
             for schedule in schedules(seed) {
                 let run = explored(Selection::Pair(pair), schedule, seed);
                 run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_keeps_the_queues_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        for indexing in shared::ORDERED {
+            for seed in 0..60 {
+                let seldom = Schedule::Random { seed, switch_one_in: 300 };
+                for schedule in schedules(seed).into_iter().chain([seldom]) {
+                    let run = explored_queues(Selection::Pair(pair), indexing, schedule, seed);
+                    run.unwrap_or_else(|broken| panic!("{pair}, {indexing:?}, {schedule:?}: {broken}"));
+                }
             }
         }
     }
@@ -71,12 +107,12 @@ fn partitions_change_hands_under_every_schedule() {
     }
 }
 
-#[test]
-fn every_canary_is_found() {
+/// How many schedules it takes until each canary is found by `explored`, and in what words.
+fn find_canaries(canaries: &[CanaryName], explored: impl Fn(Selection, Schedule, u64) -> Result<(), String>) {
     // A canary panics when it trips over itself; its words are expected.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let found: Vec<_> = CanaryName::ALL
+    let found: Vec<_> = canaries
         .iter()
         .map(|&canary| {
             let selection = Selection::Canary(ArchitectureName::SharedEverything, canary);
@@ -95,14 +131,34 @@ fn every_canary_is_found() {
 }
 
 #[test]
+fn every_canary_is_found() {
+    find_canaries(CanaryName::ALL, explored);
+}
+
+/// Also those that let phantoms into ranges: their scans hold no gaps, or do not validate them.
+#[test]
+fn every_canary_is_found_in_queues() {
+    for indexing in shared::ORDERED {
+        find_canaries(CanaryName::ALL, |selection, schedule, seed| {
+            explored_queues(selection, indexing, schedule, seed)
+        });
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     for pair in shared::supported::<ThisEngine>() {
         let hash = |seed| {
             let schedule = Schedule::Random { seed, switch_one_in: 3 };
             explore(schedule, || {
                 let options = EngineOptions { seed, ..EngineOptions::default() };
-                bank_run::<ThisEngine>(Selection::Pair(pair), WORKERS, seed, TRANSACTIONS, &options)
+                let selection = Selection::Pair(pair);
+                bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options)
                     .unwrap_or_else(|broken| panic!("{pair}: {broken}"));
+                for indexing in shared::ORDERED {
+                    queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, TRANSACTIONS, &options)
+                        .unwrap_or_else(|broken| panic!("{pair}, {indexing:?}: {broken}"));
+                }
                 trace_hash()
             })
         };

@@ -4,9 +4,9 @@
 //! word, and lies on its stack or in memory that its own thread allocated.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Key, Outcome, PairName, PartitionId,
-    Plan, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId, Transaction,
-    Until, Workload,
+    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
+    PartitionId, Plan, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId,
+    Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, SharedLines, explore, shared_lines, watch_lines};
@@ -69,6 +69,7 @@ impl Workload for Rows {
             kept_bytes: 40,
             rows,
             capacity: rows,
+            indexing: Indexing::Hashed,
             // A worker's own rows are its partition.
             partition: |key, partitions| PartitionId((key.0 / ROWS_EACH % u64::from(partitions)) as u32),
         }]

@@ -3,8 +3,8 @@
 //! `cargo bench -p engine`. Figures belong into `docs/results/`, with the machine and the spread.
 
 use contract::{
-    Abort, Client, Engine, Key, Layout, Outcome, Procedure, ProtocolName, Seat, Span, TableDescription,
-    TableId, Transaction, Workload,
+    Abort, Client, Engine, Indexing, Key, Layout, Outcome, Procedure, ProtocolName, Seat, Span,
+    TableDescription, TableId, Transaction, Workload,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::{Store, ThisEngine, inner_steps};
@@ -56,6 +56,7 @@ impl Workload for Rows {
             kept_bytes: 100,
             rows: self.0,
             capacity: self.0,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

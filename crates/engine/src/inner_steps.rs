@@ -32,17 +32,19 @@ impl Waker for Alone {
 pub fn probe(store: &Store, table: TableId, key: Key) -> bool {
     let table = &store.tables[table.index()];
     let (partition, hash) = table.locate(key);
-    table.partition(partition).index.find(hash, key).is_some()
+    table.partition(partition).index.hashed().find(hash, key).is_some()
 }
 
 /// Whether the index finds each of `keys`, their lines asked for ahead.
 pub fn probe_ahead(store: &Store, table: TableId, keys: &[Key]) -> usize {
     let table = &store.tables[table.index()];
     for &key in keys {
-        table.partition(table.partition_of(key)).index.prefetch(Hash::of(key));
+        table.partition(table.partition_of(key)).index.hashed().prefetch(Hash::of(key));
     }
     keys.iter()
-        .filter(|&&key| table.partition(table.partition_of(key)).index.find(Hash::of(key), key).is_some())
+        .filter(|&&key| {
+            table.partition(table.partition_of(key)).index.hashed().find(Hash::of(key), key).is_some()
+        })
         .count()
 }
 

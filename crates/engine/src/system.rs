@@ -8,8 +8,7 @@ use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::session::{self, Report, fibers};
-use crate::storage::store::Supply;
-use crate::storage::{Store, Table};
+use crate::storage::{Store, Supply, Table};
 use crate::transaction::Txn;
 use contract::{ArchitectureName, Client, EngineOptions, Remains, Selection, Until};
 use std::marker::PhantomData;
@@ -55,10 +54,8 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
         index.for_each_record(|record| held += u64::from(!P::is_quiet::<F>(record.meta())));
-        index.for_each_bucket(0..index.buckets(), |bucket| {
-            // A bucket's version (optimistic protocols) is not a hold.
-            held += u64::from(!P::is_quiet::<F>(bucket.meta()));
-        });
+        // A gap's version (optimistic protocols) is not a hold.
+        index.for_each_gap(|gap| held += u64::from(!P::is_quiet::<F>(gap)));
     }
     held
 }

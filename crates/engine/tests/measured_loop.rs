@@ -4,11 +4,13 @@
 //! allocate alike; the machinery of a drive (threads, rings, histograms) cancels out.
 
 use contract::{
-    Abort, Access, Arrangement, Client, Engine, EngineOptions, Key, Outcome, PairName, Plan, Procedure, Seat,
-    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
+    PartitionId, Plan, Procedure, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
+    Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Counting;
@@ -34,9 +36,19 @@ static COUNTING: Counting = Counting;
 
 const ROWS: u64 = 10_000;
 const T: TableId = TableId(0);
+const NUMBERS: TableId = TableId(1);
+const STRINGS: TableId = TableId(2);
 
-/// Sixteen reads, updates, blind writes and misses, some of them of hot rows.
+/// Sixteen reads, updates, blind writes and misses, some of them of hot rows; scans, and keys that are byte strings.
 struct Mixed;
+
+/// A key of fourteen bytes; those of even and of odd numbers may be in different partitions.
+fn string(key: u64) -> [u8; 14] {
+    let mut string = *b"\0row 01234567x";
+    string[0] = key as u8 & 1;
+    string[5..13].copy_from_slice(&Key(key).bytes());
+    string
+}
 
 struct MixedClient(fastrand::Rng);
 
@@ -52,6 +64,24 @@ impl Procedure for MixedTransaction {
                 _ => txn.read(T, Key(key + ROWS), Span::new(0, 8), &mut |_| ())?,
             };
         }
+        for &key in &self.0[2..4] {
+            let (from, name) = (Key(key).bytes(), string(key));
+            for (table, from) in [(NUMBERS, &from[..]), (STRINGS, &name)] {
+                let scan = Scan {
+                    table,
+                    from: Bound::Included(from),
+                    to: Bound::Unbounded,
+                    direction: Direction::Forward,
+                    limit: 20,
+                    span: Span::new(0, 8),
+                    within: None,
+                };
+                txn.scan(&scan, &mut |_, _| ())?;
+            }
+            let name = txn.key(STRINGS, &name);
+            let _ = txn.read(STRINGS, name, Span::whole(8), &mut |_| ())?;
+            let _ = txn.update(NUMBERS, Key(key + 1), Span::whole(8), &mut |bytes| bytes[0] ^= 1)?;
+        }
         Ok(Outcome::Commit)
     }
 
@@ -59,7 +89,11 @@ impl Procedure for MixedTransaction {
         for &key in &self.0 {
             plan.touch(T, Key(key), Span::whole(100), Access::Write);
             plan.declare(T, Key(key + ROWS));
+            plan.touch(NUMBERS, Key(key), Span::whole(8), Access::Read);
         }
+        // All partitions.
+        plan.declare(T, Key(0));
+        plan.declare(T, Key(1));
         Ok(())
     }
 }
@@ -76,14 +110,28 @@ impl Workload for Mixed {
     type Client = MixedClient;
 
     fn tables(&self) -> Vec<TableDescription> {
-        vec![TableDescription {
+        let rows = TableDescription {
             name: "rows",
             row_bytes: 100,
             kept_bytes: 100,
             rows: ROWS,
             capacity: ROWS,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
-        }]
+        };
+        let small = TableDescription { row_bytes: 8, kept_bytes: 8, ..rows.clone() };
+        let numbers = TableDescription { name: "numbers", indexing: Indexing::Ordered, ..small.clone() };
+        let strings = TableDescription {
+            name: "strings",
+            indexing: Indexing::OrderedBytes { most: 14 },
+            partition: |key, partitions| PartitionId((key.0 >> 56) as u32 % partitions),
+            ..small
+        };
+        vec![rows, numbers, strings]
+    }
+
+    fn loaded_bytes(&self, _: TableId, key: Key, bytes: &mut Vec<u8>) {
+        bytes.extend(string(key.0));
     }
 
     fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}

@@ -28,6 +28,36 @@ fn two_workers_keep_the_books() {
     keep_the_books(2, 0..3, 40_000);
 }
 
+/// Under every pair no queue has a phantom.
+fn keep_the_queues(workers: usize, seeds: std::ops::Range<u64>, transactions: u64) {
+    for pair in shared::supported::<ThisEngine>() {
+        for (indexing, seed) in shared::ORDERED.into_iter().flat_map(|i| seeds.clone().map(move |s| (i, s))) {
+            let options = EngineOptions { seed, ..EngineOptions::default() };
+            let run = shared::queues::queues_run::<ThisEngine>(
+                Selection::Pair(pair),
+                indexing,
+                workers,
+                seed,
+                transactions,
+                &options,
+            );
+            run.unwrap_or_else(|broken| {
+                panic!("{pair}, {indexing:?}, {workers} workers, seed {seed}: {broken}")
+            });
+        }
+    }
+}
+
+#[test]
+fn two_workers_keep_the_queues() {
+    keep_the_queues(2, 0..2, 5_000);
+}
+
+#[test]
+fn more_workers_than_cores_keep_the_queues() {
+    keep_the_queues(7, 0..1, 500);
+}
+
 #[test]
 fn partitions_change_hands_while_the_books_are_kept() {
     for pair in shared::supported::<ThisEngine>() {

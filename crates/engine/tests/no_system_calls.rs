@@ -6,8 +6,9 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Key, Outcome, PairName,
-    Plan, Procedure, Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
+    PairName, Plan, Procedure, Seat, Selection, Span, TableDescription, TableId, Transaction, Until,
+    Workload,
 };
 use engine::ThisEngine;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -124,6 +125,7 @@ impl Workload for Rows {
             kept_bytes: 40,
             rows: ROWS,
             capacity: ROWS,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

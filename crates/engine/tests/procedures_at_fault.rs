@@ -3,8 +3,8 @@
 
 use contract::{
     Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, DriveError, Engine, EngineOptions,
-    Key, Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span,
-    Support, TableDescription, TableId, Transaction, Until, Workload,
+    Indexing, Key, Outcome, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, Seat, Selection,
+    Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,6 +100,7 @@ impl Workload for Rows {
             kept_bytes: 8,
             rows: ROWS,
             capacity: ROWS,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

@@ -195,6 +195,11 @@ pub(crate) trait Protocol: Sized + 'static {
     /// Gives back an exclusively held record that was unlinked: whoever still finds it is told to ask again.
     fn bury<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester, waker: &impl Waker);
 
+    /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
+    /// Whoever asks later is told to ask again; whoever has observed it finds another token. Answers whether it did.
+    #[must_use]
+    fn retire_gap<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>) -> bool;
+
     /// Makes the metadata of a record about to be linked that of one inserted and held by the requester.
     fn claim<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester);
 

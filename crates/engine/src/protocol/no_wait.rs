@@ -76,6 +76,10 @@ impl Protocol for NoWait {
         meta.set(DEAD);
     }
 
+    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
+        meta.retire()
+    }
+
     fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
         meta.set(WRITER);
     }

@@ -118,6 +118,11 @@ impl<P: Physical> Semaphore<P> {
         verdict
     }
 
+    /// Makes it dead for ever if nobody is there; answers whether it did. Who looks meanwhile is told to ask again.
+    pub fn retire(&self) -> bool {
+        self.close(0, DEAD, None, AbortReason::Conflict) == Verdict::Granted
+    }
+
     /// The flags; only their holder may rely on them.
     pub fn flags(&self) -> u32 {
         self.flags.read()

@@ -90,6 +90,10 @@ impl Protocol for TwoVersionNoWait {
         meta.set(DEAD);
     }
 
+    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
+        meta.retire()
+    }
+
     fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
         meta.set(WRITER | CERTIFIED);
     }

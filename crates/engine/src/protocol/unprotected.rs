@@ -41,5 +41,9 @@ impl Protocol for Unprotected {
 
     fn bury<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
 
+    fn retire_gap<P: Physical>((): &(), _: &P::Word64) -> bool {
+        true
+    }
+
     fn claim<P: Physical>((): &(), _: &P::Word64, _: Requester) {}
 }

@@ -23,7 +23,7 @@ pub(crate) use desk::Report;
 
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
-use crate::storage::store::Supply;
+use crate::storage::Supply;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use desk::Desk;

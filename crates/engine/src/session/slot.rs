@@ -5,7 +5,7 @@ use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
-use crate::storage::store::Supply;
+use crate::storage::Supply;
 use crate::transaction::Txn;
 use crate::work;
 use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
@@ -150,7 +150,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
             let reclaimable = self.epochs.reclaimable();
-            self.txn.supply.iter_mut().flatten().for_each(|cache| cache.reclaim(reclaimable));
+            self.txn.supply.iter_mut().flatten().for_each(|supply| supply.records.reclaim(reclaimable));
         }
     }
 

@@ -131,9 +131,10 @@ pub(crate) struct RecordCache {
 }
 
 impl RecordCache {
-    /// A supply that starts with a chunk.
-    pub fn of(chunk: Chunk) -> Self {
-        RecordCache { chunk, ..RecordCache::default() }
+    /// Hands out records of `chunk` from now on; what it had was used up.
+    pub fn go_on_with(&mut self, chunk: Chunk) {
+        debug_assert!(self.chunk.left() == 0);
+        self.chunk = chunk;
     }
 
     /// A record's memory: one that was freed, or a new one.

@@ -1,10 +1,13 @@
 //! Where rows live: [`record`]s in [`arena`]s, reached through the indexes of [`table`]s.
 
 pub(crate) mod arena;
+mod fill;
 pub(crate) mod record;
 pub(crate) mod store;
+pub(crate) mod supply;
 pub(crate) mod table;
 
 pub(crate) use record::RecordRef;
 pub use store::Store;
+pub(crate) use supply::Supply;
 pub(crate) use table::{Partition, Table};

@@ -3,22 +3,13 @@
 //! A store outlives the systems that run over it. The record layout is the same for every protocol and all-zero
 //! metadata means present and free under each, so changing the protocol costs one pass over the metadata.
 
-use super::arena::{Chunk, RecordCache};
+use super::fill::fill;
 use super::record::RecordRef;
-use super::table::{Bucket, Partition, Table};
-use crate::facade::atomic::{AtomicU64, Ordering};
+use super::supply::{PartitionSupply, Supply};
+use super::table::{Partition, Table};
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use crate::index::hash::Linked;
-use contract::{Key, LatchName, Layout, LoadError, Selection, Span, TableId, Workload};
-
-/// Rows that a loading thread takes at once.
-const LOAD_BLOCK: u64 = 1024;
-/// Rows whose buckets are asked for ahead while loading.
-const LOAD_AHEAD: usize = 16;
-
-/// One worker's supplies, by table and partition.
-pub(crate) type Supply = Vec<Vec<RecordCache>>;
+use contract::{LatchName, Layout, LoadError, Selection, TableId, Workload};
 
 /// A loaded database.
 pub struct Store {
@@ -52,7 +43,8 @@ impl Store {
         }
         let refused = |error: RegionError| LoadError::Refused { bytes: needed_bytes, why: error.to_string() };
         let tables = descriptions.into_iter().map(|table| Table::reserve(table, layout.partitions));
-        let tables: Vec<Table> = tables.collect::<Result<_, _>>().map_err(refused)?;
+        let tables: Vec<_> = tables.collect::<Result<_, _>>().map_err(refused)?;
+        let (tables, first): (Vec<Table>, Supply) = tables.into_iter().unzip();
         let mut store = Store { supplies: Vec::new(), last: None, tables };
         store
             .supplies
@@ -61,9 +53,11 @@ impl Store {
             let id = TableId(u16::try_from(number).expect("fewer than 65,536 tables"));
             let leftovers = fill(workload, id, table, progress);
             for (supply, leftovers) in store.supplies.iter_mut().zip(leftovers) {
-                supply[number] = leftovers.into_iter().map(RecordCache::of).collect();
+                supply[number] = leftovers;
             }
         }
+        store.supplies.push(first);
+        store.reclaim_all();
         Ok(store)
     }
 
@@ -88,7 +82,11 @@ impl Store {
     /// Takes supplies back from a run that has ended: nobody holds a pointer into their garbage.
     pub(crate) fn take_back(&mut self, supplies: impl IntoIterator<Item = Supply>) {
         self.supplies.extend(supplies);
-        self.supplies.iter_mut().flatten().flatten().for_each(RecordCache::reclaim_all);
+        self.reclaim_all();
+    }
+
+    fn reclaim_all(&mut self) {
+        self.supplies.iter_mut().flatten().flatten().for_each(PartitionSupply::reclaim_all);
     }
 
     /// Bytes of memory taken, indexes included.
@@ -100,7 +98,8 @@ impl Store {
     /// Records taken from the arenas and not given back.
     pub(crate) fn allocated_records(&self) -> u64 {
         let taken: u64 = self.tables.iter().flat_map(Table::partitions).map(|p| p.arena.taken()).sum();
-        let unused: u64 = self.supplies.iter().flatten().flatten().map(RecordCache::unused).sum();
+        let supplies = self.supplies.iter().flatten().flatten();
+        let unused: u64 = supplies.map(|supply| supply.records.unused()).sum();
         taken - unused
     }
 }
@@ -115,64 +114,6 @@ fn reset(partition: &Partition) {
             whole * thread / threads..whole * (thread + 1) / threads
         };
         arena.for_each(share(arena.taken()), RecordRef::reset);
-        index.for_each_bucket(share(index.buckets()), Bucket::reset);
+        index.reset(share);
     });
-}
-
-/// Loads one table in parallel; records are taken in the order of their rows within each block.
-/// Answers what each thread did not use up, by partition.
-fn fill<W: Workload>(
-    workload: &W,
-    id: TableId,
-    table: &Table,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Vec<Vec<Chunk>> {
-    let rows = table.description.rows;
-    let next = AtomicU64::new(0);
-    worker::run(worker::cores(), |_| {
-        let mut chunks: Vec<Chunk> = table.partitions().iter().map(|_| Chunk::default()).collect();
-        loop {
-            // Relaxed: a counter.
-            let first = next.fetch_add(LOAD_BLOCK, Ordering::Relaxed);
-            if first >= rows {
-                break chunks;
-            }
-            let last = (first + LOAD_BLOCK).min(rows);
-            fill_block(workload, id, table, first..last, &mut chunks);
-            progress(last - first);
-        }
-    })
-}
-
-fn fill_block<W: Workload>(
-    workload: &W,
-    id: TableId,
-    table: &Table,
-    rows: std::ops::Range<u64>,
-    chunks: &mut [Chunk],
-) {
-    let keys: Vec<Key> = rows.map(|row| workload.loaded_key(id, row)).collect();
-    for (position, &key) in keys.iter().enumerate() {
-        if let Some(&ahead) = keys.get(position + LOAD_AHEAD) {
-            let (partition, hash) = table.locate(ahead);
-            table.partition(partition).index.prefetch(hash);
-        }
-        let (partition, hash) = table.locate(key);
-        let (chunk, partition) = (&mut chunks[partition.index()], table.partition(partition));
-        let record = chunk.next(&partition.arena).unwrap_or_else(|| {
-            // What is left of the partition's rows is not known to this thread: a block's worth, or what is left.
-            *chunk = partition.arena.take(LOAD_BLOCK.min(table.description.rows.max(1)));
-            chunk.next(&partition.arena).expect("a chunk just taken")
-        });
-        record.initialise(key);
-        let whole = Span::whole(table.shape.row_bytes);
-        // SAFETY: the record is private to this thread until it is linked.
-        unsafe { record.view_mut(whole, |row| workload.fill(id, key, row)) };
-        match partition.index.link(hash, record, |_| {}) {
-            Linked::Done => {}
-            Linked::Exists(_) => {
-                panic!("table '{}' is loaded with key {} twice", table.description.name, key.0)
-            }
-        }
-    }
 }

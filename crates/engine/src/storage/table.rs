@@ -1,18 +1,13 @@
 //! A table: partitions, each with an index and an arena of its own.
 
-use super::arena::{Arena, RecordCache};
+use super::arena::Arena;
 use super::record::Shape;
-use crate::facade::latch::TestAndTestAndSet;
+use super::supply::PartitionSupply;
 use crate::facade::region::RegionError;
-use crate::index::hash::{self, Hash, HashIndex};
-use contract::{Key, PartitionId, Span, TableDescription};
-
-/// The latch of index buckets: writers are few and hold it for nanoseconds.
-pub(crate) type IndexLatch = TestAndTestAndSet;
-/// An index as every partition has it.
-pub(crate) type Index = HashIndex<IndexLatch>;
-/// A bucket of such an index.
-pub(crate) type Bucket = hash::Bucket<IndexLatch>;
+use crate::index::Index;
+use crate::index::hash::Hash;
+use crate::index::ordered::MAX_KEY_BYTES;
+use contract::{Indexing, Key, PartitionId, Span, TableDescription};
 
 /// One partition of a table.
 pub(crate) struct Partition {
@@ -28,32 +23,55 @@ pub(crate) struct Table {
     pub description: TableDescription,
     /// The size of its records.
     pub shape: Shape,
+    /// Whether it can be scanned.
+    pub is_ordered: bool,
     partitions: Box<[Partition]>,
 }
 
 impl Table {
-    /// An empty table.
-    pub fn reserve(description: TableDescription, partitions: u32) -> Result<Self, RegionError> {
+    /// An empty table, and supplies for a worker, by partition.
+    pub fn reserve(
+        description: TableDescription,
+        partitions: u32,
+    ) -> Result<(Self, Vec<PartitionSupply>), RegionError> {
+        if let Indexing::OrderedBytes { most } = description.indexing {
+            assert!(
+                most <= MAX_KEY_BYTES,
+                "table '{}': keys of up to {most} bytes; {MAX_KEY_BYTES} are allowed",
+                description.name
+            );
+        }
         let shape = Shape::new(description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, partitions);
-        let partition =
-            |_| Ok(Partition { index: Index::reserve(records)?, arena: Arena::reserve(shape, records)? });
-        let partitions = (0..partitions).map(partition).collect::<Result<_, _>>()?;
-        Ok(Table { description, shape, partitions })
+        let partition = |_| {
+            let mut supply = PartitionSupply::default();
+            let index = Index::reserve(description.indexing, records, &mut supply.nodes)?;
+            Ok((Partition { index, arena: Arena::reserve(shape, records)? }, supply))
+        };
+        let partitions: Vec<_> = (0..partitions).map(partition).collect::<Result<_, _>>()?;
+        let (partitions, supply): (Vec<_>, _) = partitions.into_iter().unzip();
+        let is_ordered = description.indexing != Indexing::Hashed;
+        Ok((Table { description, shape, is_ordered, partitions: partitions.into() }, supply))
     }
 
     /// Bytes that a table will take when it holds its capacity.
     pub fn bytes_for(description: &TableDescription, partitions: u32) -> u64 {
         let records = Self::records_by_partition(description, partitions);
         let shape = Shape::new(description.row_bytes, description.kept_bytes);
-        u64::from(partitions) * (Index::bytes_for(records) + Arena::bytes_for(shape, records))
+        u64::from(partitions)
+            * (Index::bytes_for(description.indexing, records) + Arena::bytes_for(shape, records))
     }
 
     fn records_by_partition(description: &TableDescription, partitions: u32) -> u64 {
         description.capacity.max(description.rows).div_ceil(u64::from(partitions))
     }
 
-    /// Where a key lives.
+    /// Whether its keys are byte strings.
+    pub fn has_byte_strings(&self) -> bool {
+        matches!(self.description.indexing, Indexing::OrderedBytes { .. })
+    }
+
+    /// Where a key lives; of a byte string, that which begins with this prefix.
     #[inline(always)]
     pub fn partition_of(&self, key: Key) -> PartitionId {
         match self.partitions.len() {
@@ -74,14 +92,23 @@ impl Table {
     }
 
     /// A worker's supplies before it has taken anything, by partition.
-    pub fn empty_supply(&self) -> Vec<RecordCache> {
-        self.partitions.iter().map(|_| RecordCache::default()).collect()
+    pub fn empty_supply(&self) -> Vec<PartitionSupply> {
+        self.partitions.iter().map(|_| PartitionSupply::default()).collect()
     }
 
-    /// A key's partition and hash.
+    /// A key's partition and hash, if the table is hashed.
     #[inline(always)]
     pub fn locate(&self, key: Key) -> (PartitionId, Hash) {
         (self.partition_of(key), Hash::of(key))
+    }
+
+    /// Panics unless `bytes` can be a key, which is a byte string.
+    pub fn check_key(&self, bytes: &[u8]) {
+        let name = self.description.name;
+        let Indexing::OrderedBytes { most } = self.description.indexing else {
+            panic!("the keys of table '{name}' are numbers")
+        };
+        assert!(bytes.len() <= most, "a key of {} bytes; table '{name}' has up to {most}", bytes.len());
     }
 
     /// Panics unless `span` lies in a row.

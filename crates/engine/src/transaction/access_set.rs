@@ -1,9 +1,11 @@
-//! What a transaction has touched: one entry a record, one entry a bucket whose missing keys it relies on.
+//! What a transaction has touched: one entry a record, one entry a bucket or a leaf whose missing keys it relies
+//! on.
 //!
 //! Every operation first asks whether the transaction has touched its key before. A filter of 256 bits answers "no" for
 //! almost all new keys with one bit test; beyond a few dozen entries a hash table answers instead of a scan, so large
 //! transactions stay linear.
 
+use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::Mode;
 use crate::storage::RecordRef;
@@ -43,15 +45,15 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u64);
 
-/// A bucket at which the transaction found a key missing, or inserted one.
+/// A bucket, or a leaf, in which the transaction found keys missing, or inserted one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
     pub table: TableId,
     pub partition: PartitionId,
-    /// Of a key that the bucket would hold: names the bucket wherever the step runs.
-    pub hash: Hash,
-    /// The bucket's address, to tell buckets apart. Never dereferenced, never ordered by.
-    pub bucket: *const (),
+    /// Names it wherever a step runs.
+    pub id: GapId,
+    /// Its address, to tell gaps apart. Nothing is ordered by it.
+    pub address: usize,
     /// What is held of it (locking protocols).
     pub mode: Mode,
     /// The version seen (optimistic protocols).

@@ -8,7 +8,7 @@
 //! A phase that fails aborts. Nothing before phase 3 is visible to others except what locks hide, and nothing in
 //! phase 3 can fail.
 
-use super::access_set::{Access, Gap, Kind};
+use super::access_set::{Access, Kind};
 use super::{MetaOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
@@ -25,6 +25,7 @@ impl<A: Architecture> Txn<'_, A> {
             Ok(id) => {
                 self.install(id);
                 self.give_back();
+                self.prune_emptied();
                 self.forget();
                 self.settle();
                 Ok(())
@@ -72,6 +73,7 @@ impl<A: Architecture> Txn<'_, A> {
             }
         }
         self.release_gaps();
+        self.prune_emptied();
         self.forget();
         self.settle();
         self.poisoned = None;
@@ -113,10 +115,15 @@ impl<A: Architecture> Txn<'_, A> {
     fn prepare_in_order(&mut self) -> Result<(), Abort> {
         self.unprepare();
         self.prepared = 0;
-        let accesses = &self.accesses;
-        self.write_set.sort_unstable_by_key(|&position| {
-            let access = &accesses[position as usize];
-            (access.table, access.key)
+        let (accesses, tables, keys) = (&self.accesses, self.tables, &self.keys);
+        self.write_set.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&accesses[a as usize], &accesses[b as usize]);
+            let keys = || match tables[a.table.index()].has_byte_strings() {
+                // Their numbers are this transaction's own.
+                true => keys.bytes(a.key).cmp(keys.bytes(b.key)),
+                false => a.key.cmp(&b.key),
+            };
+            a.table.cmp(&b.table).then_with(keys)
         });
         let mut asked = 0;
         while self.prepared < self.write_set.len() {
@@ -165,7 +172,7 @@ impl<A: Architecture> Txn<'_, A> {
         }
         let missing = self.gaps.iter().find(|gap| {
             let index = &self.tables[gap.table.index()].partition(gap.partition).index;
-            !ProtocolOf::<A>::validate_missing(index.bucket(gap.hash).meta::<MetaOf<A>>(), gap.token.0)
+            !ProtocolOf::<A>::validate_missing(index.gap::<MetaOf<A>>(gap.id), gap.token.0)
         });
         if missing.is_some() {
             return Err(self.poison(AbortReason::Phantom));
@@ -278,23 +285,6 @@ impl<A: Architecture> Txn<'_, A> {
         self.architecture.post(access.partition, move |site| {
             ProtocolOf::<A>::release(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker);
         });
-    }
-
-    #[inline(always)]
-    fn release_gaps(&mut self) {
-        if self.gaps.is_empty() {
-            return;
-        }
-        if ProtocolOf::<A>::READS == Reads::Locked {
-            for number in (0..self.gaps.len()).rev() {
-                let Gap { table, partition, hash, mode, .. } = self.gaps[number];
-                let who = self.gap_requester(partition, number);
-                self.architecture.post(partition, move |site| {
-                    let meta = site.partition(table, partition).index.bucket(hash).meta::<MetaOf<A>>();
-                    ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
-                });
-            }
-        }
     }
 
     /// Puts back what was overwritten in place, latest first.

@@ -1,32 +1,27 @@
-//! Asking records and buckets for locks, and waiting as their verdicts say.
+//! Asking records for locks, and waiting as their verdicts say.
 
-use super::access_set::{Gap, MOST_RECORDS, Token};
+use super::gaps::GapHeld;
 use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::protocol::{Mode, Protocol, Reads, Verdict, Wake};
+use crate::index::GapId;
+use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict, Wake};
 use crate::storage::RecordRef;
 use contract::{Abort, AbortReason, TimeClass};
 
 /// What came of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+pub(super) enum Answer {
     Granted,
     /// Look the key up again.
     Again,
 }
 
-/// Whether a bucket was held before it was asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum GapHeld {
-    /// It was: what a look-up said since then holds.
-    Already,
-    /// It is from now on: look again.
-    FromNowOn,
-}
+/// A record, what protects its key if there is none, and what it answered.
+type Found = (Option<RecordRef>, GapId, Option<Verdict>);
 
 impl<A: Architecture> Txn<'_, A> {
     /// Finds the record of a key and locks it in `mode`; the caller adds the entry. `None`: the key is missing, and the
-    /// transaction holds its bucket.
+    /// transaction holds its gap.
     #[inline(always)]
     pub(super) fn lock_record(&mut self, place: Place, mode: Mode) -> Result<Option<RecordRef>, Abort> {
         let who = self.next_requester(place.partition);
@@ -37,13 +32,11 @@ impl<A: Architecture> Txn<'_, A> {
             if !is_here {
                 self.stopwatch.enter(TimeClass::Wait);
             }
-            let (found, verdict) = self.architecture.at(place.partition, move |site| {
-                let found = site.partition(place.table, place.partition).index.find(place.hash, place.key);
-                let verdict = found.map(|record| {
-                    ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
-                });
-                (found, verdict)
-            });
+            let (found, gap, verdict) = if place.is_ordered {
+                self.lock_in_order(place, mode, who)
+            } else {
+                self.lock_by_hash(place, mode, who)
+            };
             if !is_here {
                 self.stopwatch.enter(TimeClass::Manager);
             }
@@ -51,9 +44,9 @@ impl<A: Architecture> Txn<'_, A> {
                 if ProtocolOf::<A>::READS == Reads::Alone {
                     return Ok(None);
                 }
-                match self.hold_gap(place, Mode::Shared)? {
+                match self.hold_gap(place.gap(gap), Mode::Shared)? {
                     GapHeld::Already => return Ok(None),
-                    GapHeld::FromNowOn => continue,
+                    GapHeld::FromNowOn | GapHeld::Died => continue,
                 }
             };
             if verdict == Verdict::Granted || self.heed(verdict, asked)? == Answer::Granted {
@@ -64,7 +57,35 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// Locks a record that was met under a key to be inserted. `false`: ask again from the look-up on.
+    /// One attempt to find a key's record and to lock it, at its bucket.
+    #[inline(always)]
+    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+        let (found, verdict) = self.architecture.at(place.partition, move |site| {
+            let index = site.partition(place.table, place.partition).index.hashed();
+            let found = index.find(place.hash, place.key);
+            let verdict = found.map(|record| {
+                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
+            });
+            (found, verdict)
+        });
+        (found, GapId::Bucket(place.hash), verdict)
+    }
+
+    /// The same in an ordered table.
+    fn lock_in_order(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+        let spot = self.spot(place);
+        let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
+            // SAFETY: the transaction waits for the answer.
+            let found = unsafe { spot.at::<A, _>(site, |index, key| index.find(key)) };
+            let verdict = found.record.map(|record| {
+                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
+            });
+            (found.record, found.leaf, verdict)
+        });
+        (found, GapId::Leaf(leaf), verdict)
+    }
+
+    /// Locks a record that was met under a key. `false`: ask again from the look-up on.
     pub(super) fn lock_found(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
         let verdict = self.architecture.at(place.partition, move |site| {
@@ -88,62 +109,9 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// The gap for the bucket of a key, if the transaction has one.
-    pub(super) fn find_gap(&self, place: Place) -> Option<usize> {
-        if self.gaps.is_empty() {
-            return None;
-        }
-        let bucket = self.bucket_address(place);
-        self.gaps.iter().position(|gap| gap.bucket == bucket)
-    }
-
-    fn bucket_address(&self, place: Place) -> *const () {
-        let index = &self.table(place.table).partition(place.partition).index;
-        (&raw const *index.bucket(place.hash)).cast()
-    }
-
-    /// Adds a gap for the bucket of a key.
-    pub(super) fn add_gap(&mut self, place: Place, mode: Mode, token: Token) {
-        let bucket = self.bucket_address(place);
-        let Place { table, partition, hash, .. } = place;
-        self.gaps.push(Gap { table, partition, hash, bucket, mode, token });
-        assert!(self.gaps.len() <= MOST_RECORDS, "a transaction with 32,768 missing keys and inserts");
-    }
-
-    /// Holds the bucket of a key at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`:
-    /// another's insert must not fill what this transaction found missing.
-    pub(super) fn hold_gap(&mut self, place: Place, mode: Mode) -> Result<GapHeld, Abort> {
-        let mut asked = 0;
-        let held = self.find_gap(place);
-        loop {
-            let number = held.unwrap_or(self.gaps.len());
-            let who = self.gap_requester(place.partition, number);
-            let from = held.map(|held| self.gaps[held].mode);
-            if from.is_some_and(|from| from == mode || from == Mode::Exclusive) {
-                return Ok(GapHeld::Already);
-            }
-            let verdict = self.architecture.at(place.partition, move |site| {
-                let index = &site.partition(place.table, place.partition).index;
-                let meta = index.bucket(place.hash).meta::<MetaOf<A>>();
-                match from {
-                    Some(from) => ProtocolOf::<A>::raise_bucket(site.common, meta, from, who, site.waker),
-                    None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
-                }
-            });
-            if self.heed(verdict, asked)? == Answer::Granted {
-                match held {
-                    Some(held) => self.gaps[held].mode = Mode::Exclusive,
-                    None => self.add_gap(place, mode, Token(0)),
-                }
-                return Ok(GapHeld::FromNowOn);
-            }
-            asked += 1;
-        }
-    }
-
     /// Does what a verdict says.
     #[inline]
-    fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Answer, Abort> {
+    pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Answer, Abort> {
         match verdict {
             Verdict::Granted => Ok(Answer::Granted),
             Verdict::Queued => Ok(self.wait()),
@@ -179,8 +147,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn look_up_if_sampled(&mut self, place: Place) {
         if self.stopwatch.is_on() && self.architecture.is_here(place.partition) {
             self.stopwatch.enter(TimeClass::Index);
-            let index = &self.table(place.table).partition(place.partition).index;
-            std::hint::black_box(index.find(place.hash, place.key));
+            std::hint::black_box(self.look_up(place));
             self.stopwatch.enter(TimeClass::Manager);
         }
     }

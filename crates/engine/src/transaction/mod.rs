@@ -7,9 +7,12 @@
 //! |---|---|
 //! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
 //! | [`own`] | the same for keys that it has touched before: a transaction never conflicts with itself |
-//! | [`locking`] | asking records and buckets for locks, and waiting |
+//! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
-//! | [`structure`] | inserts and deletes |
+//! | [`gaps`] | keys that are missing |
+//! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
+//! | [`scan`] | scans |
+//! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
@@ -22,26 +25,34 @@
 
 mod access_set;
 mod commit;
+mod gaps;
+mod keys;
+mod linking;
 mod locking;
 mod observing;
 mod own;
 mod prefetch;
+mod scan;
 mod stopwatch;
 mod structure;
 mod write_log;
 
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
+use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
-use crate::storage::store::Supply;
+use crate::storage::Supply;
 use crate::storage::{RecordRef, Table};
 use crate::work;
 use access_set::{Access, AccessSet, Gap, Kind, Token};
 use contract::{
-    Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Span,
+    Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Scan, Span,
     TableId, TimeClass, Transaction,
 };
+use gaps::GapPlace;
+use keys::{Keys, Spot};
+use scan::Cursor;
 use stopwatch::Stopwatch;
 use write_log::{Bytes, Write, WriteLog};
 use zerocopy::IntoBytes;
@@ -57,7 +68,16 @@ struct Place {
     table: TableId,
     key: Key,
     partition: PartitionId,
+    /// To find it by, in a hashed table and in the access set.
     hash: Hash,
+    is_ordered: bool,
+}
+
+impl Place {
+    /// A gap of the same partition.
+    fn gap(self, id: GapId) -> GapPlace {
+        GapPlace { table: self.table, partition: self.partition, id }
+    }
 }
 
 /// What a blind change does to the bytes that it names.
@@ -81,6 +101,12 @@ pub(crate) struct Txn<'e, A: Architecture> {
     last_id: u64,
     accesses: AccessSet,
     gaps: Vec<Gap>,
+    /// Byte strings that are keys.
+    keys: Keys,
+    /// Keys of leaves that the transaction has emptied.
+    emptied: Vec<Place>,
+    /// Of scans, one a partition.
+    cursors: Vec<Cursor>,
     /// Positions in the access set of what commit must write.
     write_set: Vec<u32>,
     /// Entries of `write_set` that are prepared.
@@ -116,6 +142,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             last_id: 0,
             accesses: AccessSet::new(),
             gaps: Vec::with_capacity(64),
+            keys: Keys::new(),
+            emptied: Vec::with_capacity(16),
+            cursors: Vec::new(),
             write_set: Vec::with_capacity(256),
             prepared: 0,
             log: WriteLog::new(),
@@ -146,6 +175,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn clear(&mut self) {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
+        self.keys.clear();
         self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
     }
 
@@ -212,8 +242,40 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     #[inline(always)]
     fn place(&self, table: TableId, key: Key) -> Place {
-        let (partition, hash) = self.table(table).locate(key);
-        Place { table, key, partition, hash }
+        let described = self.table(table);
+        let is_ordered = described.is_ordered;
+        let known_by = if is_ordered { self.prefix(table, key) } else { key };
+        let (partition, hash) = (described.partition_of(known_by), Hash::of(key));
+        Place { table, key, partition, hash, is_ordered }
+    }
+
+    /// What decides the partition of an ordered table's key.
+    fn prefix(&self, table: TableId, key: Key) -> Key {
+        match self.table(table).has_byte_strings() {
+            true => Key::prefix_of(self.keys.bytes(key)),
+            false => key,
+        }
+    }
+
+    /// A key of an ordered table, for a step.
+    fn spot(&self, place: Place) -> Spot {
+        let Place { table, partition, key, .. } = place;
+        match self.table(table).has_byte_strings() {
+            true => Spot::bytes(table, partition, self.keys.bytes(key)),
+            false => Spot::number(table, partition, key),
+        }
+    }
+
+    /// A key's record, and what protects the key if it has none. Reads the index from here, wherever its partition is.
+    #[inline(always)]
+    fn look_up(&self, place: Place) -> (Option<RecordRef>, GapId) {
+        let index = &self.table(place.table).partition(place.partition).index;
+        if place.is_ordered {
+            // SAFETY: the key stays where it is meanwhile.
+            let found = unsafe { self.spot(place).with(|key| index.ordered().find(key)) };
+            return (found.record, GapId::Leaf(found.leaf));
+        }
+        (index.hashed().find(place.hash, place.key), GapId::Bucket(place.hash))
     }
 
     #[inline(always)]
@@ -241,7 +303,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     #[inline(always)]
     fn add(&mut self, place: Place, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
-        let Place { table, key, partition, hash } = place;
+        let Place { table, key, partition, hash, .. } = place;
         let position = self.accesses.push(Access { record, key, token, partition, table, kind }, hash);
         self.stopwatch.holds_something();
         if kind != Kind::Read && kind != Kind::Absent {
@@ -371,8 +433,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         match ProtocolOf::<A>::READS {
             Reads::Alone => {
                 self.look_up_if_sampled(place);
-                let index = &self.table(table).partition(place.partition).index;
-                let Some(record) = index.find(place.hash, key) else { return Ok(Presence::Missing) };
+                let Some(record) = self.look_up(place).0 else { return Ok(Presence::Missing) };
                 self.stopwatch.enter(TimeClass::Useful);
                 // SAFETY: the span was checked against the row; nobody else is in the partition.
                 unsafe { record.view(span, see) };
@@ -467,5 +528,15 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.alive()?;
         self.delete_row(table, key)
+    }
+
+    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
+        self.table(table).check_key(bytes);
+        self.keys.intern(bytes)
+    }
+
+    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        self.alive()?;
+        self.scan_rows(scan, see)
     }
 }

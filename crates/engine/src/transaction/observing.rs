@@ -4,6 +4,7 @@
 //! the same committed version, so no closure ever sees a torn row.
 
 use super::access_set::{Kind, Token};
+use super::gaps::GapPlace;
 use super::write_log::Bytes;
 use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
@@ -52,33 +53,18 @@ impl<A: Architecture> Txn<'_, A> {
         let mut asked = 0;
         loop {
             self.look_up_if_sampled(place);
-            let index = &self.table(place.table).partition(place.partition).index;
-            let Some(record) = index.find(place.hash, place.key) else {
-                if self.find_gap(place).is_some() {
+            let (found, gap) = self.look_up(place);
+            let Some(record) = found else {
+                let gap = place.gap(gap);
+                if self.find_gap(gap).is_some() {
                     self.stopwatch.enter(TimeClass::Useful);
                     return Ok(None);
                 }
-                let token = ProtocolOf::<A>::observe_bucket(index.bucket(place.hash).meta::<MetaOf<A>>());
-                self.add_gap(place, Mode::Shared, Token(token));
+                self.observe_gap(gap);
                 continue;
             };
-            let meta = record.meta::<MetaOf<A>>();
-            match ProtocolOf::<A>::observe(meta) {
-                Observation::Present(token) => {
-                    self.stopwatch.enter(TimeClass::Useful);
-                    if let Some(span) = span {
-                        self.copy(record, span, &into);
-                        // Acquire: the copy comes before the second look; pairs with the Release fence before an
-                        // install, so that a copy of any of its words sees its lock.
-                        fence(Ordering::Acquire);
-                        if ProtocolOf::<A>::observe(meta) != Observation::Present(token) {
-                            self.pause(asked);
-                            asked += 1;
-                            continue;
-                        }
-                    }
-                    return Ok(Some((record, Token(token))));
-                }
+            match self.observe_once(record, span, &into) {
+                Observation::Present(token) => return Ok(Some((record, Token(token)))),
                 Observation::Absent(token) => {
                     self.stopwatch.enter(TimeClass::Useful);
                     self.add(place, record, Kind::Absent, Some(Token(token)));
@@ -90,6 +76,53 @@ impl<A: Architecture> Txn<'_, A> {
                 }
             }
         }
+    }
+
+    /// One attempt to see a record, copying the named bytes.
+    #[inline(always)]
+    fn observe_once(&mut self, record: RecordRef, span: Option<Span>, into: &Into) -> Observation {
+        let meta = record.meta::<MetaOf<A>>();
+        let observation = ProtocolOf::<A>::observe(meta);
+        if let Observation::Present(token) = observation {
+            self.stopwatch.enter(TimeClass::Useful);
+            if let Some(span) = span {
+                self.copy(record, span, into);
+                // Acquire: the copy comes before the second look; pairs with the Release fence before an install, so
+                // that a copy of any of its words sees its lock.
+                fence(Ordering::Acquire);
+                if ProtocolOf::<A>::observe(meta) != Observation::Present(token) {
+                    return Observation::Locked;
+                }
+            }
+        }
+        observation
+    }
+
+    /// Sees a record that a scan has met, copying the named bytes into the scratch buffer. `None`: it has no row.
+    pub(super) fn observe_met(&mut self, place: Place, record: RecordRef, span: Span) -> Option<Token> {
+        let mut asked = 0;
+        loop {
+            match self.observe_once(record, Some(span), &Into::Scratch) {
+                Observation::Present(token) => return Some(Token(token)),
+                Observation::Absent(token) => {
+                    self.add(place, record, Kind::Absent, Some(Token(token)));
+                    return None;
+                }
+                // Its key is missing, and if it is linked again, the leaf's token tells.
+                Observation::Unlinked => return None,
+                Observation::Locked => {
+                    self.pause(asked);
+                    asked += 1;
+                }
+            }
+        }
+    }
+
+    /// Adds a gap with the token that it has now. What is looked up from here on, commit will validate.
+    pub(super) fn observe_gap(&mut self, place: GapPlace) {
+        let index = &self.table(place.table).partition(place.partition).index;
+        let token = ProtocolOf::<A>::observe_bucket(index.gap::<MetaOf<A>>(place.id));
+        self.add_gap(place, Mode::Shared, Token(token));
     }
 
     #[inline(always)]

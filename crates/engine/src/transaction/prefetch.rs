@@ -3,6 +3,7 @@
 
 use super::{ProtocolOf, Txn};
 use crate::architecture::Architecture;
+use crate::index::Index;
 use crate::protocol::{Protocol, Reads, Writes};
 use contract::{Access, Plan};
 
@@ -16,7 +17,12 @@ impl<A: Architecture> Txn<'_, A> {
             if !self.architecture.is_here(partition) {
                 continue;
             }
-            table.partition(partition).index.prefetch(hash);
+            match &table.partition(partition).index {
+                Index::Hashed(index) => index.prefetch(hash),
+                // Of a byte string the plan has a prefix.
+                Index::Ordered(_) if table.has_byte_strings() => {}
+                Index::Ordered(index) => index.prefetch(&planned.key.bytes()),
+            }
         }
     }
 
@@ -29,7 +35,9 @@ impl<A: Architecture> Txn<'_, A> {
             if !self.architecture.is_here(partition) {
                 continue;
             }
-            if let Some(record) = table.partition(partition).index.candidate(hash) {
+            // The records of an ordered table are left to the look-up.
+            let Index::Hashed(index) = &table.partition(partition).index else { continue };
+            if let Some(record) = index.candidate(hash) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;
                 let header = ProtocolOf::<A>::READS == Reads::Locked || writes;

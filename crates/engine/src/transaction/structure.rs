@@ -1,13 +1,16 @@
 //! Inserts and deletes.
 //!
+//! This is the text for hashed tables and what both kinds share; [`super::linking`] is that for ordered ones.
+//!
 //! An insert links its record at once, held or absent, so that every other transaction that wants the key meets it;
 //! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are buried (whoever still finds
 //! them asks again) and retired to their epoch.
 
 use super::access_set::{Access, Kind, Token};
-use super::locking::GapHeld;
+use super::gaps::GapHeld;
 use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
+use crate::index::GapId;
 use crate::index::hash::{Hash, Linked};
 use crate::protocol::{Mode, Observation, Protocol, Reads, Writes};
 use crate::storage::RecordRef;
@@ -15,9 +18,23 @@ use crate::work;
 use contract::{Abort, AbortReason, Insertion, Key, Presence, Span, TableId};
 
 /// What an attempt to link a new record came to.
-enum Attempt {
-    Linked(RecordRef, Option<(Token, Token)>),
+pub(super) enum Attempt {
+    Linked(RecordRef, Option<Versions>),
+    /// The key is linked.
     Met(RecordRef),
+    /// Somebody was in the way.
+    Again,
+}
+
+/// What linking did to the tokens of gaps (optimistic protocols).
+#[derive(Clone, Copy)]
+pub(super) struct Versions {
+    /// The gap in which the key was missing, and its token before and after.
+    pub gap: GapId,
+    pub before: u64,
+    pub after: u64,
+    /// The gap that has a part of its range now, and its token.
+    pub fresh: Option<(GapId, u64)>,
 }
 
 impl<A: Architecture> Txn<'_, A> {
@@ -38,15 +55,17 @@ impl<A: Architecture> Txn<'_, A> {
                 return self.insert_own(position, row);
             }
             self.enter(place)?;
-            if ProtocolOf::<A>::READS == Reads::Locked {
-                let _: GapHeld = self.hold_gap(place, Mode::Insert)?;
-            }
-            match self.link(place, row) {
+            let attempt = match place.is_ordered {
+                true => self.link_in_order(place, row, asked)?,
+                false => self.link_by_hash(place, row)?,
+            };
+            match attempt {
                 Attempt::Linked(record, versions) => {
                     self.add(place, record, Kind::Insert, None);
                     self.heed_versions(place, versions)?;
                     return Ok(Insertion::Inserted);
                 }
+                Attempt::Again => asked += 1,
                 Attempt::Met(record) => {
                     if self.met(place, record, asked)? {
                         return Ok(Insertion::Exists);
@@ -57,45 +76,67 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// Links a new record with this row, held by the transaction, unless the key is linked.
-    fn link(&mut self, place: Place, row: &[u8]) -> Attempt {
+    /// A record with this row that is not linked yet, under the key that it keeps.
+    pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
         let partition = self.table(place.table).partition(place.partition);
-        let cache = &mut self.supply[place.table.index()][place.partition.index()];
-        let record = cache.take(&partition.arena);
-        record.initialise(place.key);
+        let supply = &mut self.supply[place.table.index()][place.partition.index()];
+        let record = supply.records.take(&partition.arena);
+        record.initialise(kept);
         // SAFETY: the record is private until it is linked.
         unsafe { record.copy_in(0, row) };
+        record
+    }
+
+    /// Takes back a record that was never linked, so that nobody has seen it.
+    pub(super) fn put_back(&mut self, place: Place, record: RecordRef) {
+        self.supply[place.table.index()][place.partition.index()].records.put_back(record);
+    }
+
+    /// Links a new record with this row, held by the transaction, unless the key is linked.
+    fn link_by_hash(&mut self, place: Place, row: &[u8]) -> Result<Attempt, Abort> {
+        if ProtocolOf::<A>::READS == Reads::Locked {
+            let gap = place.gap(GapId::Bucket(place.hash));
+            let held = self.hold_gap(gap, Mode::Insert)?;
+            assert!(held != GapHeld::Died, "buckets live for ever");
+        }
+        let record = self.new_record(place, place.key, row);
         let who = self.next_requester(place.partition);
         let (linked, versions) = self.architecture.at(place.partition, move |site| {
-            let index = &site.partition(place.table, place.partition).index;
+            let index = site.partition(place.table, place.partition).index.hashed();
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let mut versions = None;
             let linked = index.link(place.hash, record, |bucket| {
                 if ProtocolOf::<A>::READS == Reads::Validated {
-                    let (before, after) = ProtocolOf::<A>::advance_bucket(bucket.meta::<MetaOf<A>>());
-                    versions = Some((Token(before), Token(after)));
+                    versions = Some(ProtocolOf::<A>::advance_bucket(bucket.meta::<MetaOf<A>>()));
                 }
             });
             (linked, versions)
         });
         match linked {
-            Linked::Done => Attempt::Linked(record, versions),
+            Linked::Done => {
+                let gap = GapId::Bucket(place.hash);
+                let versions = versions.map(|(before, after)| Versions { gap, before, after, fresh: None });
+                Ok(Attempt::Linked(record, versions))
+            }
             Linked::Exists(met) => {
-                // Never linked, so nobody has seen it.
-                self.supply[place.table.index()][place.partition.index()].put_back(record);
-                Attempt::Met(met)
+                self.put_back(place, record);
+                Ok(Attempt::Met(met))
             }
         }
     }
 
-    /// The insert advanced the version of its bucket. If the transaction relies on the version before, it relies on the
-    /// new one now; if it relies on an older one, somebody else inserted.
-    fn heed_versions(&mut self, place: Place, versions: Option<(Token, Token)>) -> Result<(), Abort> {
-        let (Some((before, after)), Some(gap)) = (versions, self.find_gap(place)) else { return Ok(()) };
-        if self.gaps[gap].token != before {
+    /// The insert advanced the version of its gap. If the transaction relies on the version before, it relies on the new
+    /// one now, and on what was split from the gap; if it relies on an older one, somebody else inserted.
+    fn heed_versions(&mut self, place: Place, versions: Option<Versions>) -> Result<(), Abort> {
+        let Some(versions) = versions else { return Ok(()) };
+        let Some(gap) = self.find_gap(place.gap(versions.gap)) else { return Ok(()) };
+        if self.gaps[gap].token != Token(versions.before) {
             return Err(self.poison(AbortReason::Phantom));
         }
-        self.gaps[gap].token = after;
+        self.gaps[gap].token = Token(versions.after);
+        if let Some((fresh, token)) = versions.fresh {
+            self.add_gap(place.gap(fresh), Mode::Shared, Token(token));
+        }
         Ok(())
     }
 
@@ -176,11 +217,14 @@ impl<A: Architecture> Txn<'_, A> {
     /// Unlinks and buries a record that the transaction holds, and retires its memory.
     pub(super) fn remove(&mut self, position: usize, access: Access) {
         let Access { record, partition, table, key, .. } = access;
+        if self.table(table).is_ordered {
+            return self.remove_in_order(position, access);
+        }
         let who = self.requester(partition, position);
         self.architecture.at(partition, move |site| {
-            site.partition(table, partition).index.unlink(Hash::of(key), record);
+            site.partition(table, partition).index.hashed().unlink(Hash::of(key), record);
             ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
         });
-        self.supply[table.index()][partition.index()].retire(record, self.epoch);
+        self.supply[table.index()][partition.index()].records.retire(record, self.epoch);
     }
 }

@@ -7,8 +7,8 @@
 
 use contract::Transaction;
 use contract::{
-    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Insertion, Key, Outcome, Plan, Presence,
-    Procedure, Seat, Selection, TableDescription, TableId, TransactionExt, Until, Workload,
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan,
+    Presence, Procedure, Seat, Selection, TableDescription, TableId, TransactionExt, Until, Workload,
 };
 
 const ACCOUNTS: u64 = 8;
@@ -183,6 +183,7 @@ impl Workload for Bank {
             kept_bytes: size_of::<Balance>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
+            indexing: Indexing::Hashed,
             partition: TableDescription::partition_by_remainder,
         }]
     }

@@ -2,8 +2,12 @@
 
 pub mod concurrent;
 pub mod model;
+pub mod queues;
 
-use contract::{ArchitectureName, Arrangement, Engine, EngineOptions, PairName, Support};
+use contract::{ArchitectureName, Arrangement, Engine, EngineOptions, Indexing, PairName, Support};
+
+/// The kinds of tables that can be scanned.
+pub const ORDERED: [Indexing; 2] = [Indexing::Ordered, Indexing::OrderedBytes { most: 24 }];
 
 /// Every pair that the engine supports.
 pub fn supported<E: Engine>() -> Vec<PairName> {

@@ -109,6 +109,11 @@ pub(crate) struct OrderedIndex<F: Flavour> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LeafRef(u32);
 
+impl LeafRef {
+    /// No leaf.
+    pub const NONE: LeafRef = LeafRef(0);
+}
+
 /// A leaf that a callback is shown.
 pub(crate) struct LeafAt<'a, F: Flavour> {
     /// Its number.

@@ -88,6 +88,15 @@ impl LeafCopy {
         self.entries.len()
     }
 
+    /// The nth key and record, in the scan's direction.
+    #[inline]
+    pub fn entry(&self, nth: usize) -> (&[u8], RecordRef) {
+        let start = nth.checked_sub(1).map_or(0, |before| self.entries[before].key_end as usize);
+        let CopiedEntry { key_end, record_bits } = self.entries[nth];
+        // SAFETY: as in `entries`.
+        (&self.keys[start..key_end as usize], unsafe { RecordRef::from_bits(record_bits) })
+    }
+
     /// Keys and records, in the scan's direction.
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], RecordRef)> {
         let mut start = 0;

@@ -77,7 +77,7 @@ pub(crate) struct Supply {
     chunk: Range<u32>,
     free: Vec<u32>,
     units: Range<u32>,
-    /// By units.
+    /// By units; as many as were needed yet, for most indexes have no pieces.
     free_pieces: Vec<Vec<u32>>,
     garbage: VecDeque<(u64, Garbage)>,
 }
@@ -89,7 +89,7 @@ impl Default for Supply {
             chunk: 0..0,
             free: Vec::new(),
             units: 0..0,
-            free_pieces: vec![Vec::new(); MOST_UNITS + 1],
+            free_pieces: Vec::new(),
             garbage: VecDeque::new(),
         }
     }
@@ -108,7 +108,7 @@ impl Supply {
             self.garbage.pop_front();
             match garbage {
                 Garbage::Node(number) => self.free.push(number),
-                Garbage::Piece { piece, units } => self.free_pieces[usize::from(units)].push(piece),
+                Garbage::Piece { piece, units } => self.free_piece(piece, usize::from(units)),
             }
         }
     }
@@ -133,19 +133,26 @@ impl Supply {
     /// A piece for `bytes` bytes, its memory as it was left.
     pub(super) fn take_piece(&mut self, heap: &Heap, bytes: usize) -> u32 {
         let units = units_of(bytes);
-        if let Some(piece) = self.free_pieces[units].pop() {
+        if let Some(piece) = self.free_pieces.get_mut(units).and_then(Vec::pop) {
             return piece;
         }
         if self.units.len() < units {
             let rest = self.units.len();
             if rest != 0 {
-                self.free_pieces[rest].push(self.units.start);
+                self.free_piece(self.units.start, rest);
             }
             self.units = heap.take(CHUNK_UNITS);
         }
         let piece = self.units.start;
         self.units.start += units as u32;
         piece
+    }
+
+    fn free_piece(&mut self, piece: u32, units: usize) {
+        if self.free_pieces.is_empty() {
+            self.free_pieces.resize_with(MOST_UNITS + 1, Vec::new);
+        }
+        self.free_pieces[units].push(piece);
     }
 
     /// Takes back a node that was taken out of the tree.

@@ -151,6 +151,10 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         D::bury(common, meta, who, waker);
     }
 
+    fn retire_gap<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>) -> bool {
+        B::retire_gap(common, meta)
+    }
+
     fn claim<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester) {
         B::claim(common, meta, who);
     }

@@ -415,6 +415,16 @@ impl Protocol for DlDetect {
         lock.head.store(DEAD);
     }
 
+    fn retire_gap<P: Physical>(common: &Common<P>, lock: &Lock<P>) -> bool {
+        // No request is made: any partition will do.
+        let latched = Latched::new(common, lock, 0);
+        let is_free = latched.lock.head.read() == 0;
+        if is_free {
+            lock.head.store(DEAD);
+        }
+        is_free
+    }
+
     fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
         let latched = Latched::new(common, lock, who.lane);
         latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));

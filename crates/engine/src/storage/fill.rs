@@ -1,0 +1,117 @@
+//! Loading a table: every core takes blocks of rows, and links them as it goes.
+
+use super::arena::Chunk;
+use super::record::RecordRef;
+use super::supply::PartitionSupply;
+use super::table::{Partition, Table};
+use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::worker;
+use crate::index::{hash, ordered};
+use contract::{Key, Span, TableId, Workload};
+
+/// Rows that a loading thread takes at once.
+const BLOCK: u64 = 1024;
+/// Rows whose buckets are asked for ahead.
+const AHEAD: usize = 16;
+
+/// Loads one table in parallel; records are taken in the order of their rows within each block.
+/// Answers what each thread has not used up, by partition.
+pub(super) fn fill<W: Workload>(
+    workload: &W,
+    id: TableId,
+    table: &Table,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Vec<Vec<PartitionSupply>> {
+    let next = AtomicU64::new(0);
+    worker::run(worker::cores(), |_| {
+        let chunks = table.partitions().iter().map(|_| Chunk::default()).collect();
+        let supply = table.empty_supply();
+        let mut loader = Loader { workload, id, table, supply, chunks, bytes: Vec::new() };
+        let rows = table.description.rows;
+        loop {
+            // Relaxed: a counter.
+            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
+            if first >= rows {
+                break loader.leave();
+            }
+            let last = (first + BLOCK).min(rows);
+            let keys: Vec<Key> = (first..last).map(|row| workload.loaded_key(id, row)).collect();
+            loader.fill_block(&keys);
+            progress(last - first);
+        }
+    })
+}
+
+/// A thread that loads.
+struct Loader<'a, W> {
+    workload: &'a W,
+    id: TableId,
+    table: &'a Table,
+    supply: Vec<PartitionSupply>,
+    /// By partition.
+    chunks: Vec<Chunk>,
+    /// A key that is a byte string.
+    bytes: Vec<u8>,
+}
+
+impl<W: Workload> Loader<'_, W> {
+    fn fill_block(&mut self, keys: &[Key]) {
+        for (position, &key) in keys.iter().enumerate() {
+            let is_linked = if self.table.is_ordered {
+                self.link_in_order(key)
+            } else {
+                if let Some(&ahead) = keys.get(position + AHEAD) {
+                    let (partition, hash) = self.table.locate(ahead);
+                    self.table.partition(partition).index.hashed().prefetch(hash);
+                }
+                self.link_by_hash(key)
+            };
+            assert!(is_linked, "table '{}' is loaded with key {} twice", self.table.description.name, key.0);
+        }
+    }
+
+    fn link_by_hash(&mut self, key: Key) -> bool {
+        let (number, hash) = self.table.locate(key);
+        let partition = self.table.partition(number);
+        let record = self.record(partition, number.index(), key, key);
+        matches!(partition.index.hashed().link(hash, record, |_| {}), hash::Linked::Done)
+    }
+
+    fn link_in_order(&mut self, key: Key) -> bool {
+        self.bytes.clear();
+        if self.table.has_byte_strings() {
+            self.workload.loaded_bytes(self.id, key, &mut self.bytes);
+            self.table.check_key(&self.bytes);
+        } else {
+            self.bytes.extend(key.bytes());
+        }
+        let prefix = Key::prefix_of(&self.bytes);
+        let number = self.table.partition_of(prefix);
+        let partition = self.table.partition(number);
+        let record = self.record(partition, number.index(), key, prefix);
+        let nodes = &mut self.supply[number.index()].nodes;
+        partition.index.ordered().link(nodes, &self.bytes, record, |_, _| {}) == ordered::Linked::Done
+    }
+
+    /// A record with the row of `key`, under the key that it keeps.
+    fn record(&mut self, partition: &Partition, number: usize, key: Key, kept: Key) -> RecordRef {
+        let (arena, chunk) = (&partition.arena, &mut self.chunks[number]);
+        let record = chunk.next(arena).unwrap_or_else(|| {
+            // What is left of the partition's rows is not known to this thread: a block's worth, or what is left.
+            *chunk = arena.take(BLOCK.min(self.table.description.rows.max(1)));
+            chunk.next(arena).expect("a chunk just taken")
+        });
+        record.initialise(kept);
+        let whole = Span::whole(self.table.shape.row_bytes);
+        // SAFETY: the record is private to this thread until it is linked.
+        unsafe { record.view_mut(whole, |row| self.workload.fill(self.id, key, row)) };
+        record
+    }
+
+    fn leave(mut self) -> Vec<PartitionSupply> {
+        for (supply, chunk) in self.supply.iter_mut().zip(self.chunks) {
+            supply.records.go_on_with(chunk);
+        }
+        self.supply
+    }
+}

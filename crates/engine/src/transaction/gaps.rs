@@ -1,0 +1,101 @@
+//! Keys that are missing: a transaction holds, or has observed, the bucket or the leaf that would have them.
+//!
+//! Buckets are held until the transaction ends. So are leaves, by those who found a key missing or scanned them; who
+//! inserts holds its leaf while it links only ([`super::linking`]).
+
+use super::access_set::{Gap, MOST_RECORDS, Token};
+use super::locking::Answer;
+use super::{MetaOf, ProtocolOf, Txn};
+use crate::architecture::Architecture;
+use crate::index::GapId;
+use crate::protocol::{Mode, Protocol, Reads};
+use contract::{Abort, PartitionId, TableId};
+
+/// Where a gap is.
+#[derive(Clone, Copy)]
+pub(super) struct GapPlace {
+    pub table: TableId,
+    pub partition: PartitionId,
+    pub id: GapId,
+}
+
+/// Whether a gap was held before it was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GapHeld {
+    /// It was: what a look-up said since then holds.
+    Already,
+    /// It is from now on: look again.
+    FromNowOn,
+    /// The leaf is out of its index: look again.
+    Died,
+}
+
+impl<A: Architecture> Txn<'_, A> {
+    /// The transaction's entry for a gap, if it has one.
+    pub(super) fn find_gap(&self, place: GapPlace) -> Option<usize> {
+        if self.gaps.is_empty() {
+            return None;
+        }
+        let address = self.gap_address(place);
+        // The newest first: a scan goes on where it was.
+        self.gaps.iter().rposition(|gap| gap.address == address)
+    }
+
+    fn gap_address(&self, place: GapPlace) -> usize {
+        self.table(place.table).partition(place.partition).index.gap_address(place.id)
+    }
+
+    /// Adds an entry for a gap.
+    pub(super) fn add_gap(&mut self, place: GapPlace, mode: Mode, token: Token) {
+        let address = self.gap_address(place);
+        let GapPlace { table, partition, id } = place;
+        self.gaps.push(Gap { table, partition, id, address, mode, token });
+        assert!(
+            self.gaps.len() <= MOST_RECORDS,
+            "a transaction with 32,768 missing keys, inserts and leaves"
+        );
+    }
+
+    /// Holds a gap at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`: another's insert must
+    /// not fill what this transaction found missing.
+    pub(super) fn hold_gap(&mut self, place: GapPlace, mode: Mode) -> Result<GapHeld, Abort> {
+        let GapPlace { table, partition, id } = place;
+        let held = self.find_gap(place);
+        let who = self.gap_requester(partition, held.unwrap_or(self.gaps.len()));
+        let from = held.map(|held| self.gaps[held].mode);
+        if from.is_some_and(|from| from == mode || from == Mode::Exclusive) {
+            return Ok(GapHeld::Already);
+        }
+        let verdict = self.architecture.at(partition, move |site| {
+            let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
+            match from {
+                Some(from) => ProtocolOf::<A>::raise_bucket(site.common, meta, from, who, site.waker),
+                None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
+            }
+        });
+        if self.heed(verdict, 0)? == Answer::Again {
+            return Ok(GapHeld::Died);
+        }
+        match held {
+            Some(held) => self.gaps[held].mode = Mode::Exclusive,
+            None => self.add_gap(place, mode, Token(0)),
+        }
+        Ok(GapHeld::FromNowOn)
+    }
+
+    /// Gives back all gaps, newest first.
+    #[inline(always)]
+    pub(super) fn release_gaps(&mut self) {
+        if self.gaps.is_empty() || ProtocolOf::<A>::READS != Reads::Locked {
+            return;
+        }
+        for number in (0..self.gaps.len()).rev() {
+            let Gap { table, partition, id, mode, .. } = self.gaps[number];
+            let who = self.gap_requester(partition, number);
+            self.architecture.post(partition, move |site| {
+                let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
+                ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
+            });
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Linking and unlinking in ordered tables.
+//!
+//! An insert holds the gap of its key's leaf while it links, and no longer: the linked record is held until the transaction
+//! ends, and whoever looks or scans there meets it. So leaf, gap and link are one step at the leaf's owner. Only if the
+//! transaction itself relies on the gap, because it found a key missing there or scanned it, the gap stays held,
+//! exclusively from now on; and if the leaf is split, so is what it relies on.
+//!
+//! | the gap is | the step |
+//! |---|---|
+//! | another's, or nobody's | finds the leaf, holds its gap, links if the leaf still is the key's, lets go |
+//! | the transaction's | links, and holds the gap of what was split from the leaf |
+//! | observed (optimistic protocols) | links, and advances the token of the leaf, or of the one that it was split from |
+//!
+//! A leaf that was emptied is pruned when the transaction holds no gap any more; if somebody else does, it stays.
+
+use super::access_set::{Access, Token};
+use super::gaps::GapHeld;
+use super::keys::Lent;
+use super::locking::Answer;
+use super::structure::{Attempt, Versions};
+use super::{MetaOf, Place, ProtocolOf, Txn};
+use crate::architecture::Architecture;
+use crate::index::GapId;
+use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
+use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
+use crate::storage::RecordRef;
+use contract::Abort;
+use std::num::NonZeroU32;
+
+/// What a step that holds a gap and links came to.
+#[derive(Clone, Copy)]
+enum Held {
+    Linked,
+    Met(RecordRef),
+    /// Another leaf is the key's.
+    Moved,
+    /// The gap was not granted.
+    Denied(LeafRef, Verdict),
+}
+
+/// The leaf that was split, or not, and the one that has a part of its range now.
+fn halves<'a, F: ordered::flavour::Flavour>(
+    leaf: LeafAt<'a, F>,
+    split: Option<Split<'a, F>>,
+) -> (LeafAt<'a, F>, Option<LeafAt<'a, F>>) {
+    match split {
+        None => (leaf, None),
+        Some(Split { other, fresh: Half::Key }) => (other, Some(leaf)),
+        Some(Split { other, fresh: Half::Other }) => (leaf, Some(other)),
+    }
+}
+
+impl<A: Architecture> Txn<'_, A> {
+    /// Links a new record with this row, held by the transaction, unless the key is linked. `asked`: how often it was tried.
+    pub(super) fn link_in_order(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempt, Abort> {
+        let record = self.new_record(place, self.prefix(place.table, place.key), row);
+        let attempt = match ProtocolOf::<A>::READS {
+            Reads::Locked => self.link_locking(place, record, asked),
+            Reads::Alone | Reads::Validated => Ok(self.link_freely(place, record)),
+        };
+        if !matches!(attempt, Ok(Attempt::Linked(..))) {
+            self.put_back(place, record);
+        }
+        attempt
+    }
+
+    fn link_locking(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<Attempt, Abort> {
+        let is_near = |gap: &super::Gap| gap.table == place.table && gap.partition == place.partition;
+        if !self.gaps.iter().any(is_near) {
+            return self.link_holding(place, record, LeafRef::NONE, asked);
+        }
+        let spot = self.spot(place);
+        let (met, leaf) = self.architecture.at(place.partition, move |site| {
+            // SAFETY: the transaction waits for the answer.
+            let found = unsafe { spot.at::<A, _>(site, |index, key| index.find(key)) };
+            (found.record, found.leaf)
+        });
+        let gap = place.gap(GapId::Leaf(leaf));
+        if let Some(met) = met {
+            return Ok(Attempt::Met(met));
+        }
+        if self.find_gap(gap).is_none() {
+            return self.link_holding(place, record, leaf, asked);
+        }
+        match self.hold_gap(gap, Mode::Insert)? {
+            GapHeld::Already | GapHeld::FromNowOn => self.link_held(place, record, leaf),
+            GapHeld::Died => Ok(Attempt::Again),
+        }
+    }
+
+    /// Links into a leaf whose gap the transaction does not hold: `expected`, or any if that is none.
+    fn link_holding(
+        &mut self,
+        place: Place,
+        record: RecordRef,
+        expected: LeafRef,
+        asked: u32,
+    ) -> Result<Attempt, Abort> {
+        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
+        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
+        let held = self.architecture.at(place.partition, move |site| {
+            let who = Requester { slot, lane: spot.partition.0, access };
+            let holder = Requester { access: gap_access, ..who };
+            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            let link = |index: &crate::index::Ordered, key: &[u8]| loop {
+                let found = index.find(key);
+                if let Some(met) = found.record {
+                    return Held::Met(met);
+                }
+                if expected != LeafRef::NONE && expected != found.leaf {
+                    return Held::Moved;
+                }
+                let gap = index.leaf(found.leaf).meta::<MetaOf<A>>();
+                let verdict = ProtocolOf::<A>::acquire(site.common, gap, Mode::Insert, holder, site.waker);
+                if verdict != Verdict::Granted {
+                    return Held::Denied(found.leaf, verdict);
+                }
+                // SAFETY: the transaction waits for the answer.
+                let nodes = unsafe { nodes.get() };
+                let linked = index.link_if(nodes, found.leaf, key, record, |_, _| {});
+                ProtocolOf::<A>::release(site.common, gap, Mode::Insert, holder, site.waker);
+                match linked {
+                    Linked::Done => return Held::Linked,
+                    Linked::Exists(met) => return Held::Met(met),
+                    Linked::Moved => {}
+                }
+            };
+            // SAFETY: as above.
+            unsafe { spot.at::<A, _>(site, link) }
+        });
+        match held {
+            Held::Linked => Ok(Attempt::Linked(record, None)),
+            Held::Met(met) => Ok(Attempt::Met(met)),
+            Held::Moved => Ok(Attempt::Again),
+            Held::Denied(leaf, verdict) => {
+                if self.heed(verdict, asked)? == Answer::Granted {
+                    // It was waited for; it is kept now.
+                    self.add_gap(place.gap(GapId::Leaf(leaf)), Mode::Insert, Token(0));
+                }
+                Ok(Attempt::Again)
+            }
+        }
+    }
+
+    /// Links into a leaf whose gap the transaction holds, so that nobody else links there if it relies on it.
+    fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Result<Attempt, Abort> {
+        let held = self.find_gap(place.gap(GapId::Leaf(leaf))).expect("the gap is held");
+        let relies = self.gaps[held].mode != Mode::Insert;
+        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
+        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
+        // Gaps' are odd, so this is none only if it is not wanted.
+        let gap_access = NonZeroU32::new(if relies { gap_access } else { 0 });
+        let (linked, fresh) = self.architecture.at(place.partition, move |site| {
+            let who = Requester { slot, lane: spot.partition.0, access };
+            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            let mut fresh = None;
+            let link = |index: &crate::index::Ordered, key: &[u8]| {
+                // SAFETY: the transaction waits for the answer.
+                let nodes = unsafe { nodes.get() };
+                index.link_if(nodes, leaf, key, record, |leaf, split| {
+                    let (Some(half), Some(access)) = (halves(leaf, split).1, gap_access) else { return };
+                    let holder = Requester { access: access.get(), ..who };
+                    let gap = half.leaf.meta::<MetaOf<A>>();
+                    let verdict =
+                        ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, holder, site.waker);
+                    assert!(verdict == Verdict::Granted, "nobody can reach it");
+                    fresh = Some(half.number);
+                })
+            };
+            // SAFETY: as above.
+            let linked = unsafe { spot.at::<A, _>(site, link) };
+            (linked, fresh)
+        });
+        if let Some(fresh) = fresh {
+            self.add_gap(place.gap(GapId::Leaf(fresh)), Mode::Shared, Token(0));
+        }
+        Ok(match linked {
+            Linked::Done => Attempt::Linked(record, None),
+            Linked::Exists(met) => Attempt::Met(met),
+            Linked::Moved => Attempt::Again,
+        })
+    }
+
+    /// Links where gaps are not held.
+    fn link_freely(&mut self, place: Place, record: RecordRef) -> Attempt {
+        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
+        let who = self.next_requester(place.partition);
+        let (met, versions) = self.architecture.at(place.partition, move |site| {
+            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            let mut versions = None;
+            let link = |index: &crate::index::Ordered, key: &[u8]| {
+                // SAFETY: the transaction waits for the answer.
+                let nodes = unsafe { nodes.get() };
+                index.link(nodes, key, record, |leaf, split| {
+                    if ProtocolOf::<A>::READS == Reads::Validated {
+                        let (old, fresh) = halves(leaf, split);
+                        let token = fresh.as_ref().map_or(0, |fresh| {
+                            ProtocolOf::<A>::observe_bucket(fresh.leaf.meta::<MetaOf<A>>())
+                        });
+                        let (before, after) = ProtocolOf::<A>::advance_bucket(old.leaf.meta::<MetaOf<A>>());
+                        let fresh = fresh.map_or(LeafRef::NONE, |fresh| fresh.number);
+                        versions = Some((old.number, fresh, token, before, after));
+                    }
+                })
+            };
+            // SAFETY: as above.
+            match unsafe { spot.at::<A, _>(site, link) } {
+                Linked::Exists(met) => (Some(met), versions),
+                Linked::Done => (None, versions),
+                Linked::Moved => unreachable!("no leaf was named"),
+            }
+        });
+        let versions = versions.map(|(old, fresh, token, before, after)| Versions {
+            gap: GapId::Leaf(old),
+            before,
+            after,
+            fresh: (fresh != LeafRef::NONE).then_some((GapId::Leaf(fresh), token)),
+        });
+        met.map_or(Attempt::Linked(record, versions), Attempt::Met)
+    }
+
+    /// Unlinks and buries a record that the transaction holds, and retires its memory.
+    pub(super) fn remove_in_order(&mut self, position: usize, access: Access) {
+        let Access { record, partition, table, key, .. } = access;
+        let place = self.place(table, key);
+        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
+        let who = self.requester(partition, position);
+        let unlinked = self.architecture.at(partition, move |site| {
+            // SAFETY: the transaction waits for the answer.
+            let unlinked =
+                unsafe { spot.at::<A, _>(site, |index, key| index.unlink(nodes.get(), key, record)) };
+            ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            unlinked
+        });
+        self.supply[table.index()][partition.index()].records.retire(record, self.epoch);
+        if unlinked == Unlinked::Emptied {
+            self.emptied.push(place);
+        }
+    }
+
+    /// Takes the leaves that the transaction has emptied out of their indexes, unless somebody relies on them.
+    #[inline(always)]
+    pub(super) fn prune_emptied(&mut self) {
+        while let Some(place) = self.emptied.pop() {
+            self.prune(place);
+        }
+    }
+
+    #[cold]
+    fn prune(&mut self, place: Place) {
+        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
+        self.architecture.at(place.partition, move |site| {
+            let prune = |index: &crate::index::Ordered, key: &[u8]| {
+                // SAFETY: the transaction waits for the answer.
+                let nodes = unsafe { nodes.get() };
+                let take = |leaf: &ordered::Leaf<_>| {
+                    ProtocolOf::<A>::retire_gap(site.common, leaf.meta::<MetaOf<A>>())
+                };
+                let _: Pruned = index.prune(nodes, key, take, |_, _| {});
+            };
+            // SAFETY: as above.
+            unsafe { spot.at::<A, _>(site, prune) }
+        });
+    }
+
+    /// The slot's supply of nodes for the place's index, its epoch set.
+    fn lend_nodes(&mut self, place: Place) -> Lent<ordered::Supply> {
+        let nodes = &mut self.supply[place.table.index()][place.partition.index()].nodes;
+        nodes.refresh(self.epoch, self.epochs.reclaimable());
+        Lent::new(nodes)
+    }
+}

@@ -1,0 +1,352 @@
+//! Scans.
+//!
+//! A scan goes from leaf to leaf. It holds, or observes, a leaf's gap, and copies the leaf's entries; if the leaf was the one
+//! responsible both before and after, no key comes to the part of the range that it is responsible for until the
+//! transaction ends. Then it goes through the records in order, and locks or observes each as a read does, so that none of
+//! them goes. It stops at the limit: what lies beyond is not protected.
+//!
+//! - What the transaction has touched before it shows as the transaction sees it: with what it wrote, without what it
+//!   deleted.
+//! - A record that dies before it was locked is passed over: its key is missing, and stays so, because the gap is held.
+//! - Another's insert that is not committed is waited for, or conflicts, as its record is held; an optimistic transaction
+//!   remembers the record as absent, and validates that.
+//! - Several partitions are merged: each has a [`Cursor`], and the least of their next keys comes next.
+//!
+//! A leaf is copied by its owner, into a buffer of the client's, whose address travels in the step.
+
+use super::access_set::{Gap, Kind, Token};
+use super::gaps::GapPlace;
+use super::keys::Lent;
+use super::locking::Answer;
+use super::{MetaOf, Place, ProtocolOf, Txn};
+use crate::architecture::{Architecture, SiteOf};
+use crate::index::hash::Hash;
+use crate::index::ordered::{self, LeafCopy, LeafRef};
+use crate::index::{GapId, Index};
+use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
+use crate::storage::RecordRef;
+use crate::work;
+use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
+use std::ops::Bound;
+use zerocopy::IntoBytes;
+
+/// Where a scan is in one partition.
+pub(super) struct Cursor {
+    partition: PartitionId,
+    /// The leaf that was read last, its entries within the range, and which of them is next.
+    copy: LeafCopy,
+    within: usize,
+    next: usize,
+    /// Where it goes on after that leaf, if it does.
+    onward: Bound<()>,
+    bound: Vec<u8>,
+    is_at_end: bool,
+}
+
+/// What a step is asked to copy, in the client's memory.
+struct Request<'a> {
+    table: TableId,
+    partition: PartitionId,
+    bound: Bound<&'a [u8]>,
+    direction: ordered::Direction,
+    /// Entries at most.
+    most: usize,
+    /// What the transaction holds.
+    gaps: &'a [Gap],
+    /// The requester of one gap more.
+    who: Requester,
+    copy: &'a mut LeafCopy,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+enum Copied {
+    /// The leaf's gap was held before.
+    Held,
+    /// It is from now on.
+    HeldFromNowOn(LeafRef),
+    /// It is held to insert only, and nothing was copied.
+    HeldToInsert(LeafRef),
+    /// It was not granted, and nothing was copied.
+    Denied(LeafRef, Verdict),
+}
+
+fn direction_of(scan: &Scan<'_>) -> ordered::Direction {
+    match scan.direction {
+        Direction::Forward => ordered::Direction::Forward,
+        Direction::Backward => ordered::Direction::Backward,
+    }
+}
+
+impl Cursor {
+    fn new() -> Self {
+        let (partition, copy, onward) = (PartitionId(0), LeafCopy::default(), Bound::Unbounded);
+        Cursor { partition, copy, within: 0, next: 0, onward, bound: Vec::new(), is_at_end: true }
+    }
+
+    /// Before the first key of the range.
+    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId) {
+        let first = match scan.direction {
+            Direction::Forward => scan.from,
+            Direction::Backward => scan.to,
+        };
+        (self.partition, self.within, self.next, self.is_at_end) = (partition, 0, 0, false);
+        self.go_on_at(first);
+    }
+
+    fn go_on_at(&mut self, bound: Bound<&[u8]>) {
+        self.bound.clear();
+        self.onward = bound.map(|bytes| self.bound.extend_from_slice(bytes));
+    }
+
+    /// The next entry, if there is one in the copy.
+    fn head(&self) -> Option<(&[u8], RecordRef)> {
+        (self.next < self.within).then(|| self.copy.entry(self.next))
+    }
+
+    /// A leaf was copied.
+    fn turn_over(&mut self, scan: &Scan<'_>) {
+        (self.next, self.within) = (0, self.copy.len());
+        while self.within > 0 && !scan.covers(self.copy.entry(self.within - 1).0) {
+            self.within -= 1;
+            self.is_at_end = true;
+        }
+        let left = self.copy.next_bound().map(|next| match scan.direction {
+            Direction::Forward => Scan { from: next, ..*scan },
+            Direction::Backward => Scan { to: next, ..*scan },
+        });
+        match left {
+            Some(left) if !self.is_at_end && !left.is_empty() => {
+                let next = if scan.direction == Direction::Forward { left.from } else { left.to };
+                self.bound.clear();
+                self.onward = next.map(|bytes| self.bound.extend_from_slice(bytes));
+            }
+            _ => self.is_at_end = true,
+        }
+    }
+}
+
+/// The cursor whose next key comes first.
+fn first_of(cursors: &[Cursor], direction: Direction) -> Option<usize> {
+    let heads = cursors.iter().enumerate().filter_map(|(n, cursor)| Some((cursor.head()?.0, n)));
+    let first = match direction {
+        Direction::Forward => heads.min(),
+        Direction::Backward => heads.max(),
+    };
+    first.map(|(_, n)| n)
+}
+
+impl<A: Architecture> Txn<'_, A> {
+    pub(super) fn scan_rows(
+        &mut self,
+        scan: &Scan<'_>,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Abort> {
+        let table = self.table(scan.table);
+        table.check(scan.span);
+        assert!(table.is_ordered, "table '{}' is not ordered, and is scanned", table.description.name);
+        if scan.is_empty() || scan.limit == 0 {
+            return Ok(0);
+        }
+        let partitions = match scan.within {
+            Some(key) => table.partition_of(key).0..table.partition_of(key).0 + 1,
+            None => 0..table.partitions().len() as u32,
+        };
+        // Out of the transaction meanwhile, and back in also if it aborts.
+        let mut cursors = std::mem::take(&mut self.cursors);
+        let several = partitions.len();
+        if cursors.len() < several {
+            cursors.resize_with(several, Cursor::new);
+        }
+        for (cursor, partition) in cursors.iter_mut().zip(partitions) {
+            cursor.start(scan, PartitionId(partition));
+        }
+        let shown = self.merge(scan, &mut cursors[..several], see);
+        self.cursors = cursors;
+        self.stopwatch.enter(TimeClass::Useful);
+        shown
+    }
+
+    fn merge(
+        &mut self,
+        scan: &Scan<'_>,
+        cursors: &mut [Cursor],
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Abort> {
+        let mut shown = 0;
+        for cursor in &mut *cursors {
+            self.fill(scan, cursor, scan.limit)?;
+        }
+        while shown < scan.limit {
+            let Some(first) = first_of(cursors, scan.direction) else { break };
+            let cursor = &mut cursors[first];
+            shown += usize::from(self.show(scan, cursor, see)? == Presence::Present);
+            cursor.next += 1;
+            if shown < scan.limit {
+                self.fill(scan, cursor, scan.limit - shown)?;
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Reads leaves until the cursor has an entry, or is at its end.
+    fn fill(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) -> Result<(), Abort> {
+        while cursor.next == cursor.within && !cursor.is_at_end {
+            self.enter_for(scan, cursor)?;
+            self.stopwatch.enter(TimeClass::Index);
+            match ProtocolOf::<A>::READS {
+                Reads::Alone => self.copy_leaf(scan, cursor, most),
+                Reads::Locked => self.copy_leaf_held(scan, cursor, most)?,
+                Reads::Validated => self.copy_leaf_observed(scan, cursor, most),
+            }
+            cursor.turn_over(scan);
+        }
+        Ok(())
+    }
+
+    /// Before something of the cursor's partition is touched.
+    fn enter_for(&mut self, scan: &Scan<'_>, cursor: &Cursor) -> Result<(), Abort> {
+        let key = scan.within.unwrap_or(Key::prefix_of(&cursor.bound));
+        let (hash, is_ordered) = (Hash::of(key), true);
+        self.enter(Place { table: scan.table, key, partition: cursor.partition, hash, is_ordered })
+    }
+
+    fn copy_leaf(&self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
+        let index = self.table(scan.table).partition(cursor.partition).index.ordered();
+        let bound = cursor.onward.map(|()| cursor.bound.as_slice());
+        index.read_leaf(bound, direction_of(scan), most, &mut cursor.copy);
+    }
+
+    fn copy_leaf_observed(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
+        let partition = self.table(scan.table).partition(cursor.partition);
+        loop {
+            let bound = cursor.onward.map(|()| cursor.bound.as_slice());
+            let leaf = partition.index.ordered().leaf_for(bound, direction_of(scan));
+            let gap = GapPlace { table: scan.table, partition: cursor.partition, id: GapId::Leaf(leaf) };
+            let meta = partition.index.gap::<MetaOf<A>>(gap.id);
+            // Before the leaf is read.
+            let token = ProtocolOf::<A>::observe_bucket(meta);
+            self.copy_leaf(scan, cursor, most);
+            if cursor.copy.leaf() == leaf {
+                // What was observed before stays what must be there.
+                if self.find_gap(gap).is_none() {
+                    self.add_gap(gap, Mode::Shared, Token(token));
+                }
+                return;
+            }
+        }
+    }
+
+    fn copy_leaf_held(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) -> Result<(), Abort> {
+        let (table, partition) = (scan.table, cursor.partition);
+        let gap = |leaf| GapPlace { table, partition, id: GapId::Leaf(leaf) };
+        let mut asked = 0;
+        loop {
+            let mut request = Request {
+                table,
+                partition,
+                bound: cursor.onward.map(|()| cursor.bound.as_slice()),
+                direction: direction_of(scan),
+                most,
+                who: self.gap_requester(partition, self.gaps.len()),
+                gaps: &self.gaps,
+                copy: &mut cursor.copy,
+            };
+            let request = Lent::new(&mut request);
+            let copied = self.architecture.at(partition, move |site| {
+                // SAFETY: the transaction waits for the answer, and touches nothing of the request.
+                copy_held::<A>(site, unsafe { request.get() })
+            });
+            match copied {
+                Copied::Held => return Ok(()),
+                Copied::HeldFromNowOn(leaf) => {
+                    self.add_gap(gap(leaf), Mode::Shared, Token(0));
+                    return Ok(());
+                }
+                Copied::HeldToInsert(leaf) => {
+                    self.hold_gap(gap(leaf), Mode::Shared)?;
+                }
+                Copied::Denied(leaf, verdict) => {
+                    if self.heed(verdict, asked)? == Answer::Granted {
+                        self.add_gap(gap(leaf), Mode::Shared, Token(0));
+                    }
+                    asked += 1;
+                }
+            }
+        }
+    }
+
+    /// Shows the cursor's next row, if the transaction finds that it has one.
+    fn show(
+        &mut self,
+        scan: &Scan<'_>,
+        cursor: &Cursor,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Presence, Abort> {
+        let (bytes, record) = cursor.head().expect("a cursor that was chosen has a head");
+        let (table, span, partition) = (scan.table, scan.span, cursor.partition);
+        let key = match self.table(table).has_byte_strings() {
+            true => self.keys.intern(bytes),
+            false => Key::prefix_of(bytes),
+        };
+        let place = Place { table, key, partition, hash: Hash::of(key), is_ordered: true };
+        work::operation(span.length());
+        if let Some(position) = self.find_own(place) {
+            return self.read_own(position, span, &mut |row| see(bytes, row));
+        }
+        self.enter(place)?;
+        self.stopwatch.enter(TimeClass::Manager);
+        match ProtocolOf::<A>::READS {
+            // SAFETY: the span was checked against the row; nobody else is in the partition.
+            Reads::Alone => unsafe { record.view(span, |row| see(bytes, row)) },
+            Reads::Locked => {
+                if !self.lock_found(place, record, 0)? {
+                    return Ok(Presence::Missing);
+                }
+                self.add(place, record, Kind::Read, None);
+                self.stopwatch.enter(TimeClass::Useful);
+                // SAFETY: the span was checked against the row; the record is held against writers.
+                unsafe { record.view(span, |row| see(bytes, row)) };
+            }
+            Reads::Validated => {
+                let Some(token) = self.observe_met(place, record, span) else {
+                    return Ok(Presence::Missing);
+                };
+                self.add(place, record, Kind::Read, Some(token));
+                see(bytes, &self.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+            }
+        }
+        Ok(Presence::Present)
+    }
+}
+
+/// Holds the gap of the leaf at a bound, unless it is held, and copies the leaf.
+fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -> Copied {
+    let index: &Index = &site.partition(request.table, request.partition).index;
+    let tree = index.ordered();
+    loop {
+        let leaf = tree.leaf_for(request.bound, request.direction);
+        let gap = index.gap::<MetaOf<A>>(GapId::Leaf(leaf));
+        let address = index.gap_address(GapId::Leaf(leaf));
+        let held = request.gaps.iter().rfind(|gap| gap.address == address).map(|gap| gap.mode);
+        match held {
+            Some(Mode::Insert) => return Copied::HeldToInsert(leaf),
+            Some(Mode::Shared | Mode::Exclusive) => {}
+            None => {
+                let verdict =
+                    ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, request.who, site.waker);
+                if verdict != Verdict::Granted {
+                    return Copied::Denied(leaf, verdict);
+                }
+            }
+        }
+        tree.read_leaf(request.bound, request.direction, request.most, request.copy);
+        let is_same = request.copy.leaf() == leaf;
+        match held {
+            Some(_) if is_same => return Copied::Held,
+            None if is_same => return Copied::HeldFromNowOn(leaf),
+            Some(_) => {}
+            None => ProtocolOf::<A>::release(site.common, gap, Mode::Shared, request.who, site.waker),
+        }
+    }
+}
