@@ -9,6 +9,7 @@
 use crate::commands::run::Measure;
 use crate::engines::Machine;
 use contract::{ArchitectureName, PairName, ProtocolName};
+use harness::measure::After;
 use harness::observer::Silent;
 use harness::{Failure, RunOptions, Subject};
 use machine::hardware::environment::Environment;
@@ -348,7 +349,8 @@ fn one_worker_per_s(machine: Machine, records: &str) -> Result<f64, Failure> {
     options.workers = 1;
     options.engine.prefetch = false;
     let subject = Subject::of(&workload, options, machine.place());
-    let job = Measure { workload: &workload, pairs: &[SYSTEM], options: &subject.options, observer: &Silent };
+    let (options, after) = (&subject.options, After::Nothing);
+    let job = Measure { workload: &workload, pairs: &[SYSTEM], options, after, observer: &Silent };
     let measured = machine.run(job)?;
     Ok(harness::results::System::of(&subject, &measured[0]).summary.throughput_per_s)
 }

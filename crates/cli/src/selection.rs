@@ -110,7 +110,7 @@ fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<A
         .iter()
         .enumerate()
         .filter_map(|(number, parameter)| {
-            let default = records.filter(|_| number == 0);
+            let default = records.filter(|_| number == 0 && parameter.name != "warehouses");
             Some((parameter.name, typed(matches, parameter.name).or(default)?))
         })
         .collect();

@@ -64,6 +64,7 @@ fn every_honest_system_passes_every_schedule() {
             ("micro --writes 50", "random"),
             ("ycsb", "pct"),
             ("membership", "random"),
+            ("ranges", "pct"),
             ("list-append", "pct"),
         ] {
             let more =

@@ -7,6 +7,7 @@
 use contract::*;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use workloads::audit::{Audited, Unaudited};
 
 /// What the fake engine says of the pairs that it does not have.
 pub const WHY_NOT: &str = "the fake engine does without";
@@ -277,6 +278,14 @@ impl Transaction for MockTransaction<'_> {
             None => Presence::Missing,
         })
     }
+
+    fn key(&mut self, _: TableId, _: &[u8]) -> Key {
+        panic!("the fake engine has no ordered tables")
+    }
+
+    fn scan(&mut self, _: &Scan<'_>, _: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
+        panic!("the fake engine has no ordered tables")
+    }
 }
 
 /// A workload of one table whose transactions count one row up.
@@ -297,6 +306,7 @@ impl Workload for Counting {
             kept_bytes: row_bytes,
             rows,
             capacity: rows,
+            indexing: Indexing::Hashed,
             partition,
         }]
     }
@@ -305,6 +315,14 @@ impl Workload for Counting {
 
     fn client(&self, seat: Seat) -> CountingClient {
         CountingClient { next: seat.seed.wrapping_add(seat.worker as u64), rows: self.rows }
+    }
+}
+
+impl Audited for Counting {
+    type Audit<'a> = Unaudited;
+
+    fn audit(&self) -> Option<Unaudited> {
+        None
     }
 }
 

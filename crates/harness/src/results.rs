@@ -222,7 +222,7 @@ fn write_systems(
 mod tests {
     use super::*;
     use crate::check::Trial;
-    use crate::measure::{measure, supported};
+    use crate::measure::{After, measure, supported};
     use crate::mock::{Counting, MOST_WORKERS, MockEngine, WHY_NOT};
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
@@ -265,8 +265,14 @@ mod tests {
     fn a_comparison_interleaves_the_systems_of_one_layout_over_one_store() {
         let (pairs, _) = supported::<MockEngine>(&subject().options);
         let drives = Drives::default();
-        measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject().options, &drives)
-            .expect("measured");
+        measure::<MockEngine, _>(
+            &Counting { rows: ROWS },
+            &pairs,
+            &subject().options,
+            After::Nothing,
+            &drives,
+        )
+        .expect("measured");
         let told = drives.0.into_inner().expect("no test panics with it");
         let expected = [
             "load 100",
@@ -294,8 +300,14 @@ mod tests {
     fn a_comparison_is_ranked_and_laid_down_whole() {
         let (subject, surroundings) = (subject(), surroundings());
         let (pairs, unmeasured) = supported::<MockEngine>(&subject.options);
-        let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &subject.options, &Silent)
-            .expect("measured");
+        let measured = measure::<MockEngine, _>(
+            &Counting { rows: ROWS },
+            &pairs,
+            &subject.options,
+            After::Nothing,
+            &Silent,
+        )
+        .expect("measured");
         let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
         let ranked: Vec<f64> = result.systems.iter().map(|s| s.summary.throughput_per_s).collect();
         assert!(ranked.is_sorted_by(|a, b| a >= b), "{ranked:?}");
@@ -329,8 +341,14 @@ mod tests {
         let (subject, surroundings) = (subject(), surroundings());
         let (pairs, _) = supported::<MockEngine>(&subject.options);
         let silo = pairs.into_iter().filter(|pair| pair.protocol.name() == "silo").collect::<Vec<_>>();
-        let measured = measure::<MockEngine, _>(&Counting { rows: ROWS }, &silo, &subject.options, &Silent)
-            .expect("measured");
+        let measured = measure::<MockEngine, _>(
+            &Counting { rows: ROWS },
+            &silo,
+            &subject.options,
+            After::Nothing,
+            &Silent,
+        )
+        .expect("measured");
         let system = System::of(&subject, &measured[0]);
         assert_eq!(system.summary.commits, 3 * 200);
         assert!((system.summary.abort_rate - 0.25).abs() < 1e-9, "every fourth aborts once");
@@ -416,7 +434,8 @@ mod tests {
         let all: Vec<PairName> = PairName::all().collect();
         let refuse = |pairs: &[PairName], workers, rows| {
             let options = RunOptions { workers, ..subject().options };
-            let refused = measure::<MockEngine, _>(&Counting { rows }, pairs, &options, &Silent);
+            let refused =
+                measure::<MockEngine, _>(&Counting { rows }, pairs, &options, After::Nothing, &Silent);
             refused.expect_err("refused")
         };
         let unsupported = refuse(&all, 2, ROWS).to_string();
@@ -430,7 +449,8 @@ mod tests {
         let mut options = subject().options;
         options.engine.servers = 2;
         let (pairs, _) = supported::<MockEngine>(&options);
-        let misfit = measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &options, &Silent);
+        let misfit =
+            measure::<MockEngine, _>(&Counting { rows: ROWS }, &pairs, &options, After::Nothing, &Silent);
         assert_eq!(misfit.expect_err("refused").to_string(), "--servers 2: allowed: others");
         let large = refuse(&pairs, 2, 1 << 30);
         assert!(large.to_string().contains("need 8.00 GiB of memory and 1.00 GiB are available"), "{large}");

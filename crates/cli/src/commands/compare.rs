@@ -30,7 +30,8 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::on(machine, matches);
-    let job = Measure { workload: &workload, pairs: &pairs, options: &subject.options, observer: &progress };
+    let (options, after) = (&subject.options, machine.after());
+    let job = Measure { workload: &workload, pairs: &pairs, options, after, observer: &progress };
     let measured = machine.run(job)?;
 
     let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);

@@ -5,10 +5,11 @@ use crate::arguments::{measuring, system, workloads};
 use crate::engines::{self, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
+use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
-use contract::{Engine, PairName, Workload};
-use harness::measure::{self, Measured};
+use contract::{Engine, PairName};
+use harness::measure::{self, After, Measured};
 use harness::results::{RunResult, Surroundings, System};
 use harness::{Failure, Observer, RunOptions};
 use machine::hardware::environment::Environment;
@@ -31,7 +32,8 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::on(machine, matches);
-    let job = Measure { workload: &workload, pairs: &[pair], options: &subject.options, observer: &progress };
+    let (options, after) = (&subject.options, machine.after());
+    let job = Measure { workload: &workload, pairs: &[pair], options, after, observer: &progress };
     let measured = machine.run(job)?;
 
     let system = System::of(&subject, &measured[0]);
@@ -72,6 +74,8 @@ pub struct Measure<'a> {
     pub pairs: &'a [PairName],
     /// How.
     pub options: &'a RunOptions,
+    /// And what then.
+    pub after: After,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -90,8 +94,8 @@ struct Over<'a, E>(Measure<'a>, PhantomData<E>);
 impl<E: Engine> WorkloadVisitor for Over<'_, E> {
     type Output = Result<Vec<Measured>, Failure>;
 
-    fn visit<W: Workload>(self, workload: &W) -> Self::Output {
-        let Measure { pairs, options, observer, .. } = self.0;
-        measure::measure::<E, W>(workload, pairs, options, observer)
+    fn visit<W: Audited>(self, workload: &W) -> Self::Output {
+        let Measure { pairs, options, after, observer, .. } = self.0;
+        measure::measure::<E, W>(workload, pairs, options, after, observer)
     }
 }

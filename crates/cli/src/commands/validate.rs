@@ -14,7 +14,7 @@ use ::workloads::AnyWorkload;
 use clap::{ArgMatches, Command};
 use contract::PairName;
 use harness::folder::Folder;
-use harness::measure;
+use harness::measure::{self, After};
 use harness::results::System;
 use harness::validation::{Compared, RoundTrip, Validation};
 use harness::{Failure, Observer, RunOptions, Subject};
@@ -94,6 +94,6 @@ fn systems(
     observer: &dyn Observer,
 ) -> Result<Vec<System>, Failure> {
     let subject = Subject { options: options.clone(), place: machine.place(), ..subject.clone() };
-    let measured = machine.run(Measure { workload, pairs, options, observer })?;
+    let measured = machine.run(Measure { workload, pairs, options, after: After::Nothing, observer })?;
     Ok(measured.iter().map(|measured| System::of(&subject, measured)).collect())
 }

@@ -16,6 +16,10 @@ impl<W: Workload> Workload for Borrowed<'_, W> {
         self.0.loaded_key(table, row)
     }
 
+    fn loaded_bytes(&self, table: TableId, key: Key, bytes: &mut Vec<u8>) {
+        self.0.loaded_bytes(table, key, bytes);
+    }
+
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
         self.0.fill(table, key, row);
     }

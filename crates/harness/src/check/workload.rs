@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use contract::{Engine, Workload};
 use history::Deletes;
 use history::anomalies::{Scenario, scenarios};
+use history::membership::Membership;
 use std::marker::PhantomData;
 use workloads::{AnyWorkload, WorkloadVisitor};
 
@@ -13,6 +14,8 @@ use workloads::{AnyWorkload, WorkloadVisitor};
 pub enum Own {
     /// Keys that come and go.
     Membership,
+    /// The same, and ranges of them are scanned.
+    Ranges,
     /// Lists that tell their own history.
     ListAppend,
     /// A small play by an anomaly's name.
@@ -22,13 +25,16 @@ pub enum Own {
 impl Own {
     /// Every one.
     pub fn all() -> impl Iterator<Item = Own> {
-        [Own::Membership, Own::ListAppend].into_iter().chain(scenarios().iter().map(Own::Scenario))
+        [Own::Membership, Own::Ranges, Own::ListAppend]
+            .into_iter()
+            .chain(scenarios().iter().map(Own::Scenario))
     }
 
     /// The name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Own::Membership => "membership",
+            Own::Ranges => "ranges",
             Own::ListAppend => "list-append",
             Own::Scenario(scenario) => scenario.name,
         }
@@ -38,6 +44,7 @@ impl Own {
     pub const fn summary(self) -> &'static str {
         match self {
             Own::Membership => "keys that are inserted once or deleted once, and looked for",
+            Own::Ranges => "the same keys, scanned range by range while they come and go",
             Own::ListAppend => "lists that are read and appended to, so that their values tell their history",
             Own::Scenario(scenario) => scenario.description,
         }
@@ -46,7 +53,7 @@ impl Own {
     /// Workers that it needs at least.
     pub fn workers(self) -> usize {
         match self {
-            Own::Membership | Own::ListAppend => 1,
+            Own::Membership | Own::Ranges | Own::ListAppend => 1,
             Own::Scenario(scenario) => scenario.workers(),
         }
     }
@@ -76,7 +83,8 @@ impl Trial<'_> {
                 let deletes = if workload.deletes() { Deletes::Tombstones } else { Deletes::None };
                 workload.visit(Stamped::<E> { trial: self, deletes, engine: PhantomData })
             }
-            CheckWorkload::Own(Own::Membership) => self.of_membership::<E>(),
+            CheckWorkload::Own(Own::Membership) => self.of_membership::<E>(Membership::default()),
+            CheckWorkload::Own(Own::Ranges) => self.of_membership::<E>(Membership::ranges()),
             CheckWorkload::Own(Own::ListAppend) => self.of_lists::<E>(),
             CheckWorkload::Own(Own::Scenario(scenario)) => self.of_scenario::<E>(scenario),
         }

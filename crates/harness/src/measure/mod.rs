@@ -18,7 +18,8 @@ use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::Check;
-use contract::{Engine, Measurement, PairName, Selection, Workload};
+use contract::{Engine, Measurement, PairName, Selection};
+use workloads::audit::Audited;
 
 /// What one system's repetitions measured.
 #[derive(Clone, Debug)]
@@ -38,11 +39,21 @@ impl Measured {
     }
 }
 
+/// What follows the last repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The workload's own audit: what must hold of the tables is read and checked.
+    Audit,
+    /// Nothing: a simulated machine would take longer over an audit than over the run.
+    Nothing,
+}
+
 /// Measures `pairs` over `workload`, in the given order of results.
-pub fn measure<E: Engine, W: Workload>(
+pub fn measure<E: Engine, W: Audited>(
     workload: &W,
     pairs: &[PairName],
     options: &RunOptions,
+    after: After,
     observer: &dyn Observer,
 ) -> Result<Vec<Measured>, Failure> {
     for &pair in pairs {
@@ -55,16 +66,17 @@ pub fn measure<E: Engine, W: Workload>(
             .iter_mut()
             .filter(|system| layout_of::<E>(system.pair.architecture, options).is_ok_and(|own| own == layout))
             .collect();
-        measure_interleaved(&mut session, &mut group, options, observer)?;
+        measure_interleaved(&mut session, &mut group, options, after, observer)?;
     }
     Ok(measured)
 }
 
-/// Drives the repetitions of `systems` by turns over one store.
-pub fn measure_interleaved<E: Engine, W: Workload>(
+/// Drives the repetitions of `systems` by turns over one store. What an audit finds concerns all of them.
+pub fn measure_interleaved<E: Engine, W: Audited>(
     session: &mut Session<'_, E, W>,
     systems: &mut [&mut Measured],
     options: &RunOptions,
+    after: After,
     observer: &dyn Observer,
 ) -> Result<(), Failure> {
     let drives = systems.len() * options.repeat;
@@ -86,5 +98,11 @@ pub fn measure_interleaved<E: Engine, W: Workload>(
         }
     }
     observer.tell(Event::MeasureEnds);
+    if let (After::Audit, Some(last)) = (after, systems.last()) {
+        let check = session.audit(Selection::Pair(last.pair), options)?;
+        systems
+            .iter_mut()
+            .for_each(|system| Check::join(&mut system.checks, check.iter().cloned().collect()));
+    }
     Ok(())
 }

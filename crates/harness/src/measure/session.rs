@@ -5,21 +5,24 @@ use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::Check;
 use contract::{Arrangement, Engine, Layout, Measurement, Seat, Selection, Until, Workload};
+use workloads::audit::{Audit, Audited};
 
 /// A workload with its tables loaded.
 pub struct Session<'a, E: Engine, W: Workload> {
     workload: &'a W,
     store: E::Store,
+    /// All that have run over the store: an audit holds the tables against what they say.
+    clients: Vec<W::Client>,
 }
 
-impl<'a, E: Engine, W: Workload> Session<'a, E, W> {
+impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// Loads the tables.
     pub fn load(workload: &'a W, layout: Layout, observer: &dyn Observer) -> Result<Self, Failure> {
         let rows = workload.tables().iter().map(|table| table.rows).sum();
         observer.tell(Event::LoadBegins { rows });
         let store = E::load(workload, layout, &|rows| observer.tell(Event::Loaded { rows }))?;
         observer.tell(Event::LoadEnds);
-        Ok(Session { workload, store })
+        Ok(Session { workload, store, clients: Vec::new() })
     }
 
     /// Drives one repetition and checks what it left behind.
@@ -37,8 +40,32 @@ impl<'a, E: Engine, W: Workload> Session<'a, E, W> {
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
         let drive = E::drive(&mut self.store, selection, clients, until, &engine_options)?;
+        self.clients.extend(drive.clients);
         let checks = self.checks(&drive.measurement);
         Ok((drive.measurement, checks))
+    }
+
+    /// Whether the tables hold what the workload says that they must, as `selection` reads them; nothing if the workload
+    /// says nothing.
+    pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Option<Check>, Failure> {
+        let Some(audit) = self.workload.audit() else { return Ok(None) };
+        let engine_options = options.engine_options(0);
+        let Arrangement { layout, clients } =
+            E::arrange(selection.architecture(), options.workers, &engine_options)?;
+        let seat = |worker| Seat::new(worker, clients, options.seed).over(layout.partitions);
+        let mut auditors: Vec<_> = (0..clients).map(|worker| audit.client(seat(worker))).collect();
+        loop {
+            let transactions = audit.assign(&mut auditors);
+            if transactions == 0 {
+                break;
+            }
+            let until = Until::Transactions(transactions);
+            auditors = E::drive(&mut self.store, selection, auditors, until, &engine_options)?.clients;
+        }
+        let verdict = audit.verdict(&self.clients, &auditors);
+        Ok(Some(Check::new("audit", verdict.is_ok(), || {
+            verdict.err().map_or_else(String::new, |finding| finding.to_string())
+        })))
     }
 
     /// What must hold after any drive.

@@ -12,16 +12,17 @@ use super::siblings::{self, Sibling};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::measure::{Measured, Session, layout_of, measure_interleaved};
+use crate::measure::{After, Measured, Session, layout_of, measure_interleaved};
 use crate::observer::{Event, Observer};
 use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured, merged_latency};
-use contract::{Engine, Layout, Workload};
+use contract::{Engine, Layout};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use workloads::WorkloadVisitor;
+use workloads::audit::Audited;
 
 /// What a sweep brought home: what `sweep --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -161,7 +162,7 @@ impl Sweep<'_> {
         Ok(groups)
     }
 
-    fn measure<E: Engine, W: Workload>(
+    fn measure<E: Engine, W: Audited>(
         &mut self,
         session: &mut Session<'_, E, W>,
         case: &Case,
@@ -173,7 +174,8 @@ impl Sweep<'_> {
             place: &self.label(case),
         });
         let mut measured = Measured::nothing_yet(case.pair);
-        measure_interleaved(session, &mut [&mut measured], options, self.observer)?;
+        let after = if self.place.simulated { After::Nothing } else { After::Audit };
+        measure_interleaved(session, &mut [&mut measured], options, after, self.observer)?;
         self.keep(case, &measured)
     }
 
@@ -288,7 +290,7 @@ struct Group<'s, 'a, E> {
 impl<E: Engine> WorkloadVisitor for Group<'_, '_, E> {
     type Output = Result<(), Failure>;
 
-    fn visit<W: Workload>(self, workload: &W) -> Result<(), Failure> {
+    fn visit<W: Audited>(self, workload: &W) -> Result<(), Failure> {
         let mut session = Session::<E, W>::load(workload, self.layout, self.sweep.observer)?;
         for position in self.cases {
             let cases = self.sweep.cases;
