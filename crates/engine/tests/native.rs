@@ -50,12 +50,12 @@ fn keep_the_queues(workers: usize, seeds: std::ops::Range<u64>, transactions: u6
 
 #[test]
 fn two_workers_keep_the_queues() {
-    keep_the_queues(2, 0..2, 5_000);
+    keep_the_queues(2, 0..2, 2_000);
 }
 
 #[test]
 fn more_workers_than_cores_keep_the_queues() {
-    keep_the_queues(7, 0..1, 500);
+    keep_the_queues(7, 0..1, 100);
 }
 
 #[test]
