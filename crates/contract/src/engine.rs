@@ -192,7 +192,7 @@ pub struct Drive<C> {
     pub measurement: Measurement,
 }
 
-/// A drive that a procedure's mistake ended. Its transaction was undone.
+/// A drive that ended before its time. What had committed has committed; a transaction at fault was undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriveError {
     /// A procedure touched a key in a partition of which its plan, made anew several times, named no key.
@@ -204,6 +204,11 @@ pub enum DriveError {
         /// Its partition.
         partition: PartitionId,
     },
+    /// The tables have grown until there was hardly any memory left.
+    Memory {
+        /// Bytes that the machine has left to give.
+        available_bytes: u64,
+    },
 }
 
 impl fmt::Display for DriveError {
@@ -213,6 +218,11 @@ impl fmt::Display for DriveError {
                 f,
                 "a procedure touched key {} of table '{table}', in partition {}, which its plan does not declare",
                 key.0, partition.0
+            ),
+            DriveError::Memory { available_bytes } => write!(
+                f,
+                "the tables have grown until {:.2} GiB of memory were left; run for a shorter time, or fewer times",
+                *available_bytes as f64 / (1u64 << 30) as f64
             ),
         }
     }

@@ -144,18 +144,20 @@ impl<L: Latch> HashIndex<L> {
         Self::buckets_for(records) * 64 * 108 / 100
     }
 
-    /// An empty index for about `records` entries, its first buckets faulted in.
-    pub fn reserve(records: u64) -> Result<Self, RegionError> {
+    /// An empty index for about `records` entries, its first buckets faulted in. Beyond that it may grow to `most` bytes of
+    /// address space; chains of buckets become long then.
+    pub fn reserve(records: u64, most: usize) -> Result<Self, RegionError> {
         let () = Bucket::<L>::LAYOUT;
         let buckets = Self::buckets_for(records);
         let overflow_room = (buckets * OVERFLOW_OVERSIZE).max(LEAST_OVERFLOW);
         let bytes = usize::try_from((buckets + overflow_room) * 64).expect("a 64-bit machine");
-        let region = Region::reserve(bytes)?;
+        let region = Region::reserve(bytes.max(most))?;
         region.fault_in(0..buckets as usize * 64);
+        let overflow_room = region.len() as u64 / 64 - buckets;
         Ok(HashIndex {
             region,
             buckets,
-            overflow_room: u32::try_from(overflow_room).expect("fewer than 2^32 overflow buckets"),
+            overflow_room: u32::try_from(overflow_room).unwrap_or(u32::MAX),
             // Number 0 means none.
             overflow_taken: AtomicU32::new(1),
             latch: PhantomData,
@@ -270,7 +272,8 @@ impl<L: Latch> HashIndex<L> {
                     let number = self.overflow_taken.fetch_add(1, Ordering::Relaxed);
                     assert!(
                         number < self.overflow_room,
-                        "the hash index outgrew its capacity many times over"
+                        "the address space of a hash index is used up: {} overflow buckets",
+                        self.overflow_room
                     );
                     // Release: pairs with the Acquire in `next`.
                     bucket.overflow.store(number, Ordering::Release);

@@ -63,16 +63,18 @@ impl Index {
         }
     }
 
-    /// An empty index for about `records` entries; `supply` is an ordered one's, and is to be kept.
+    /// An empty index for about `records` entries, which may grow to `most` bytes of address space; `supply` is an ordered
+    /// one's, and is to be kept.
     pub fn reserve(
         indexing: Indexing,
         records: u64,
+        most: usize,
         supply: &mut ordered::Supply,
     ) -> Result<Self, RegionError> {
         Ok(match indexing {
-            Indexing::Hashed => Index::Hashed(Hashed::reserve(records)?),
+            Indexing::Hashed => Index::Hashed(Hashed::reserve(records, most)?),
             Indexing::Ordered | Indexing::OrderedBytes { .. } => {
-                Index::Ordered(Ordered::reserve(records, Self::key_bytes(indexing), supply)?)
+                Index::Ordered(Ordered::reserve(records, Self::key_bytes(indexing), most, supply)?)
             }
         })
     }

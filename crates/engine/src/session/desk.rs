@@ -227,7 +227,7 @@ impl<C: Client> Desk<C> {
         self.counts.effort.merge(effort);
     }
 
-    /// The run is over for this worker, by a procedure's mistake.
+    /// The run is over for this worker, before its time.
     #[cold]
     pub fn fail(&mut self, error: DriveError) {
         self.left = 0;

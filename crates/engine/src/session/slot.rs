@@ -5,12 +5,13 @@ use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
+use crate::facade::memory;
 use crate::storage::Supply;
 use crate::transaction::Txn;
 use crate::work;
 use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
 
-/// Transactions between two looks at the garbage.
+/// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
 
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
@@ -151,6 +152,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
             let reclaimable = self.epochs.reclaimable();
             self.txn.supply.iter_mut().flatten().for_each(|supply| supply.records.reclaim(reclaimable));
+            if memory::is_short() {
+                desk.fail(DriveError::Memory { available_bytes: memory::available_bytes() });
+            }
         }
     }
 

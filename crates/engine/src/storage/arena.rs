@@ -1,6 +1,6 @@
 //! Record memory: one region a partition, carved into chunks that workers take, and records that come back.
 //!
-//! A region is address space reserved once, many times larger than the table is expected to be; memory is behind
+//! A region is address space reserved once, as much as the machine has memory if there is so much; memory is behind
 //! it only where records are. A worker takes a chunk of consecutive records at a time, so the shared counter is
 //! touched once in hundreds of inserts. Records that were unlinked wait in the worker's garbage until their epoch
 //! has passed ([`crate::epoch`]), and are then used again.
@@ -36,25 +36,20 @@ impl Arena {
         records.next_multiple_of(CHUNK_RECORDS) * Region::spacing(shape.stride, shape.stored_bytes) as u64
     }
 
-    /// Reserves address space for a partition of about `records` records.
-    pub fn reserve(shape: Shape, records: u64) -> Result<Self, RegionError> {
+    /// Reserves address space for a partition of about `records` records, which may grow to `most` bytes.
+    pub fn reserve(shape: Shape, records: u64, most: usize) -> Result<Self, RegionError> {
         let bytes = records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64;
         let bytes = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
         let bytes = usize::try_from(bytes).expect("a 64-bit machine");
-        let mut region = Region::reserve(bytes)?;
+        let mut region = Region::reserve(bytes.max(most))?;
         let spacing = region.elide(shape.stride, shape.stored_bytes)?;
-        Ok(Arena {
-            region,
-            shape,
-            spacing,
-            taken: AtomicU64::new(0),
-            room: bytes as u64 / shape.stride as u64,
-        })
+        let room = region.len() as u64 / shape.stride as u64;
+        Ok(Arena { region, shape, spacing, taken: AtomicU64::new(0), room })
     }
 
     /// Takes up to `wanted` consecutive records' memory, all zero, faulted in.
     ///
-    /// Panics when the address space is used up: the table outgrew its capacity fourfold.
+    /// Panics when the address space is used up.
     pub fn take(&self, wanted: u64) -> Chunk {
         // Relaxed: a counter; the memory behind it is only reached through links that are released.
         let first = self.taken.fetch_add(wanted, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use super::supply::{PartitionSupply, Supply};
 use super::table::{Partition, Table};
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{LatchName, Layout, LoadError, Selection, TableId, Workload};
+use contract::{LatchName, Layout, LoadError, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
 pub struct Store {
@@ -41,9 +41,19 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let refused = |error: RegionError| LoadError::Refused { bytes: needed_bytes, why: error.to_string() };
-        let tables = descriptions.into_iter().map(|table| Table::reserve(table, layout.partitions));
-        let tables: Vec<_> = tables.collect::<Result<_, _>>().map_err(refused)?;
+        let regions = descriptions.len() * layout.partitions as usize * Table::REGIONS;
+        let mut most = memory::address_space_among(regions);
+        let tables: Vec<_> = loop {
+            let reserve = |table: &TableDescription| Table::reserve(table.clone(), layout.partitions, most);
+            match descriptions.iter().map(reserve).collect::<Result<_, RegionError>>() {
+                Ok(tables) => break tables,
+                // A system that does not give address space for nothing: less will do.
+                Err(_) if most > 0 => most /= 2,
+                Err(error) => {
+                    return Err(LoadError::Refused { bytes: needed_bytes, why: error.to_string() });
+                }
+            }
+        };
         let (tables, first): (Vec<Table>, Supply) = tables.into_iter().unzip();
         let mut store = Store { supplies: Vec::new(), last: None, tables };
         store

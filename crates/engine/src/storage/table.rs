@@ -29,10 +29,15 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table, and supplies for a worker, by partition.
+    /// Regions that a partition may consist of: records, nodes, keys.
+    pub const REGIONS: usize = 3;
+
+    /// An empty table, each region of which may grow to `most` bytes of address space, and supplies for a worker, by
+    /// partition.
     pub fn reserve(
         description: TableDescription,
         partitions: u32,
+        most: usize,
     ) -> Result<(Self, Vec<PartitionSupply>), RegionError> {
         if let Indexing::OrderedBytes { most } = description.indexing {
             assert!(
@@ -45,8 +50,8 @@ impl Table {
         let records = Self::records_by_partition(&description, partitions);
         let partition = |_| {
             let mut supply = PartitionSupply::default();
-            let index = Index::reserve(description.indexing, records, &mut supply.nodes)?;
-            Ok((Partition { index, arena: Arena::reserve(shape, records)? }, supply))
+            let index = Index::reserve(description.indexing, records, most, &mut supply.nodes)?;
+            Ok((Partition { index, arena: Arena::reserve(shape, records, most)? }, supply))
         };
         let partitions: Vec<_> = (0..partitions).map(partition).collect::<Result<_, _>>()?;
         let (partitions, supply): (Vec<_>, _) = partitions.into_iter().unzip();

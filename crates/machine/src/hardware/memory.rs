@@ -3,9 +3,56 @@
 use super::region::Region;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What is assumed where the system does not say: 4 GiB.
 const UNKNOWN_AVAILABLE_BYTES: u64 = 4 << 30;
+
+/// Memory is short when less than this can be taken: 256 MiB, which is for whatever else the process and the system do.
+const LEAST_AVAILABLE_BYTES: u64 = 256 << 20;
+
+/// Regions take up to so much, together with what lies between them: half of what user programs have.
+const ADDRESS_SPACE_BYTES: u64 = 1 << 46;
+
+/// What regions may take before it is looked up again how much there is; negative when there was too little.
+static GRANTED: AtomicI64 = AtomicI64::new(0);
+
+/// A region takes `bytes` bytes.
+pub(super) fn take(bytes: usize) {
+    // Relaxed, here and below: counters.
+    if GRANTED.fetch_sub(bytes as i64, Ordering::Relaxed) < bytes as i64 {
+        look();
+    }
+}
+
+/// Grants a quarter of what can be taken: others take some, too. Several may look at once, and grant as much each.
+#[cold]
+fn look() -> bool {
+    let granted = grant(available_bytes());
+    GRANTED.store(granted, Ordering::Relaxed);
+    granted < 0
+}
+
+fn grant(available_bytes: u64) -> i64 {
+    match available_bytes.checked_sub(LEAST_AVAILABLE_BYTES) {
+        Some(room) => (room / 4) as i64,
+        None => -1,
+    }
+}
+
+/// Whether there is so little memory left that nothing should be made that can be done without. Costs a load, unless there
+/// was too little when last looked at.
+#[inline]
+pub fn is_short() -> bool {
+    GRANTED.load(Ordering::Relaxed) < 0 && look()
+}
+
+/// Bytes that each of so many regions may reserve to grow: there is no use for more than the system has memory.
+pub fn address_space_among(regions: usize) -> usize {
+    let share = ADDRESS_SPACE_BYTES / regions.max(1) as u64;
+    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| kib_field(&text, "MemTotal:"));
+    share.min(total.unwrap_or(UNKNOWN_AVAILABLE_BYTES)) as usize
+}
 
 /// Bytes of memory that can be taken without swapping and without meeting a control group's limit.
 pub fn available_bytes() -> u64 {
@@ -96,5 +143,17 @@ impl ControlGroup {
         let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
         let droppable = stat.lines().find_map(|line| line.strip_prefix(self.cache)?.trim().parse().ok());
         Some(limit.saturating_sub(usage.saturating_sub(droppable.unwrap_or(0))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST_AVAILABLE_BYTES, grant};
+
+    #[test]
+    fn a_quarter_of_what_is_left_is_granted_until_little_is_left() {
+        assert_eq!(grant(LEAST_AVAILABLE_BYTES + (4 << 30)), 1 << 30);
+        assert_eq!(grant(LEAST_AVAILABLE_BYTES), 0);
+        assert_eq!(grant(LEAST_AVAILABLE_BYTES - 1), -1);
     }
 }

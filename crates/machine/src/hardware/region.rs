@@ -136,6 +136,7 @@ impl Region {
     /// Panics if the range is not in the region.
     pub fn fault_in(&self, range: Range<usize>) {
         assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
+        super::memory::take(range.len());
         if !range.is_empty() && !advice::populate(self, &range) {
             self.touch(range);
         }

@@ -19,6 +19,15 @@ pub struct SharedLines {
     pub elsewhere: usize,
 }
 
+/// Lines that workers touched, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TouchedLines {
+    /// In regions: records, indexes, and whatever else the engine keeps there.
+    pub in_regions: usize,
+    /// Anywhere else.
+    pub elsewhere: usize,
+}
+
 struct Touches {
     first: usize,
     by_several: bool,
@@ -67,6 +76,14 @@ impl Lines {
         shared
     }
 
+    fn touched(&self) -> TouchedLines {
+        let mut touched = TouchedLines::default();
+        for line in self.book.iter().flat_map(HashMap::values) {
+            *if line.in_region { &mut touched.in_regions } else { &mut touched.elsewhere } += 1;
+        }
+        touched
+    }
+
     pub(super) fn add_region(&mut self, region: Range<usize>) {
         self.regions.push(region);
     }
@@ -85,4 +102,9 @@ pub fn watch_lines() {
 /// The lines that workers have shared since [`watch_lines`].
 pub fn shared_lines() -> SharedLines {
     machine::with(|machine| machine.lines.borrow().shared())
+}
+
+/// The lines that workers have touched since [`watch_lines`].
+pub fn touched_lines() -> TouchedLines {
+    machine::with(|machine| machine.lines.borrow().touched())
 }

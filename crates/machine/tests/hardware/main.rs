@@ -3,6 +3,7 @@
 mod clock;
 mod environment;
 mod facts;
+mod growing;
 mod latch;
 mod memory;
 mod payload;

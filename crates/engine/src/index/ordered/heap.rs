@@ -43,11 +43,14 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    pub fn reserve(bytes: u64) -> Result<Self, RegionError> {
-        let room = (bytes / UNIT_BYTES as u64).min(u64::from(u32::MAX));
-        let bytes = (room as usize + MOST_UNITS) * UNIT_BYTES;
+    /// For `bytes` bytes, or `most` if that is more.
+    pub fn reserve(bytes: u64, most: usize) -> Result<Self, RegionError> {
+        let with_units =
+            |bytes: usize| ((bytes / UNIT_BYTES).min(u32::MAX as usize) + MOST_UNITS) * UNIT_BYTES;
+        let region = Region::reserve(with_units(bytes as usize).max(with_units(most)))?;
+        let room = (region.len() / UNIT_BYTES - MOST_UNITS) as u64;
         // Number 0 means none.
-        Ok(Heap { region: Region::reserve(bytes)?, taken: AtomicU64::new(1), room })
+        Ok(Heap { region, taken: AtomicU64::new(1), room })
     }
 
     /// Units taken, of those that pieces can have.

@@ -201,15 +201,21 @@ impl<F: Flavour> OrderedIndex<F> {
         Self::nodes_for(entries) * NODE_BYTES as u64 + Self::units_for(entries, key_bytes) * UNIT_BYTES as u64
     }
 
-    /// An empty index for about `entries` keys of `key_bytes` bytes each. What it consists of comes from `supply`.
+    /// An empty index for about `entries` keys of `key_bytes` bytes each, which may grow to `most` bytes of address space
+    /// for its nodes, and as much for its keys. What it consists of comes from `supply`.
     ///
     /// If the flavour is [`flavour::Owned`], one thread at a time uses the index; if it is [`flavour::SingleWriter`], one
     /// thread at a time links, unlinks and prunes: the caller's promise.
-    pub fn reserve(entries: u64, key_bytes: usize, supply: &mut Supply) -> Result<Self, RegionError> {
+    pub fn reserve(
+        entries: u64,
+        key_bytes: usize,
+        most: usize,
+        supply: &mut Supply,
+    ) -> Result<Self, RegionError> {
         let () = Leaf::<F>::LAYOUT;
-        let nodes = Nodes::reserve((Self::nodes_for(entries) * OVERSIZE).max(LEAST_NODES))?;
+        let nodes = Nodes::reserve((Self::nodes_for(entries) * OVERSIZE).max(LEAST_NODES), most)?;
         let heap_bytes = Self::units_for(entries, key_bytes) * UNIT_BYTES as u64 * OVERSIZE;
-        let heap = Heap::reserve(heap_bytes.max(LEAST_HEAP_BYTES))?;
+        let heap = Heap::reserve(heap_bytes.max(LEAST_HEAP_BYTES), most)?;
         let index = OrderedIndex { nodes, heap, flavour: PhantomData };
         assert!(supply.take_node(&index.nodes) == ROOT, "the supply is another index's");
         let number = supply.take_node(&index.nodes);

@@ -103,7 +103,8 @@ impl<F: Flavour> Tree<F> {
     pub fn new(entries: u64, key_bytes: usize, workers: usize) -> (Self, Vec<Worker>) {
         let mut places: Vec<Worker> =
             (0..workers).map(|slot| Worker { supply: Supply::default(), slot, epoch: 0 }).collect();
-        let index = OrderedIndex::reserve(entries, key_bytes, &mut places[0].supply).expect("address space");
+        let index =
+            OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].supply).expect("address space");
         (Tree { index, epochs: Epochs::new(workers), slip: None }, places)
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Stack<T: Copy, const N: usize> {
 
 impl<T: Copy, const N: usize> Stack<T, N> {
     pub fn new() -> Self {
-        Stack { items: [MaybeUninit::uninit(); N], length: 0 }
+        Stack { items: [const { MaybeUninit::uninit() }; N], length: 0 }
     }
 
     /// Panics if there is no room.

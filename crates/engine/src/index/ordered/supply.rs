@@ -26,10 +26,14 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub fn reserve(nodes: u64) -> Result<Self, RegionError> {
-        let room = u32::try_from(nodes.min(u64::from(u32::MAX))).expect("bounded");
+    /// For `nodes` nodes, and as many more as `most` bytes of address space have room for.
+    pub fn reserve(nodes: u64, most: usize) -> Result<Self, RegionError> {
+        let most_nodes = u32::MAX as usize;
+        let bytes = (nodes as usize).min(most_nodes) * NODE_BYTES;
+        let region = Region::reserve(bytes.max(most.min(most_nodes * NODE_BYTES)))?;
+        let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
-        Ok(Nodes { region: Region::reserve(room as usize * NODE_BYTES)?, taken: AtomicU32::new(1), room })
+        Ok(Nodes { region, taken: AtomicU32::new(1), room })
     }
 
     /// Nodes taken; number 0 is not one.
@@ -43,11 +47,7 @@ impl Nodes {
         // Relaxed: a counter; nodes are only reached through nodes that are unlatched by a Release.
         let first = self.taken.fetch_add(nodes, Ordering::Relaxed);
         let end = first.saturating_add(nodes);
-        assert!(
-            end <= self.room,
-            "an ordered index outgrew its capacity many times over: {} nodes",
-            self.room
-        );
+        assert!(end <= self.room, "the address space of an ordered index is used up: {} nodes", self.room);
         self.region.fault_in(first as usize * NODE_BYTES..end as usize * NODE_BYTES);
         first..end
     }
