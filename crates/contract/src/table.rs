@@ -108,6 +108,11 @@ impl Span {
     pub const fn end(self) -> usize {
         self.offset as usize + self.len as usize
     }
+
+    /// Whether a byte is in both.
+    pub const fn overlaps(self, other: Span) -> bool {
+        self.start() < other.end() && other.start() < self.end()
+    }
 }
 
 /// What an engine must know of a table before the first row.

@@ -191,7 +191,7 @@ impl Workload for Tpcc {
             table(WAREHOUSE, "warehouse", one, Hashed, keys::partition_of_warehouse),
             table(DISTRICT, "district", one, Hashed, keys::partition_of_district),
             table(CUSTOMER, "customer", one, Hashed, keys::partition_of_customer),
-            table(HISTORY, "history", room, Hashed, keys::partition_of_history),
+            table(HISTORY, "history", room, Ordered, keys::partition_of_history),
             table(NEW_ORDER, "new-order", room, Ordered, keys::partition_of_order),
             table(ORDER, "order", room, Ordered, keys::partition_of_order),
             table(ORDER_LINE, "order-line", room, Ordered, keys::partition_of_order_line),

@@ -1,7 +1,7 @@
 //! What a transaction has touched: one entry a record, one entry a bucket or a leaf whose missing keys it relies
 //! on.
 //!
-//! Every operation first asks whether the transaction has touched its key before. A filter of 256 bits answers "no" for
+//! Every operation first asks whether the transaction has touched its key before. A filter of 512 bits answers "no" for
 //! almost all new keys with one bit test; beyond a few dozen entries a hash table answers instead of a scan, so large
 //! transactions stay linear.
 
@@ -39,7 +39,12 @@ pub(crate) struct Access {
     pub partition: PartitionId,
     pub table: TableId,
     pub kind: Kind,
+    /// Of the writes that the log keeps for install: the record's first one's number, or [`NO_WRITE`].
+    pub first_write: u32,
 }
+
+/// Nothing is kept for install.
+pub(crate) const NO_WRITE: u32 = u32::MAX;
 
 /// What names a version of a record or of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +66,10 @@ pub(crate) struct Gap {
 }
 
 /// Entries up to which a scan is faster than a hash table.
-const SCANNED: usize = 32;
+const SCANNED: usize = 64;
+
+/// 512 bits, so that one in fifteen of forty new keys is searched for in vain.
+const FILTER_WORDS: usize = 8;
 
 /// Records that one transaction may touch, and missing keys on which it may rely.
 pub(super) const MOST_RECORDS: usize = 1 << 15;
@@ -70,7 +78,7 @@ pub(super) const MOST_RECORDS: usize = 1 << 15;
 #[derive(Default)]
 pub(crate) struct AccessSet {
     entries: Vec<Access>,
-    filter: [u64; 4],
+    filter: [u64; FILTER_WORDS],
     positions: HashTable<u32>,
 }
 
@@ -79,7 +87,7 @@ impl AccessSet {
     pub fn new() -> Self {
         AccessSet {
             entries: Vec::with_capacity(256),
-            filter: [0; 4],
+            filter: [0; FILTER_WORDS],
             positions: HashTable::with_capacity(256),
         }
     }
@@ -87,7 +95,7 @@ impl AccessSet {
     #[inline(always)]
     fn filter_bit(table: TableId, hash: Hash) -> (usize, u64) {
         let mixed = (hash.0 >> 16) ^ u64::from(table.0).wrapping_mul(0x9E37);
-        (mixed as usize >> 6 & 3, 1 << (mixed & 63))
+        (mixed as usize >> 6 & (FILTER_WORDS - 1), 1 << (mixed & 63))
     }
 
     /// The position of the entry for a key.
@@ -100,7 +108,8 @@ impl AccessSet {
     fn search(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
         let is_it = |access: &Access| access.key == key && access.table == table;
         if self.entries.len() <= SCANNED {
-            self.entries.iter().position(is_it)
+            // The newest first: what was touched just now is often touched again.
+            self.entries.iter().rposition(is_it)
         } else {
             let position = self.positions.find(hash.0, |&position| is_it(&self.entries[position as usize]));
             position.map(|&position| position as usize)
@@ -137,7 +146,7 @@ impl AccessSet {
             self.positions.clear();
         }
         self.entries.clear();
-        self.filter = [0; 4];
+        self.filter = [0; FILTER_WORDS];
     }
 }
 
@@ -172,8 +181,15 @@ mod tests {
             for n in 0..1000 {
                 let (key, table) = (Key(n * 7 + round), TableId((n % 3) as u16));
                 assert_eq!(set.find(table, key, Hash::of(key)), None);
-                let access =
-                    Access { record, key, token: None, partition: PartitionId(0), table, kind: Kind::Read };
+                let access = Access {
+                    record,
+                    key,
+                    token: None,
+                    partition: PartitionId(0),
+                    table,
+                    kind: Kind::Read,
+                    first_write: NO_WRITE,
+                };
                 assert_eq!(set.push(access, Hash::of(key)), n as usize);
                 let other = TableId(((n + 1) % 3) as u16);
                 assert_eq!(set.find(other, key, Hash::of(key)), None, "same key, another table");

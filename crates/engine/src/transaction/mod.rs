@@ -45,7 +45,7 @@ use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
 use crate::storage::Supply;
 use crate::storage::{RecordRef, Table};
 use crate::work;
-use access_set::{Access, AccessSet, Gap, Kind, Token};
+use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use contract::{
     Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Scan, Span,
     TableId, TimeClass, Transaction,
@@ -304,7 +304,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn add(&mut self, place: Place, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
         let Place { table, key, partition, hash, .. } = place;
-        let position = self.accesses.push(Access { record, key, token, partition, table, kind }, hash);
+        let position = self
+            .accesses
+            .push(Access { record, key, token, partition, table, kind, first_write: NO_WRITE }, hash);
         self.stopwatch.holds_something();
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.looking, "a procedure writes while it plans");
@@ -355,7 +357,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
             }
             Blind::Merge(merge, argument) => (self.log.keep_argument(argument), Some(merge)),
         };
-        self.log.push(Write { access: position as u32, span, bytes, merge });
+        self.keep_for_install(Write { access: position as u32, span, bytes, merge });
+    }
+
+    #[inline(always)]
+    fn keep_for_install(&mut self, write: Write) {
+        let first = &mut self.accesses[write.access as usize].first_write;
+        *first = (*first).min(self.log.writes().len() as u32);
+        self.log.push(write);
     }
 
     /// Reserves a private copy of the named bytes, its content still to come.
@@ -367,7 +376,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Lets `change` loose on a private copy and keeps it for install.
     #[inline(always)]
     fn change_copy(&mut self, position: usize, span: Span, bytes: Bytes, change: &mut dyn FnMut(&mut [u8])) {
-        self.log.push(Write { access: position as u32, span, bytes, merge: None });
+        self.keep_for_install(Write { access: position as u32, span, bytes, merge: None });
         change(self.log.get_mut(bytes));
     }
 

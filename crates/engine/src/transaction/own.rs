@@ -2,9 +2,9 @@
 //!
 //! A transaction sees its own writes, inserts and deletes. Where it writes in place, or inserted the record, that is
 //! where the row is. Where it writes private copies, its row is the committed one with its own writes applied in order
-//! ([`Txn::compose`]); blind changes among them are applied to a copy, and again at install.
+//! ([`Txn::compose`]), of which as much is built as is asked for; blind changes among them are applied to a copy, and again at install.
 
-use super::access_set::{Kind, Token};
+use super::access_set::{Access, Kind, Token};
 use super::write_log::Write;
 use super::{Blind, MetaOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
@@ -39,8 +39,8 @@ impl<A: Architecture> Txn<'_, A> {
             // SAFETY: as above.
             Kind::Write if self.is_in_place(position) => unsafe { access.record.view(span, see) },
             Kind::Write => {
-                self.compose(position)?;
-                see(&self.scratch.as_bytes()[span.start()..span.end()]);
+                let at = self.compose(position, span)?;
+                see(&self.scratch.as_bytes()[at..at + span.length()]);
             }
         }
         Ok(Presence::Present)
@@ -61,9 +61,9 @@ impl<A: Architecture> Txn<'_, A> {
             self.save(position, span);
             self.change_in_place(position, span, change);
         } else {
-            self.compose(position)?;
+            let at = self.compose(position, span)?;
             let bytes = self.reserve_copy(span);
-            self.log.get_mut(bytes).copy_from_slice(&self.scratch.as_bytes()[span.start()..span.end()]);
+            self.log.get_mut(bytes).copy_from_slice(&self.scratch.as_bytes()[at..at + span.length()]);
             self.change_copy(position, span, bytes, change);
         }
         Ok(Presence::Present)
@@ -105,10 +105,11 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// Builds this transaction's version of a row that it writes privately, whole, in the scratch buffer.
-    fn compose(&mut self, position: usize) -> Result<(), Abort> {
+    /// Builds this transaction's version of a part of a row that it writes privately, in the scratch buffer; answers where
+    /// in it the part begins.
+    fn compose(&mut self, position: usize, span: Span) -> Result<usize, Abort> {
         let access = self.accesses[position];
-        let whole = Span::whole(self.table(access.table).shape.row_bytes);
+        let built = self.to_build(access, position, span);
         if ProtocolOf::<A>::READS == Reads::Validated {
             // A blind writer that now reads depends on the version from here on.
             let token = match access.token {
@@ -119,32 +120,54 @@ impl<A: Architecture> Txn<'_, A> {
                 },
             };
             match token {
-                Some(seen) if self.copy_again(access.record, whole, seen) => {
+                Some(seen) if self.copy_again(access.record, built, seen) => {
                     self.accesses[position].token = Some(seen);
                 }
                 _ => return Err(self.poison(AbortReason::ReadValidation)),
             }
         } else {
-            let row = &mut self.scratch.as_mut_bytes()[..whole.length()];
-            // SAFETY: the whole row; the record is held against writers.
-            unsafe { access.record.copy_out(0, row) };
+            let part = &mut self.scratch.as_mut_bytes()[built.start() % 8..][..built.length()];
+            // SAFETY: a part of the row; the record is held against writers.
+            unsafe { access.record.copy_out(built.offset, part) };
         }
-        for number in 0..self.log.writes().len() {
+        for number in self.first_write_of(access)..self.log.writes().len() {
             let write = self.log.writes()[number];
-            if write.access as usize == position {
-                self.overlay(write);
+            if write.access as usize == position && write.span.overlaps(built) {
+                self.overlay(write, built);
             }
         }
-        Ok(())
+        Ok(built.start() % 8 + span.start() - built.start())
     }
 
-    fn overlay(&mut self, write: Write) {
-        let part = &mut self.scratch.as_mut_bytes()[write.span.start()..write.span.end()];
+    /// What has to be built of a row to see a part of it: that, or if a merge has changed some of it, and must see all of
+    /// what it changed, the whole row.
+    fn to_build(&self, access: Access, position: usize, span: Span) -> Span {
+        let writes = &self.log.writes()[self.first_write_of(access)..];
+        let is_in_the_way = |write: &Write| {
+            write.access as usize == position && write.merge.is_some() && write.span.overlaps(span)
+        };
+        match writes.iter().any(is_in_the_way) {
+            true => Span::whole(self.table(access.table).shape.row_bytes),
+            false => span,
+        }
+    }
+
+    /// Where its writes begin in the log, or the log's end.
+    fn first_write_of(&self, access: Access) -> usize {
+        (access.first_write as usize).min(self.log.writes().len())
+    }
+
+    /// Applies a write to what is built of its row.
+    fn overlay(&mut self, write: Write, built: Span) {
+        let (start, end) = (write.span.start().max(built.start()), write.span.end().min(built.end()));
+        let at = built.start() % 8 + start - built.start();
+        let part = &mut self.scratch.as_mut_bytes()[at..at + end - start];
+        let bytes = self.log.get(write.bytes);
         match write.merge {
-            None => part.copy_from_slice(self.log.get(write.bytes)),
+            None => part.copy_from_slice(&bytes[start - write.span.start()..][..end - start]),
             Some(merge) => {
                 // The real argument is for install.
-                let mut argument = self.log.get(write.bytes).to_vec();
+                let mut argument = bytes.to_vec();
                 merge(part, &mut argument);
             }
         }

@@ -7,7 +7,7 @@
 //! transaction ahead in reconnaissance (as Calvin does), and takes what it finds for an estimate: [`plan`] does so in the
 //! plan's look. The transaction looks the name up again and relies on nothing else, so a stale estimate costs another plan
 //! where keys must be declared, and a prefetch elsewhere. Without reconnaissance the plan names the partition, which the
-//! customer's warehouse decides.
+//! customer's warehouse decides: enough where partitions are declared, and less work than the prefetch saves.
 
 use super::CUSTOMER_BY_NAME;
 use super::inputs::Who;

@@ -3,13 +3,13 @@
 //!
 //! An item that does not exist is the last one, so that all has been done that has to be undone: the workload's own rollback.
 //!
-//! What is read of a stock is three parts: the counts, which are changed, and then the district's text and the data, which
-//! lie elsewhere in the row. The record is locked, or copied, once.
+//! Of a stock two parts are named: the counts, which are changed, with the data, and the district's text, which lies elsewhere
+//! in the row.
 
 use super::inputs::{LineInput, NewOrderInput};
 use super::items::Items;
 use super::parts::{
-    CustomerTerms, DistrictOrders, StockCounts, StockData, WarehouseTax, change, district_info, read, touch,
+    CustomerTerms, DistrictOrders, StockCounts, WarehouseTax, change, district_info, read, touch,
 };
 use super::rows::{Entry, NULL, NewOrder, Order, OrderLine};
 use super::screens::{LineScreen, NewOrderScreen};
@@ -102,12 +102,12 @@ fn sell<T: Transaction + ?Sized>(
     };
     let stock = keys::stock(line.supply_w_id, line.i_id);
     let is_remote = line.supply_w_id != input.w_id;
-    let s_quantity = change(txn, stock, |counts: &mut StockCounts| take(counts, line.quantity, is_remote))?
-        .expect("loaded, and never deleted");
+    let (s_quantity, is_brand) = change(txn, stock, |counts: &mut StockCounts| {
+        let is_brand = is_original(&item.i_data) && is_original(&counts.s_data);
+        (take(counts, line.quantity, is_remote), is_brand)
+    })?
+    .expect("loaded, and never deleted");
     let ol_dist_info = district_info(txn, stock, input.d_id)?.expect("loaded, and never deleted");
-    let is_brand = is_original(&item.i_data);
-    let is_brand = read(txn, stock, |part: &StockData| is_brand && is_original(&part.s_data))?
-        .expect("loaded, and never deleted");
 
     let ol_amount = u32::from(line.quantity) * item.i_price;
     let row = OrderLine {
@@ -154,6 +154,8 @@ pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
             plan.touch(STOCK, keys::stock(line.supply_w_id, line.i_id), span, Access::Write);
         }
     }
+    // Behind the customer's last order: of the leaves that the new keys go to, the one that is not used all the time.
+    plan.declare(ORDER_BY_CUSTOMER, keys::order_of_customer(w_id, d_id, c_id, u32::MAX));
 }
 
 #[cfg(test)]
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     fn counts(s_quantity: i32) -> StockCounts {
-        StockCounts { s_quantity, s_ytd: 5, s_order_cnt: 2, s_remote_cnt: 1 }
+        StockCounts { s_quantity, s_ytd: 5, s_order_cnt: 2, s_remote_cnt: 1, s_data: [0; 50] }
     }
 
     #[test]

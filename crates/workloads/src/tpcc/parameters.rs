@@ -22,7 +22,7 @@ parameters! {
     /// The items, which nobody writes: a copy for each warehouse, one for all, or without any concurrency control.
     "item" item: ItemTable = "replicated";
     /// Whether a plan looks a last name up ahead (orthrus 3.2), or names its partition only.
-    "reconnaissance" reconnaissance: Reconnaissance = "yes";
+    "reconnaissance" reconnaissance: Reconnaissance = "no";
     /// Rows that the tables that grow are made for, in multiples of what they are loaded with.
     "room" room: Room = "2";
 }

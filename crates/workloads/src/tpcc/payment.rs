@@ -121,6 +121,8 @@ pub(super) fn plan<T: Transaction + ?Sized>(
     let home = (input.c_w_id, input.c_d_id);
     if let Some(customer) = customers::plan(look, plan, home, &input.who, reconnaissance)? {
         plan.touch(CUSTOMER, customer, whole(CustomerInfo::span()), Access::Write);
+        let (w_id, d_id, c_id) = keys::of_customer(customer);
+        plan.declare(HISTORY, keys::history(w_id, d_id, c_id, u32::MAX));
     }
     Ok(())
 }

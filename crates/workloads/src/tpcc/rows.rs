@@ -144,11 +144,11 @@ pub struct Stock {
     pub s_ytd: u32,
     pub s_order_cnt: u32,
     pub s_remote_cnt: u32,
+    pub s_data: [u8; 50],
+    pub unused: [u8; 2],
     pub s_i_id: u32,
     pub s_w_id: u32,
     pub s_dist: [[u8; 24]; 10],
-    pub s_data: [u8; 50],
-    pub unused: [u8; 2],
 }
 
 /// A row of an index: where to go on.
