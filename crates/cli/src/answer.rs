@@ -9,7 +9,7 @@ use harness::folder::Folder;
 use harness::measure::warnings;
 use harness::results::{CompareResult, System};
 use harness::subject::shown;
-use harness::summary::{Check, Costs, Latency, Summary};
+use harness::summary::{Check, Costs, Latency, Memory, Summary};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, percent, ratio, thousands};
 use harness::validation::Validation;
@@ -32,6 +32,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("time", times(summary)),
     ];
     lines.extend(costs(&summary.costs));
+    lines.push(("memory", memory(&summary.memory)));
     lines.push(("checked", checks(&summary.checks)));
     let mut text = format!(
         "{} over {}, {} on {}\n\n",
@@ -95,6 +96,19 @@ fn costs(costs: &Costs) -> impl Iterator<Item = (&'static str, String)> {
         ("lock hold", lock_hold),
     ];
     lines.into_iter().filter_map(|(name, text)| Some((name, text?)))
+}
+
+/// What the tables took when they were loaded, and if they grew, what they take now.
+fn memory(memory: &Memory) -> String {
+    let of = |bytes: u64, rows: u64| {
+        format!("{} MB, {} rows", thousands((bytes as f64 / 1e6).ceil()), thousands(rows as f64))
+    };
+    let loaded = format!("{} loaded", of(memory.loaded_bytes, memory.loaded_rows));
+    if memory.bytes == memory.loaded_bytes && memory.rows == memory.loaded_rows {
+        return loaded;
+    }
+    let spare = thousands(memory.spare_records as f64);
+    format!("{loaded}; {} now, and {spare} spare records", of(memory.bytes, memory.rows))
 }
 
 fn checks(checks: &[Check]) -> String {

@@ -49,6 +49,11 @@ pub trait Engine {
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn remains(store: &Self::Store) -> Remains;
+
+    /// Bytes of memory that a store has taken, indexes included.
+    fn memory_bytes(store: &Self::Store) -> u64 {
+        Self::remains(store).memory_bytes
+    }
 }
 
 /// Whether the engine has a pair.

@@ -68,6 +68,10 @@ impl Engine for ThisEngine {
             store.last.unwrap_or((Selection::Pair(anybody), LatchName::TestAndTestAndSet));
         matrix::drive(selection, latch, CountRemains(store))
     }
+
+    fn memory_bytes(store: &Store) -> u64 {
+        store.memory_bytes()
+    }
 }
 
 /// Adds the workers' reports up.

@@ -22,13 +22,15 @@ use super::{MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
-use crate::index::{GapId, Index};
+use crate::index::{GapId, Index, OrderedFlavour};
 use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
 use crate::storage::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
 use std::ops::Bound;
 use zerocopy::IntoBytes;
+
+type Leaf = ordered::Leaf<OrderedFlavour>;
 
 /// Where a scan is in one partition.
 pub(super) struct Cursor {
@@ -48,6 +50,7 @@ struct Request<'a> {
     table: TableId,
     partition: PartitionId,
     bound: Bound<&'a [u8]>,
+    until: Option<&'a [u8]>,
     direction: ordered::Direction,
     /// Entries at most.
     most: usize,
@@ -75,6 +78,18 @@ fn direction_of(scan: &Scan<'_>) -> ordered::Direction {
     match scan.direction {
         Direction::Forward => ordered::Direction::Forward,
         Direction::Backward => ordered::Direction::Backward,
+    }
+}
+
+/// The last key that a scan may want, included or not.
+fn end_of<'a>(scan: &Scan<'a>) -> Option<&'a [u8]> {
+    let end = match scan.direction {
+        Direction::Forward => scan.to,
+        Direction::Backward => scan.from,
+    };
+    match end {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
     }
 }
 
@@ -195,7 +210,7 @@ impl<A: Architecture> Txn<'_, A> {
             self.enter_for(scan, cursor)?;
             self.stopwatch.enter(TimeClass::Index);
             match ProtocolOf::<A>::READS {
-                Reads::Alone => self.copy_leaf(scan, cursor, most),
+                Reads::Alone => self.copy_leaf(scan, cursor, most, |_| ()),
                 Reads::Locked => self.copy_leaf_held(scan, cursor, most)?,
                 Reads::Validated => self.copy_leaf_observed(scan, cursor, most),
             }
@@ -211,29 +226,27 @@ impl<A: Architecture> Txn<'_, A> {
         self.enter(Place { table: scan.table, key, partition: cursor.partition, hash, is_ordered })
     }
 
-    fn copy_leaf(&self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
+    fn copy_leaf<R>(
+        &self,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        most: usize,
+        before: impl FnMut(&Leaf) -> R,
+    ) -> R {
         let index = self.table(scan.table).partition(cursor.partition).index.ordered();
-        let bound = cursor.onward.map(|()| cursor.bound.as_slice());
-        index.read_leaf(bound, direction_of(scan), most, &mut cursor.copy);
+        let bounds = (cursor.onward.map(|()| cursor.bound.as_slice()), end_of(scan));
+        index.read_leaf_seeing(bounds, direction_of(scan), most, &mut cursor.copy, before)
     }
 
     fn copy_leaf_observed(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
-        let partition = self.table(scan.table).partition(cursor.partition);
-        loop {
-            let bound = cursor.onward.map(|()| cursor.bound.as_slice());
-            let leaf = partition.index.ordered().leaf_for(bound, direction_of(scan));
-            let gap = GapPlace { table: scan.table, partition: cursor.partition, id: GapId::Leaf(leaf) };
-            let meta = partition.index.gap::<MetaOf<A>>(gap.id);
-            // Before the leaf is read.
-            let token = ProtocolOf::<A>::observe_bucket(meta);
-            self.copy_leaf(scan, cursor, most);
-            if cursor.copy.leaf() == leaf {
-                // What was observed before stays what must be there.
-                if self.find_gap(gap).is_none() {
-                    self.add_gap(gap, Mode::Shared, Token(token));
-                }
-                return;
-            }
+        // The token before the leaf is read: an insert between the two is seen, and advances the token.
+        let observe = |leaf: &Leaf| ProtocolOf::<A>::observe_bucket(leaf.meta::<MetaOf<A>>());
+        let token = self.copy_leaf(scan, cursor, most, observe);
+        let id = GapId::Leaf(cursor.copy.leaf());
+        let gap = GapPlace { table: scan.table, partition: cursor.partition, id };
+        // What was observed before stays what must be there.
+        if self.find_gap(gap).is_none() {
+            self.add_gap(gap, Mode::Shared, Token(token));
         }
     }
 
@@ -246,6 +259,7 @@ impl<A: Architecture> Txn<'_, A> {
                 table,
                 partition,
                 bound: cursor.onward.map(|()| cursor.bound.as_slice()),
+                until: end_of(scan),
                 direction: direction_of(scan),
                 most,
                 who: self.gap_requester(partition, self.gaps.len()),
@@ -340,7 +354,8 @@ fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -
                 }
             }
         }
-        tree.read_leaf(request.bound, request.direction, request.most, request.copy);
+        let bounds = (request.bound, request.until);
+        tree.read_leaf_seeing(bounds, request.direction, request.most, request.copy, |_| ());
         let is_same = request.copy.leaf() == leaf;
         match held {
             Some(_) if is_same => return Copied::Held,

@@ -17,7 +17,7 @@ pub use session::Session;
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
-use crate::summary::Check;
+use crate::summary::{Check, Memory};
 use contract::{Engine, Measurement, PairName, Selection};
 use workloads::audit::Audited;
 
@@ -28,6 +28,8 @@ pub struct Measured {
     pub pair: PairName,
     /// Its repetitions, in order.
     pub repetitions: Vec<Measurement>,
+    /// What its store takes.
+    pub memory: Memory,
     /// What was checked after them.
     pub checks: Vec<Check>,
 }
@@ -35,7 +37,7 @@ pub struct Measured {
 impl Measured {
     /// A system before its first repetition.
     pub fn nothing_yet(pair: PairName) -> Measured {
-        Measured { pair, repetitions: Vec::new(), checks: Vec::new() }
+        Measured { pair, repetitions: Vec::new(), memory: Memory::default(), checks: Vec::new() }
     }
 }
 
@@ -94,6 +96,7 @@ pub fn measure_interleaved<E: Engine, W: Audited>(
             let (measurement, checks) =
                 session.repetition(Selection::Pair(system.pair), options, repetition)?;
             system.repetitions.push(measurement);
+            system.memory = session.memory();
             Check::join(&mut system.checks, checks);
         }
     }

@@ -3,14 +3,15 @@
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
-use crate::summary::Check;
-use contract::{Arrangement, Engine, Layout, Measurement, Seat, Selection, Until, Workload};
+use crate::summary::{Check, Memory};
+use contract::{Arrangement, Engine, Layout, Measurement, Remains, Seat, Selection, Until, Workload};
 use workloads::audit::{Audit, Audited};
 
 /// A workload with its tables loaded.
 pub struct Session<'a, E: Engine, W: Workload> {
     workload: &'a W,
     store: E::Store,
+    memory: Memory,
     /// All that have run over the store: an audit holds the tables against what they say.
     clients: Vec<W::Client>,
 }
@@ -18,11 +19,17 @@ pub struct Session<'a, E: Engine, W: Workload> {
 impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// Loads the tables.
     pub fn load(workload: &'a W, layout: Layout, observer: &dyn Observer) -> Result<Self, Failure> {
-        let rows = workload.tables().iter().map(|table| table.rows).sum();
+        let rows: u64 = workload.tables().iter().map(|table| table.rows).sum();
         observer.tell(Event::LoadBegins { rows });
         let store = E::load(workload, layout, &|rows| observer.tell(Event::Loaded { rows }))?;
         observer.tell(Event::LoadEnds);
-        Ok(Session { workload, store, clients: Vec::new() })
+        let memory = Memory::loaded(E::memory_bytes(&store), rows);
+        Ok(Session { workload, store, memory, clients: Vec::new() })
+    }
+
+    /// What the store takes, after the last repetition.
+    pub fn memory(&self) -> Memory {
+        self.memory
     }
 
     /// Drives one repetition and checks what it left behind.
@@ -41,7 +48,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
         let drive = E::drive(&mut self.store, selection, clients, until, &engine_options)?;
         self.clients.extend(drive.clients);
-        let checks = self.checks(&drive.measurement);
+        let remains = E::remains(&self.store);
+        self.memory = self.memory.now(&remains);
+        let checks = Self::checks(&remains, &drive.measurement);
         Ok((drive.measurement, checks))
     }
 
@@ -69,10 +78,10 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     }
 
     /// What must hold after any drive.
-    fn checks(&self, measurement: &Measurement) -> Vec<Check> {
+    fn checks(remains: &Remains, measurement: &Measurement) -> Vec<Check> {
         let by_worker: u64 = measurement.commits_by_worker.iter().sum();
         vec![
-            Check::nothing_held(&E::remains(&self.store)),
+            Check::nothing_held(remains),
             Check::new("commits-add-up", by_worker == measurement.commits, || {
                 format!("the workers committed {by_worker}, the total says {}", measurement.commits)
             }),

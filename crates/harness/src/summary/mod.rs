@@ -6,12 +6,14 @@ mod checks;
 mod comparison;
 mod costs;
 mod latency;
+mod memory;
 mod time_shares;
 
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
 pub use costs::{COSTS, Costs};
 pub use latency::Latency;
+pub use memory::Memory;
 pub use time_shares::TimeShares;
 
 use crate::measure::{Measured, warnings};
@@ -66,6 +68,9 @@ pub struct Summary {
     /// What the architecture itself cost.
     #[serde(flatten)]
     pub costs: Costs,
+    /// What the store takes of the machine's memory; nothing in results from before it was told.
+    #[serde(default)]
+    pub memory: Memory,
     /// What was checked after the repetitions.
     pub checks: Vec<Check>,
     /// Repetitions.
@@ -116,6 +121,7 @@ impl Summary {
             time_share: TimeShares::of(&time),
             time_samples: time.samples,
             costs: Costs::of(repetitions),
+            memory: measured.memory,
             checks: measured.checks.clone(),
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
@@ -219,6 +225,7 @@ pub(crate) mod tests {
         Measured {
             pair: PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo },
             repetitions: throughputs.iter().map(|&per_s| some_measurement(per_s)).collect(),
+            memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
         }
     }

@@ -9,7 +9,7 @@
 use super::descend::{End, Step, Target};
 use super::flavour::Flavour;
 use super::keys::{Probe, SLICE_BYTES, slice_of};
-use super::node::{Version, prefetch};
+use super::node::{Leaf, Version, prefetch};
 use super::{LeafRef, OrderedIndex};
 use crate::storage::RecordRef;
 use std::ops::{Bound, Range};
@@ -59,6 +59,8 @@ struct Wish<'a> {
     target: Target<'a>,
     /// Whether the target's key itself is meant, too.
     is_included: bool,
+    /// Keys beyond this need not be copied.
+    until: Option<&'a [u8]>,
     direction: Direction,
     limit: usize,
 }
@@ -109,7 +111,7 @@ impl LeafCopy {
         })
     }
 
-    /// The bound at which to go on in the same direction; `None` at the end of the index.
+    /// The bound at which to go on in the same direction; `None` at the end of the index, or of what was asked for.
     pub fn next_bound(&self) -> Option<Bound<&[u8]>> {
         match self.onward {
             Onward::Included => Some(Bound::Included(&self.next)),
@@ -128,10 +130,28 @@ impl<F: Flavour> OrderedIndex<F> {
     /// Copies up to `limit` entries of the leaf that is responsible for `bound` in `direction`: going forward, those above
     /// the bound, going backward, those below it, in that order. There may be none.
     pub fn read_leaf(&self, bound: Bound<&[u8]>, direction: Direction, limit: usize, copy: &mut LeafCopy) {
+        self.read_leaf_seeing((bound, None), direction, limit, copy, |_| ());
+    }
+
+    /// As [`OrderedIndex::read_leaf`]; of the keys beyond the second bound as many as it pleases. Answers what `before` saw of
+    /// the leaf before it was copied, when it already was what was copied.
+    #[inline]
+    pub fn read_leaf_seeing<R>(
+        &self,
+        (bound, until): (Bound<&[u8]>, Option<&[u8]>),
+        direction: Direction,
+        limit: usize,
+        copy: &mut LeafCopy,
+        mut before: impl FnMut(&Leaf<F>) -> R,
+    ) -> R {
         assert!(limit > 0, "a scan of nothing");
         let is_included = !matches!(bound, Bound::Excluded(_));
-        let wish = Wish { target: target_of(bound, direction), is_included, direction, limit };
-        while !self.try_read_leaf(&wish, copy) {}
+        let wish = Wish { target: target_of(bound, direction), is_included, until, direction, limit };
+        loop {
+            if let Some(seen) = self.try_read_leaf(&wish, copy, &mut before) {
+                return seen;
+            }
+        }
     }
 
     /// Copies the leaf after the one in `copy`; answers whether there is one. In the same epoch.
@@ -144,7 +164,8 @@ impl<F: Flavour> OrderedIndex<F> {
             Onward::End => None,
         };
         if let Some(bound) = bound {
-            let wish = Wish { target: target_of(bound, direction), is_included: true, direction, limit };
+            let target = target_of(bound, direction);
+            let wish = Wish { target, is_included: true, until: None, direction, limit };
             if !self.try_read_beside(&wish, copy) {
                 self.read_leaf(bound, direction, limit, copy);
             }
@@ -164,13 +185,20 @@ impl<F: Flavour> OrderedIndex<F> {
         }
     }
 
-    fn try_read_leaf(&self, wish: &Wish<'_>, copy: &mut LeafCopy) -> bool {
+    #[inline]
+    fn try_read_leaf<R>(
+        &self,
+        wish: &Wish<'_>,
+        copy: &mut LeafCopy,
+        before: &mut impl FnMut(&Leaf<F>) -> R,
+    ) -> Option<R> {
         let mut parent = None;
-        let Some(leaf) = self.descend_noting(wish.target, |step| parent = Some(step)) else { return false };
+        let leaf = self.descend_noting(wish.target, |step| parent = Some(step))?;
         let parent = parent.expect("the root is an inner node");
         self.prefetch_beside(&parent, wish.direction);
+        let seen = before(self.leaf_of(leaf.at.node));
         let window = self.window(wish, &leaf);
-        self.try_copy(wish, parent, &leaf, window, copy)
+        self.try_copy(wish, parent, &leaf, window, copy).then_some(seen)
     }
 
     /// Goes on in the next child of the last leaf's parent, if that still is what it was.
@@ -198,17 +226,19 @@ impl<F: Flavour> OrderedIndex<F> {
     ) -> bool {
         copy.clear();
         let taken = window.len().min(wish.limit);
-        match wish.direction {
-            Direction::Forward => self.copy_entries(leaf, &wish.target, window.clone().take(taken), copy),
-            Direction::Backward => {
-                self.copy_entries(leaf, &wish.target, window.clone().rev().take(taken), copy)
-            }
-        }
+        let is_all = match wish.direction {
+            Direction::Forward => self.copy_entries(leaf, wish, window.clone().take(taken), copy),
+            Direction::Backward => self.copy_entries(leaf, wish, window.clone().rev().take(taken), copy),
+        };
         if !F::is_unchanged(self.state(leaf.at.node), leaf.at.state) {
             return false;
         }
         (copy.leaf, copy.version) = (LeafRef(leaf.at.node), Version(leaf.at.state));
-        if taken < window.len() {
+        if !is_all {
+            copy.next.clear();
+            copy.onward = Onward::End;
+            copy.parent = None;
+        } else if taken < window.len() {
             self.stop_early(copy);
             copy.parent = None;
         } else {
@@ -233,18 +263,31 @@ impl<F: Flavour> OrderedIndex<F> {
         }
     }
 
+    /// Copies the entries at these positions, up to one that is beyond what was asked for, if its slice tells; answers
+    /// whether none was.
     fn copy_entries(
         &self,
         leaf: &End,
-        target: &Target<'_>,
+        wish: &Wish<'_>,
         positions: impl Iterator<Item = usize>,
         copy: &mut LeafCopy,
-    ) {
+    ) -> bool {
         let entries = self.leaf_of(leaf.at.node);
-        let key = target.key();
+        let key = wish.target.key();
         let prefix = Prefix::new(&key.bytes[..leaf.at.state.prefix()]);
+        let until = wish.until.and_then(|until| {
+            let rest = until.strip_prefix(prefix.bytes)?;
+            Some(slice_of(&rest[..rest.len().min(SLICE_BYTES)]))
+        });
         for position in positions {
             let entry = entries.entry(position);
+            let is_beyond = until.is_some_and(|until| match wish.direction {
+                Direction::Forward => entry.slice > until,
+                Direction::Backward => entry.slice < until,
+            });
+            if is_beyond {
+                return false;
+            }
             match entry.value.piece() {
                 Some(piece) => self.heap.append_to(piece, &mut copy.keys),
                 None => prefix.append_key(entry.slice, entry.value.class(), &mut copy.keys),
@@ -252,6 +295,7 @@ impl<F: Flavour> OrderedIndex<F> {
             let record_bits = self.record_bits(entry.value);
             copy.entries.push(CopiedEntry { key_end: copy.keys.len() as u32, record_bits });
         }
+        true
     }
 
     /// The limit was reached within the leaf.

@@ -1,0 +1,46 @@
+//! What a store takes of the machine's memory, and how it grew.
+
+use contract::Remains;
+use serde::{Deserialize, Serialize};
+
+/// A store's memory: as it was loaded, and after the last repetition over it, whichever system's that was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Bytes of the loaded tables, indexes included.
+    pub loaded_bytes: u64,
+    /// Rows that were loaded.
+    pub loaded_rows: u64,
+    /// Bytes after the last repetition.
+    pub bytes: u64,
+    /// Rows after the last repetition.
+    pub rows: u64,
+    /// Records without a row after the last repetition: deleted, or not yet used, and to be used again.
+    pub spare_records: u64,
+}
+
+impl Memory {
+    /// As loaded.
+    pub fn loaded(bytes: u64, rows: u64) -> Memory {
+        Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, spare_records: 0 }
+    }
+
+    /// With what is there now.
+    pub fn now(self, remains: &Remains) -> Memory {
+        let Remains { linked_records, allocated_records, memory_bytes, .. } = *remains;
+        let spare_records = allocated_records.saturating_sub(linked_records);
+        Memory { bytes: memory_bytes, rows: linked_records, spare_records, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_row_is_spare() {
+        let remains = Remains { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
+        let memory = Memory::loaded(1000, 20).now(&remains);
+        assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
+        assert_eq!((memory.loaded_rows, memory.rows, memory.spare_records), (20, 90, 10));
+    }
+}
