@@ -30,6 +30,8 @@ mod no_wait;
 mod semaphore;
 #[cfg(test)]
 mod sequential;
+#[cfg(test)]
+mod sequential_gaps;
 mod silo;
 mod two_version_no_wait;
 mod unprotected;

@@ -4,6 +4,7 @@
 //! file each; a scheduler knows nothing of what the cores do, and draws only from its seed.
 
 mod pct;
+mod preempt;
 mod random;
 mod round_robin;
 
@@ -30,6 +31,12 @@ pub enum Schedule {
         depth: u32,
         /// The number of accesses that a run is expected to make: change points are drawn among them.
         steps: u64,
+    },
+    /// The cores in their order, each until it pauses; at one access, the core that runs comes after all others. To be
+    /// tried for every access of something short.
+    Preempt {
+        /// The number of that access since the cores started, from 0.
+        at: u64,
     },
 }
 
@@ -65,6 +72,7 @@ impl Schedule {
             Schedule::RoundRobin => Box::new(round_robin::RoundRobin::default()),
             Schedule::Random { seed, switch_one_in } => Box::new(random::Random::new(seed, switch_one_in)),
             Schedule::Pct { seed, depth, steps } => Box::new(pct::Pct::new(seed, depth, steps)),
+            Schedule::Preempt { at } => Box::new(preempt::Preempt::new(at)),
         }
     }
 }

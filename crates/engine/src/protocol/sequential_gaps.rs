@@ -1,0 +1,308 @@
+//! What protects missing keys, as a sequential machine: all interleavings of a few transactions over one leaf and the heir of
+//! its range, in both flavours.
+//!
+//! They find the range empty or not and look again, insert, do both, or take the leaf out of the index; each verb of the
+//! protocol and each look at the index is a step. In each order: whoever commits has seen the range change by its own
+//! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
+
+use super::{
+    DlDetect, EarlyRelease, Mode, NoMissValidation, NoWait, Protocol, Reads, Requester, Silo, SlotId,
+    TwoVersionNoWait, Verdict, Wake, Waker,
+};
+use crate::physical::{Owned, Physical, Shared};
+use std::cell::{Cell, RefCell};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Finds the leaf that is responsible for the range.
+    Find,
+    /// Holds its gap, or observes it.
+    Hold(Mode),
+    /// Looks at the range, if the leaf still is the one.
+    Look,
+    /// Holds the gap exclusively.
+    Raise,
+    /// Links a key, if the leaf still is the one.
+    Link,
+    LookAgain,
+    /// Takes the leaf out of the index, unless somebody relies on it.
+    Prune,
+    Commit,
+}
+
+use Step::{Commit, Find, Hold, Link, Look, LookAgain, Prune, Raise};
+
+const MISS: &[Step] = &[Find, Hold(Mode::Shared), Look, LookAgain, Commit];
+const INSERT: &[Step] = &[Find, Hold(Mode::Insert), Link, Commit];
+const BOTH: &[Step] = &[Find, Hold(Mode::Shared), Look, Raise, Link, LookAgain, Commit];
+const PRUNE: &[Step] = &[Prune];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Runs,
+    Waits,
+    Ended,
+}
+
+struct Transaction {
+    script: &'static [Step],
+    at: usize,
+    state: State,
+    leaf: usize,
+    held: Option<Mode>,
+    token: Option<u64>,
+    seen: u64,
+    own: u64,
+    is_broken: bool,
+}
+
+type Woken = RefCell<Vec<(SlotId, Wake)>>;
+
+struct Wakes<'a>(&'a Woken);
+
+impl Waker for Wakes<'_> {
+    fn wake(&self, slot: SlotId, wake: Wake) {
+        self.0.borrow_mut().push((slot, wake));
+    }
+}
+
+struct World<P: Protocol, F: Physical> {
+    common: P::Common<F>,
+    gaps: [Box<u64>; 2],
+    /// The leaf responsible for the range: the heir, once the first has died.
+    current: Cell<usize>,
+    /// Keys in the range.
+    keys: Cell<u64>,
+    woken: Woken,
+}
+
+impl<P: Protocol, F: Physical> World<P, F> {
+    const LOCKS: bool = matches!(P::READS, Reads::Locked);
+
+    fn gap(&self, leaf: usize) -> &P::Meta<F> {
+        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
+        // the box is never touched otherwise.
+        unsafe { &*(&raw const *self.gaps[leaf]).cast() }
+    }
+
+    fn who(number: usize) -> Requester {
+        Requester { slot: SlotId(number as u32), lane: 0, access: 1 }
+    }
+
+    fn step(&self, number: usize, txn: &mut Transaction) {
+        let is_current = txn.leaf == self.current.get();
+        match txn.script[txn.at] {
+            Find => txn.leaf = self.current.get(),
+            Hold(mode) if Self::LOCKS => {
+                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
+                let verdict = P::acquire::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+                return self.heed(number, txn, verdict);
+            }
+            Hold(Mode::Shared) => txn.token = Some(P::observe_bucket::<F>(self.gap(txn.leaf))),
+            Hold(_) => {}
+            Look if !is_current => return self.start_again(number, txn),
+            Look => txn.seen = self.keys.get(),
+            Raise if Self::LOCKS => {
+                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
+                let verdict = P::raise_bucket::<F>(&self.common, gap, Mode::Shared, who, &Wakes(&self.woken));
+                return self.heed(number, txn, verdict);
+            }
+            Raise => {}
+            Link if Self::LOCKS && !is_current => return self.start_again(number, txn),
+            Link => self.link(txn),
+            LookAgain => txn.is_broken = self.keys.get() != txn.seen + txn.own,
+            Prune => {
+                if P::retire_gap::<F>(&self.common, self.gap(0)) {
+                    self.current.set(1);
+                }
+                return self.end(number, txn);
+            }
+            Commit => return self.commit(number, txn),
+        }
+        txn.at += 1;
+    }
+
+    fn link(&self, txn: &mut Transaction) {
+        self.keys.set(self.keys.get() + 1);
+        txn.own += 1;
+        if !Self::LOCKS {
+            let current = self.current.get();
+            let (before, after) = P::advance_bucket::<F>(self.gap(current));
+            if txn.leaf == current && txn.token == Some(before) {
+                txn.token = Some(after);
+            }
+        }
+    }
+
+    fn heed(&self, number: usize, txn: &mut Transaction, verdict: Verdict) {
+        match verdict {
+            Verdict::Granted => Self::granted(txn),
+            Verdict::Queued => txn.state = State::Waits,
+            // The leaf is dead, and another one has its range.
+            Verdict::Again => self.start_again(number, txn),
+            Verdict::Abort(_) => self.end(number, txn),
+        }
+    }
+
+    fn granted(txn: &mut Transaction) {
+        txn.held = match txn.script[txn.at] {
+            Hold(mode) => Some(mode),
+            _ => Some(Mode::Exclusive),
+        };
+        txn.at += 1;
+        txn.state = State::Runs;
+    }
+
+    fn start_again(&self, number: usize, txn: &mut Transaction) {
+        self.let_go(number, txn);
+        (txn.at, txn.token) = (0, None);
+    }
+
+    fn let_go(&self, number: usize, txn: &mut Transaction) {
+        if let Some(mode) = txn.held.take() {
+            let (gap, who) = (self.gap(txn.leaf), Self::who(number));
+            P::release::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+        }
+    }
+
+    fn commit(&self, number: usize, txn: &mut Transaction) {
+        let is_valid = |token| P::validate_missing::<F>(self.gap(txn.leaf), token);
+        assert!(!txn.is_broken || !txn.token.is_none_or(is_valid), "a phantom");
+        self.end(number, txn);
+    }
+
+    fn end(&self, number: usize, txn: &mut Transaction) {
+        self.let_go(number, txn);
+        txn.state = State::Ended;
+    }
+
+    fn deliver(&self, txns: &mut [Transaction]) {
+        for (slot, wake) in self.woken.take() {
+            assert_eq!(wake, Wake::Granted, "a leaf that somebody waits for does not die");
+            let txn = &mut txns[slot.0 as usize];
+            assert_eq!(txn.state, State::Waits, "woke a transaction that does not wait");
+            Self::granted(txn);
+        }
+    }
+
+    /// Runs the scripts in the order that `choices` says, and the first that can run beyond it; answers how many could have
+    /// at each step.
+    fn run(scripts: &[&'static [Step]], choices: &[usize]) -> Vec<usize> {
+        let world = World::<P, F> {
+            common: P::common(scripts.len(), 1),
+            gaps: [Box::new(0), Box::new(0)],
+            current: Cell::new(0),
+            keys: Cell::new(0),
+            woken: RefCell::new(Vec::new()),
+        };
+        let start = |&script: &&'static [Step]| Transaction {
+            script,
+            at: 0,
+            state: State::Runs,
+            leaf: 0,
+            held: None,
+            token: None,
+            seen: 0,
+            own: 0,
+            is_broken: false,
+        };
+        let mut txns: Vec<_> = scripts.iter().map(start).collect();
+        let mut alternatives = Vec::new();
+        loop {
+            let runnable: Vec<usize> =
+                (0..txns.len()).filter(|&number| txns[number].state == State::Runs).collect();
+            if runnable.is_empty() {
+                break;
+            }
+            let number = runnable[choices.get(alternatives.len()).copied().unwrap_or(0)];
+            alternatives.push(runnable.len());
+            world.step(number, &mut txns[number]);
+            world.deliver(&mut txns);
+        }
+        assert!(txns.iter().all(|txn| txn.state == State::Ended), "some wait for ever");
+        world.look_behind();
+        alternatives
+    }
+
+    /// Nothing is held, and a dead leaf is nobody's.
+    fn look_behind(&self) {
+        let current = self.current.get();
+        assert!(P::is_quiet::<F>(self.gap(current)), "a gap is still held");
+        if Self::LOCKS && current == 1 {
+            for mode in [Mode::Shared, Mode::Insert] {
+                let late =
+                    P::acquire::<F>(&self.common, self.gap(0), mode, Self::who(0), &Wakes(&self.woken));
+                assert_eq!(late, Verdict::Again, "a dead leaf is held in mode {mode:?}");
+            }
+        }
+    }
+}
+
+/// Tries every interleaving; answers how many there are.
+fn explore<P: Protocol, F: Physical>(scripts: &[&'static [Step]]) -> u64 {
+    let mut choices = Vec::new();
+    for tried in 1.. {
+        let alternatives = World::<P, F>::run(scripts, &choices);
+        choices.resize(alternatives.len(), 0);
+        // The next in depth-first order: the last step that had another choice takes it.
+        loop {
+            let Some(last) = choices.pop() else { return tried };
+            if last + 1 < alternatives[choices.len()] {
+                choices.push(last + 1);
+                break;
+            }
+        }
+    }
+    unreachable!("the count does not end")
+}
+
+const WORLDS: &[&[&[Step]]] = &[
+    &[MISS, INSERT],
+    &[MISS, BOTH],
+    &[BOTH, BOTH],
+    &[BOTH, INSERT],
+    &[MISS, PRUNE],
+    &[INSERT, INSERT, PRUNE],
+    &[MISS, INSERT, PRUNE],
+    &[BOTH, INSERT, PRUNE],
+    &[MISS, BOTH, PRUNE],
+];
+
+fn accepts<P: Protocol>() {
+    let tried: u64 =
+        WORLDS.iter().map(|scripts| explore::<P, Shared>(scripts) + explore::<P, Owned>(scripts)).sum();
+    assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
+}
+
+#[test]
+fn no_wait_lets_no_phantom_in() {
+    accepts::<NoWait>();
+}
+
+#[test]
+fn two_version_no_wait_lets_no_phantom_in() {
+    accepts::<TwoVersionNoWait>();
+}
+
+#[test]
+fn dl_detect_lets_no_phantom_in() {
+    accepts::<DlDetect>();
+}
+
+#[test]
+fn silo_lets_no_phantom_in() {
+    accepts::<Silo>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn misses_that_are_not_validated_let_them_in() {
+    accepts::<NoMissValidation>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn misses_that_are_not_held_let_them_in() {
+    accepts::<EarlyRelease>();
+}
