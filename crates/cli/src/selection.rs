@@ -99,7 +99,10 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
     OPTIONS.iter().filter_map(|option| Some((option.name, typed(matches, option.name)?)))
 }
 
-/// `records`: its size, which is its first parameter, unless typed.
+/// Parameters that say how many rows a table has. A warehouse is more than a row.
+const SIZES: [&str; 4] = ["records", "items", "customers", "subscribers"];
+
+/// `records`: its sizes, unless typed.
 fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
@@ -108,9 +111,8 @@ fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<A
     let given: Parameters = description
         .parameters
         .iter()
-        .enumerate()
-        .filter_map(|(number, parameter)| {
-            let default = records.filter(|_| number == 0 && parameter.name != "warehouses");
+        .filter_map(|parameter| {
+            let default = records.filter(|_| SIZES.contains(&parameter.name));
             Some((parameter.name, typed(matches, parameter.name).or(default)?))
         })
         .collect();

@@ -58,6 +58,7 @@ const LINES: &[(&str, &str)] = &[
         "--servers 2: allowed: 1 to 1, ",
     ),
     ("compare ycsb --workers 2 --servers 2", "--servers 2: allowed: 1 to 1, "),
+    ("run ycsb --architecture partitioned-serial --partitions 5000", "--partitions 5000: allowed: 1 to 4096"),
     ("run ycsb --servers 0", "--servers 0: allowed: a whole number, at least 1"),
     (
         "run ycsb --architecture dora --protocol no-wait --workers 2 --in-flight 9999",

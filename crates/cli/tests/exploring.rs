@@ -76,6 +76,18 @@ fn every_honest_system_passes_every_schedule() {
     }
 }
 
+/// All five transactions, over warehouses that are scaled down until they meet.
+#[test]
+fn every_honest_system_runs_tpcc_under_every_schedule() {
+    let folder = fresh_folder("explored-tpcc");
+    for pair in systems(&folder) {
+        let (architecture, protocol) = pair.split_once(' ').expect("two names");
+        let more = format!("--explore pct --seeds 20 --architecture {architecture} --protocol {protocol}");
+        let ran = explore(&folder, "tpcc --warehouses 2 --remote-items 30 --remote-payments 50", &more);
+        assert_eq!(ran.code, Some(0), "{pair}\n{}\n{}", ran.out, ran.err);
+    }
+}
+
 #[test]
 fn the_same_seeds_give_the_same_answer() {
     let folder = fresh_folder("explored-twice");

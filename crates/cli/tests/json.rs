@@ -60,6 +60,7 @@ const FIELDS: &[Field] = &[
     ("back_off_cap_ns", is_count),
     ("servers", is_count),
     ("in_flight", is_count),
+    ("partitions", is_count),
     ("split_indexes", Value::is_boolean),
     ("hand_over_every", is_count),
     ("parameters", Value::is_object),
@@ -153,7 +154,9 @@ fn what_an_architecture_is_told_and_what_it_costs_are_named_in_results() {
     assert!(migrating["round_trip_ns"].is_null());
 
     let serial = line("--architecture partitioned-serial");
-    assert_eq!(serial["protocol"], "none");
+    assert_eq!((&serial["protocol"], &serial["partitions"]), (&"none".into(), &0.into()));
+    let in_one = line("--architecture partitioned-serial --partitions 1");
+    assert_eq!(in_one["partitions"], 1);
 
     let samples = fs::read_to_string(folder.join("delegated/samples.csv")).expect("samples");
     let rows: Vec<Vec<&str>> = samples.lines().map(|line| line.split(',').collect()).collect();

@@ -49,6 +49,23 @@ fn a_simulated_run_repeats_bit_for_bit_in_another_process() {
     }
 }
 
+/// Of a latch that is not fair one worker after the other may have the most, and must not be counted for a time of its own.
+#[test]
+fn workers_that_take_turns_for_long_commit_no_more_than_one() {
+    let folder = fresh_folder("simulated-turns");
+    let throughput = |workers| {
+        let line = format!(
+            "run micro --records 2000 --writes all --architecture partitioned-serial --partitions 1 --workers {workers} \
+             --warmup 1ms --duration 1ms --repeat 1 --json"
+        );
+        on(&folder, &line, &machine("nehalem-ex-4x8.toml")).json()["throughput_per_s"]
+            .as_f64()
+            .expect("a number")
+    };
+    let (one, sixteen) = (throughput(1), throughput(16));
+    assert!(sixteen < 1.1 * one, "{sixteen} and {one}");
+}
+
 #[test]
 fn a_comparison_says_that_it_is_simulated() {
     let folder = fresh_folder("simulated-comparison");

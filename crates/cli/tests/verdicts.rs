@@ -82,6 +82,8 @@ fn every_option_of_an_architecture_passes() {
         "--protocol no-wait --split-indexes on",
         "--protocol silo --split-indexes on",
         "--architecture asymmetric-delegation --protocol dl-detect --workers 4 --servers 2",
+        "--architecture partitioned-serial --partitions 1",
+        "--architecture partitioned-serial --partitions 7",
         "--architecture dora --protocol no-wait --in-flight 1",
         "--architecture dora --protocol dl-detect --in-flight 16",
         "--architecture dora --protocol no-wait --hand-over-every 200",

@@ -160,6 +160,9 @@ pub struct EngineOptions {
     pub servers: usize,
     /// Architectures with fibers: transactions that a worker has begun and not ended, at most.
     pub in_flight: usize,
+    /// Partitioned serial execution: partitions of the tables; 0 for as many as there are workers. Fewer are latched by more
+    /// workers, down to one for all (*silo* 5.4, figure 9).
+    pub partitions: usize,
     /// Shared-everything: split the tables' indexes into as many parts as there are workers, by the tables' partition
     /// functions (the *Split* variants of *silo* 5.4).
     pub split_indexes: bool,
@@ -182,6 +185,7 @@ impl Default for EngineOptions {
             sample_one_in: 64,
             servers: 1,
             in_flight: 4,
+            partitions: 0,
             split_indexes: false,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,

@@ -12,6 +12,9 @@ use contract::{
     ProtocolName, Selection, Support,
 };
 
+/// Each partition of each table takes address space of its own.
+const MOST_PARTITIONS: usize = 4_096;
+
 /// Whether a pair is supported, and if not, why.
 pub(crate) fn support(pair: PairName) -> Support {
     use ArchitectureName as A;
@@ -48,6 +51,11 @@ pub(crate) fn arrange(
     let (partitions, clients) = match architecture {
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
         ArchitectureName::SharedEverything => (1, workers),
+        ArchitectureName::PartitionedSerial if options.partitions > MOST_PARTITIONS => {
+            let allowed = format!("1 to {MOST_PARTITIONS}");
+            return Err(misfit("partitions", options.partitions, allowed));
+        }
+        ArchitectureName::PartitionedSerial if options.partitions > 0 => (options.partitions, workers),
         ArchitectureName::PartitionedSerial | ArchitectureName::Delegation => (workers, workers),
         ArchitectureName::AsymmetricDelegation => {
             if workers < 2 {

@@ -40,6 +40,8 @@ pub struct EngineChoices {
     pub servers: usize,
     /// Transactions that a worker has begun and not ended, at most, under dora.
     pub in_flight: usize,
+    /// Partitions under partitioned-serial; 0 for one a worker.
+    pub partitions: usize,
     /// Whether shared-everything splits its indexes.
     pub split_indexes: bool,
     /// Transactions of a worker between two offers of a partition to its neighbour, under dora; 0 for never.
@@ -97,6 +99,11 @@ pub const OPTIONS: &[OptionDescription] = &[
         help: "Workers that own the partitions and host no transactions (asymmetric-delegation)",
     },
     OptionDescription { name: "in-flight", value: "N", help: "Transactions in flight per worker (dora)" },
+    OptionDescription {
+        name: "partitions",
+        value: "N|workers",
+        help: "Partitions of the tables, or as many as there are workers (partitioned-serial)",
+    },
     OptionDescription {
         name: "split-indexes",
         value: "on|off",
@@ -158,6 +165,7 @@ impl RunOptions {
                 back_off_cap_ns: engine.back_off_cap_ns,
                 servers: engine.servers,
                 in_flight: engine.in_flight,
+                partitions: engine.partitions,
                 split_indexes: engine.split_indexes,
                 hand_over_every: engine.hand_over_every,
                 latch: engine.latch,
@@ -221,6 +229,13 @@ impl RunOptions {
             "prefetch" => self.engine.prefetch = on_or_off()?,
             "servers" => self.engine.servers = at_least_one()?,
             "in-flight" => self.engine.in_flight = at_least_one()?,
+            "partitions" => {
+                let number = value.parse().ok().filter(|&n| n >= 1);
+                self.engine.partitions = match value {
+                    "workers" => 0,
+                    _ => number.ok_or_else(|| bad("a whole number, at least 1, or workers"))?,
+                }
+            }
             "split-indexes" => self.engine.split_indexes = on_or_off()?,
             "hand-over-every" => {
                 let number = value.parse().ok().filter(|&n| n >= 1);
@@ -250,6 +265,8 @@ impl RunOptions {
             "prefetch" => on_or_off(self.engine.prefetch),
             "servers" => self.engine.servers.to_string(),
             "in-flight" => self.engine.in_flight.to_string(),
+            "partitions" if self.engine.partitions == 0 => "workers".to_owned(),
+            "partitions" => self.engine.partitions.to_string(),
             "split-indexes" => on_or_off(self.engine.split_indexes),
             "hand-over-every" if self.engine.hand_over_every == 0 => "never".to_owned(),
             "hand-over-every" => self.engine.hand_over_every.to_string(),
@@ -274,6 +291,7 @@ impl RunOptions {
             back_off_cap_ns: self.engine.back_off_cap_ns,
             servers: self.engine.servers,
             in_flight: self.engine.in_flight,
+            partitions: self.engine.partitions,
             split_indexes: self.engine.split_indexes,
             hand_over_every: self.engine.hand_over_every,
             latch: self.engine.latch,
@@ -330,6 +348,7 @@ mod tests {
             ("repeat", "", "repeat '': allowed: 1 <= repeat <= 1000"),
             ("duration", "0s", "duration 0s: allowed: longer than zero"),
             ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
+            ("partitions", "0", "partitions 0: allowed: a whole number, at least 1, or workers"),
         ];
         for (name, value, message) in cases {
             let refused = RunOptions::for_run(1).set(name, value).expect("a known option");

@@ -17,6 +17,7 @@
 //! | where are the items? | `items` |
 //! | what are the columns of the nine tables? | [`rows`] |
 //! | how are keys, composite and by name, packed? | [`keys`] |
+//! | how large is a warehouse? | [`scale`] |
 //! | what is in the tables before the first transaction (clause 4.3.3)? | `population`, `orders` |
 //! | names, strings, and numbers that are not uniform (clauses 2.1.6, 4.3.2) | [`names`], `text`, [`nurand`] |
 //! | which transaction comes next (clause 5.2.4) | `deck` |
@@ -31,6 +32,7 @@
 //!   issues their transactions one after the other.
 //! - Money is in cents, taxes and discounts in hundredths of a percent. Dates are logical: 1 is the day of loading, and a
 //!   client counts its transactions from there; 0 is no date.
+//! - A warehouse may be scaled down (`items`, `customers`): [`scale`] says how, and what it changes.
 //! - An order's lines are 5 to 15 as likely, but drawn from small groups in which every number comes once, so that every
 //!   district has exactly 30,000 of them (`orders`).
 //! - A row of HISTORY has a key: its customer, and the customer's number of payments with it (`c_payment_cnt`). It is unique
@@ -40,7 +42,7 @@
 //! - What terminals would show is worked out, and dropped.
 //! - Condition 11 holds after deliveries, too ([`conditions`]).
 //!
-//! Memory. A warehouse is 90 MB of records with an engine's headers, and 12 MB of items; [`Tpcc::row_bytes`] sums the rows.
+//! Memory. A warehouse of the standard's size is 90 MB of records with an engine's headers, and 12 MB of items; [`Tpcc::row_bytes`] sums the rows.
 //! Hash entries and trees stay below 18 MB more. The tables that grow, by half a kilobyte a transaction, are made for `room`
 //! times what they are loaded with.
 //!
@@ -68,6 +70,7 @@ mod parts;
 mod payment;
 mod population;
 pub mod rows;
+pub mod scale;
 pub mod screens;
 mod stale;
 mod stock_level;
@@ -77,6 +80,7 @@ mod transaction;
 pub use audit::{Audit, AuditTransaction, Auditor, Counts, Violation};
 pub use deck::TransactionKind;
 pub use generator::InputGenerator;
+pub use scale::{CUSTOMERS, ITEMS, Scale};
 pub use transaction::{Screen, TpccClient, TpccTransaction};
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
@@ -109,25 +113,16 @@ pub const ORDER_BY_CUSTOMER: TableId = TableId(10);
 
 /// Districts of a warehouse.
 pub const DISTRICTS: u32 = 10;
-/// Customers of a district.
-pub const CUSTOMERS: u32 = 3_000;
-/// Orders that a district is loaded with.
-pub const ORDERS: u32 = 3_000;
-/// The first order that is loaded undelivered.
-pub const FIRST_NEW_ORDER: u32 = 2_101;
-/// Lines that a district is loaded with.
-pub const LINES: u32 = 30_000;
 /// The most lines of an order.
 pub const MOST_LINES: usize = 15;
-/// Items on sale, each in every warehouse's stock.
-pub const ITEMS: u32 = 100_000;
-/// No item; a New-Order that names it is rolled back.
+/// No item at any scale; a New-Order that names it is rolled back.
 pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
 /// TPC-C.
 #[derive(Clone, Debug)]
 pub struct Tpcc {
     parameters: TpccParameters,
+    scale: Scale,
     items: Items,
 }
 
@@ -138,8 +133,9 @@ impl Tpcc {
     /// TPC-C as `given` wants it.
     pub fn new(given: &Parameters) -> Result<Self, ParameterError> {
         let parameters = TpccParameters::resolve(given)?;
-        let items = Items::new(parameters.item);
-        Ok(Tpcc { parameters, items })
+        let scale = Scale::of(&parameters);
+        let items = Items::new(parameters.item, scale);
+        Ok(Tpcc { parameters, scale, items })
     }
 
     /// Every parameter with its effective value.
@@ -152,10 +148,15 @@ impl Tpcc {
         self.parameters.warehouses.get() as u32
     }
 
+    /// How large a warehouse is.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
     /// Rows that loading brings.
     pub fn rows(&self, table: TableId) -> u64 {
         let warehouses = self.warehouses();
-        population::rows(table, u64::from(warehouses), u64::from(self.items.copies(warehouses)))
+        population::rows(self.scale, table, u64::from(warehouses), u64::from(self.items.copies(warehouses)))
     }
 
     /// Bytes of all loaded rows, without an engine's headers and indexes.
@@ -204,7 +205,7 @@ impl Workload for Tpcc {
     }
 
     fn loaded_key(&self, table: TableId, row: u64) -> Key {
-        population::loaded_key(table, row)
+        population::loaded_key(self.scale, table, row)
     }
 
     fn loaded_bytes(&self, table: TableId, key: Key, bytes: &mut Vec<u8>) {
@@ -213,7 +214,7 @@ impl Workload for Tpcc {
     }
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
-        population::fill(table, key, row);
+        population::fill(self.scale, table, key, row);
     }
 
     fn client(&self, seat: Seat) -> TpccClient {

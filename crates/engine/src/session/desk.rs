@@ -1,6 +1,11 @@
 //! What a worker draws, counts and decides: its client, the transactions drawn, the tally of those that ended, and
 //! whether the run is over.
 //!
+//! What counts is what ends between the end of the warm-up and the end of the run, the same moments for every worker. (A
+//! worker that began to count with its first transaction after the warm-up, for as long as the run is to take, would
+//! have a time of its own if it had waited for long: under a latch that is not fair one after the other would have the
+//! latch to itself for that time, and their sum be many times what was done in it.)
+//!
 //! Everything here belongs to one worker, and nothing is shared: the run's end is read off the worker's own clock.
 
 use super::ring::{Drawn, RING, Ring};
@@ -65,10 +70,10 @@ impl Counts {
 
 /// When counting begins and when the run ends.
 struct Interval {
-    /// The end of the warm-up, as long as it lasts.
-    warm_at: Option<Ticks>,
-    duration: Duration,
+    /// The end of the warm-up.
     counting_since: Ticks,
+    /// Whether no transaction has ended since.
+    warming_up: bool,
     end: Ticks,
     /// The end of the last transaction.
     last: Ticks,
@@ -91,14 +96,16 @@ impl<C: Client> Desk<C> {
     /// A worker with up to `in_flight` transactions at a time.
     pub fn new(client: C, until: Until, in_flight: usize) -> Self {
         let start = clock::now();
-        let (warm_at, duration, left) = match until {
+        let after = |time: Ticks, pass: Duration| Ticks(time.0.saturating_add(clock::ticks_of(pass)));
+        let (counting_since, end, left) = match until {
             Until::Interval { warmup, duration } => {
-                (Some(Ticks(start.0 + clock::ticks_of(warmup))), duration, u64::MAX)
+                let warm_at = after(start, warmup);
+                (warm_at, after(warm_at, duration), u64::MAX)
             }
-            Until::Transactions(number) => (None, Duration::ZERO, number),
+            Until::Transactions(number) => (start, Ticks(u64::MAX), number),
         };
-        let interval =
-            Interval { warm_at, duration, counting_since: start, end: Ticks(u64::MAX), last: start };
+        let warming_up = matches!(until, Until::Interval { .. });
+        let interval = Interval { counting_since, warming_up, end, last: start };
         let (ring, counts) = (Ring::new(in_flight), Counts::new());
         Desk { client, ring, left, counts, interval, error: None, generation: 0 }
     }
@@ -139,24 +146,17 @@ impl<C: Client> Desk<C> {
     /// When a transaction that has not ended outlasts the run.
     #[inline(always)]
     pub fn gives_up_at(&self) -> Ticks {
-        match self.interval.warm_at {
-            Some(warm_at) => Ticks(warm_at.0.saturating_add(clock::ticks_of(self.interval.duration))),
-            None => self.interval.end,
-        }
+        self.interval.end
     }
 
     /// A transaction was given up, now: the run is over.
     pub fn give_up(&mut self, aborts: &mut Aborts) {
-        if let Some(warm_at) = self.interval.warm_at.take() {
-            // Nothing ended since, or it would have been seen.
-            self.interval.counting_since = warm_at;
-            self.counts.clear();
-            self.generation += 1;
-        }
+        let now = clock::now();
+        self.warm_up(now);
         for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
             *sum += aborts;
         }
-        self.interval.last = clock::now();
+        self.interval.last = now;
         self.left = 0;
     }
 
@@ -178,17 +178,11 @@ impl<C: Client> Desk<C> {
     ) {
         let now = clock::now();
         self.interval.last = now;
-        match ended.outcome {
-            Outcome::Commit => {
-                self.counts.commits += 1;
-                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
-            }
-            Outcome::Rollback => self.counts.user_rollbacks += 1,
-        }
-        if ended.attempts > 1 {
-            for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
-                *sum += aborts;
-            }
+        self.warm_up(now);
+        if now < self.interval.end {
+            self.count(&ended, now.since(began), aborts);
+        } else {
+            self.left = 0;
         }
         let completion = Completion {
             outcome: ended.outcome,
@@ -199,21 +193,31 @@ impl<C: Client> Desk<C> {
         };
         self.client.finished(drawn.procedure, &completion);
         self.ring.recycle(drawn.plan);
-        self.look_at_the_clock(now);
     }
 
+    /// If the warm-up is over, forgets what came before.
     #[inline(always)]
-    fn look_at_the_clock(&mut self, now: Ticks) {
-        if self.interval.warm_at.is_some_and(|warm_at| now >= warm_at) {
-            // The warm-up is over: what came before does not count.
-            self.interval.warm_at = None;
-            self.interval.counting_since = now;
-            self.interval.end = Ticks(now.0 + clock::ticks_of(self.interval.duration));
+    fn warm_up(&mut self, now: Ticks) {
+        if self.interval.warming_up && now >= self.interval.counting_since {
+            self.interval.warming_up = false;
             self.counts.clear();
             self.generation += 1;
         }
-        if now >= self.interval.end {
-            self.left = 0;
+    }
+
+    #[inline(always)]
+    fn count(&mut self, ended: &Ended, ticks: u64, aborts: &mut Aborts) {
+        match ended.outcome {
+            Outcome::Commit => {
+                self.counts.commits += 1;
+                self.counts.latency_ns.saturating_record(clock::nanoseconds(ticks));
+            }
+            Outcome::Rollback => self.counts.user_rollbacks += 1,
+        }
+        if ended.attempts > 1 {
+            for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
+                *sum += aborts;
+            }
         }
     }
 
@@ -242,7 +246,8 @@ impl<C: Client> Desk<C> {
     /// What the worker brings back.
     pub fn report(self) -> Report<C> {
         let Counts { commits, user_rollbacks, aborts, latency_ns, time_share, effort } = self.counts;
-        let elapsed_ns = clock::nanoseconds(self.interval.last.since(self.interval.counting_since));
+        let Interval { counting_since, end, last, .. } = self.interval;
+        let elapsed_ns = clock::nanoseconds(last.min(end).since(counting_since));
         let (client, error) = (self.client, self.error);
         Report { client, elapsed_ns, commits, user_rollbacks, aborts, latency_ns, time_share, effort, error }
     }

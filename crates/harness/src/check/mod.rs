@@ -24,13 +24,14 @@ use history::{MOST_TRANSACTIONS, MOST_WORKERS};
 
 /// The options of [`crate::options`] that mean something here: a check ends after so many transactions, not after a
 /// time, and it runs once.
-pub const OPTIONS: [&str; 9] = [
+pub const OPTIONS: [&str; 10] = [
     "workers",
     "seed",
     "prefetch",
     "back-off",
     "servers",
     "in-flight",
+    "partitions",
     "split-indexes",
     "hand-over-every",
     "latch",

@@ -17,8 +17,8 @@ use super::books::{Books, DistrictBook};
 use super::conditions::{self, Breach};
 use super::rows::{Customer, District, Entry, History, NewOrder, Order, OrderLine, Warehouse};
 use super::{
-    CUSTOMER, CUSTOMER_BY_NAME, CUSTOMERS, DISTRICT, DISTRICTS, HISTORY, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER,
-    ORDER_LINE, ORDERS, Tpcc, TpccClient, TransactionKind, WAREHOUSE, keys,
+    CUSTOMER, CUSTOMER_BY_NAME, DISTRICT, DISTRICTS, HISTORY, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER,
+    ORDER_LINE, Tpcc, TpccClient, TransactionKind, WAREHOUSE, keys,
 };
 use crate::audit::{Audited, Finding};
 use contract::{
@@ -56,12 +56,13 @@ impl<'a> Audit<'a> {
     }
 
     fn first_round(&self) -> Vec<Chunk> {
-        let mut chunks = vec![];
+        let (mut chunks, customers) = (vec![], self.tpcc.scale().customers());
         for w_id in 1..=self.tpcc.warehouses() {
             chunks.push(Chunk::Warehouse { w_id });
             for d_id in 1..=DISTRICTS {
-                let chunk = |first| Chunk::Customers { w_id, d_id, first };
-                chunks.extend((1..=CUSTOMERS).step_by(CHUNK as usize).map(chunk));
+                let chunk =
+                    |first| Chunk::Customers { w_id, d_id, first, last: customers.min(first + CHUNK - 1) };
+                chunks.extend((1..=customers).step_by(CHUNK as usize).map(chunk));
             }
         }
         chunks
@@ -69,12 +70,12 @@ impl<'a> Audit<'a> {
 
     /// Orders of every district, as many as its row says or as were loaded; after them there should be none.
     fn second_round(&self, auditors: &[Auditor]) -> Vec<Chunk> {
-        let mut chunks = vec![];
+        let (mut chunks, loaded) = (vec![], self.tpcc.scale().orders());
         for w_id in 1..=self.tpcc.warehouses() {
             for d_id in 1..=DISTRICTS {
                 let key = keys::district(w_id, d_id);
                 let next = auditors.iter().find_map(|auditor| auditor.found.books.districts.get(&key)?.row);
-                let next = next.map_or(ORDERS + 1, |(_, d_next_o_id)| d_next_o_id).max(1);
+                let next = next.map_or(loaded + 1, |(_, d_next_o_id)| d_next_o_id).max(1);
                 let chunk =
                     |first| Chunk::Orders { w_id, d_id, first, last: (next - 1).min(first + CHUNK - 1) };
                 chunks.extend((1..next).step_by(CHUNK as usize).map(chunk));
@@ -86,12 +87,12 @@ impl<'a> Audit<'a> {
 
     /// What there must be once `clients` have run over what was loaded.
     fn expected(&self, clients: &[TpccClient]) -> Counts {
-        let loaded = u64::from(self.tpcc.warehouses() * DISTRICTS);
+        let (scale, districts) = (self.tpcc.scale(), u64::from(self.tpcc.warehouses() * DISTRICTS));
         let committed = |kind| clients.iter().map(|client| client.committed(kind)).sum::<u64>();
         let skipped: u64 = clients.iter().map(TpccClient::skipped_deliveries).sum();
         Counts {
-            orders: loaded * u64::from(ORDERS) + committed(TransactionKind::NewOrder),
-            payments: loaded * u64::from(CUSTOMERS) + committed(TransactionKind::Payment),
+            orders: districts * u64::from(scale.orders()) + committed(TransactionKind::NewOrder),
+            payments: districts * u64::from(scale.customers()) + committed(TransactionKind::Payment),
             deliveries: u64::from(DISTRICTS) * committed(TransactionKind::Delivery) - skipped,
         }
     }
@@ -103,7 +104,7 @@ impl<'a> Audit<'a> {
         }
         let mut found = Found::default();
         auditors.iter().for_each(|auditor| found.add(&auditor.found));
-        found.books.deliver();
+        found.books.close(self.tpcc.scale());
         let breaches = conditions::breaches_of(&found.books);
         if !breaches.is_empty() {
             return Err(Violation::Inconsistent(breaches));
@@ -171,7 +172,7 @@ enum Chunk {
     /// A warehouse and its districts.
     Warehouse { w_id: u32 },
     /// [`CHUNK`] customers of a district, and what they paid.
-    Customers { w_id: u32, d_id: u32, first: u32 },
+    Customers { w_id: u32, d_id: u32, first: u32, last: u32 },
     /// Orders of a district, with their lines and their entries among the new ones.
     Orders { w_id: u32, d_id: u32, first: u32, last: u32 },
 }
@@ -224,8 +225,8 @@ impl Procedure for AuditTransaction {
         match self.chunk {
             None => (),
             Some(Chunk::Warehouse { w_id }) => found.read_warehouse(txn, w_id)?,
-            Some(Chunk::Customers { w_id, d_id, first }) => {
-                for c_id in first..(first + CHUNK).min(CUSTOMERS + 1) {
+            Some(Chunk::Customers { w_id, d_id, first, last }) => {
+                for c_id in first..=last {
                     found.read_customer(txn, w_id, d_id, c_id)?;
                 }
             }

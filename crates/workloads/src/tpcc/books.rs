@@ -3,8 +3,8 @@
 //! Rows may come in any order, from any number of readers; what one reader saw is added to what another saw.
 
 use super::conditions::Reader;
-use super::keys;
 use super::rows::{Customer, District, History, NewOrder, Order, OrderLine, Warehouse};
+use super::{Scale, keys};
 use contract::Key;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,8 @@ pub(super) struct DistrictBook {
     pub(super) new_order_range: Option<(u32, u32)>,
     /// The sum of `c_delivery_cnt`.
     pub(super) deliveries: u64,
+    /// Orders that were loaded delivered; known when the books are closed.
+    pub(super) loaded_deliveries: u64,
 }
 
 /// Of a customer.
@@ -114,6 +116,7 @@ impl DistrictBook {
             (range, other) => range.or(other),
         };
         self.deliveries += other.deliveries;
+        self.loaded_deliveries = self.loaded_deliveries.max(other.loaded_deliveries);
     }
 }
 
@@ -157,7 +160,7 @@ impl OrderBook {
 
 impl Books {
     /// What `reader` reads.
-    pub(super) fn of(reader: &dyn Reader) -> Self {
+    pub(super) fn of(reader: &dyn Reader, scale: Scale) -> Self {
         let mut books = Books::default();
         reader.warehouses(&mut |row| books.add_warehouse(row));
         reader.districts(&mut |row| books.add_district(row));
@@ -166,7 +169,7 @@ impl Books {
         reader.new_orders(&mut |row| books.add_new_order(row));
         reader.orders(&mut |row| books.add_order(row));
         reader.order_lines(&mut |row| books.add_order_line(row));
-        books.deliver();
+        books.close(scale);
         books
     }
 
@@ -253,12 +256,16 @@ impl Books {
         });
     }
 
-    /// Adds what was delivered of every order to its customer's book. Once, when all has been read.
-    pub(super) fn deliver(&mut self) {
+    /// Closes the books, once, when all has been read: adds what was delivered of every order to its customer, and to every
+    /// district what was delivered before anybody counted.
+    pub(super) fn close(&mut self, scale: Scale) {
         for order in self.orders.values() {
             if let Some(row) = order.row {
                 self.customers.entry(row.customer).or_default().delivered += order.delivered;
             }
+        }
+        for district in self.districts.values_mut() {
+            district.loaded_deliveries = u64::from(scale.first_new_order()) - 1;
         }
     }
 

@@ -4,10 +4,10 @@ use super::deck::{Deck, TransactionKind};
 use super::inputs::{
     DeliveryInput, Input, LineInput, NewOrderInput, OrderStatusInput, PaymentInput, StockLevelInput, Who,
 };
-use super::nurand::Constants;
+use super::nurand::Uneven;
 use super::parameters::{Home, TpccParameters};
 use super::population::LOADED;
-use super::{DISTRICTS, MOST_LINES, UNUSED_ITEM, names};
+use super::{DISTRICTS, MOST_LINES, Scale, UNUSED_ITEM, names};
 use crate::random::{Chance, generator};
 use contract::Seat;
 use fastrand::Rng;
@@ -23,7 +23,7 @@ const LEAST_LINES: usize = 5;
 pub struct InputGenerator {
     rng: Rng,
     deck: Deck,
-    constants: Constants,
+    uneven: Uneven,
     warehouses: u32,
     /// The warehouses of the client: `first`, and every `step`th after it, so many.
     first: u32,
@@ -49,7 +49,7 @@ impl InputGenerator {
         InputGenerator {
             rng: generator(seat),
             deck: Deck::new(parameters.mix),
-            constants: Constants::of_run(seat.seed),
+            uneven: Uneven::of_run(Scale::of(parameters), seat.seed),
             warehouses,
             first,
             step,
@@ -77,12 +77,12 @@ impl InputGenerator {
     }
 
     fn new_order(&mut self, w_id: u32) -> NewOrderInput {
-        let (d_id, c_id) = (self.district(), self.constants.customer(&mut self.rng));
+        let (d_id, c_id) = (self.district(), self.uneven.customer(&mut self.rng));
         let count = self.rng.usize(LEAST_LINES..=MOST_LINES);
         let mut all = [LineInput::default(); MOST_LINES];
         for line in &mut all[..count] {
             *line = LineInput {
-                i_id: self.constants.item(&mut self.rng),
+                i_id: self.uneven.item(&mut self.rng),
                 supply_w_id: self.warehouse(w_id, self.remote_item),
                 quantity: self.rng.u8(1..=10),
             };
@@ -136,9 +136,9 @@ impl InputGenerator {
 
     fn who(&mut self) -> Who {
         if self.by_name.happens(self.rng.u64(..)) {
-            Who::LastName(names::last_name(self.constants.last_name(&mut self.rng)))
+            Who::LastName(names::last_name(self.uneven.last_name(&mut self.rng)))
         } else {
-            Who::Id(self.constants.customer(&mut self.rng))
+            Who::Id(self.uneven.customer(&mut self.rng))
         }
     }
 

@@ -10,7 +10,7 @@
 
 use super::parameters::ItemTable;
 use super::parts::{self, ItemSale};
-use super::{ITEM, ITEMS, UNUSED_ITEM, keys, population};
+use super::{ITEM, ITEMS, Scale, UNUSED_ITEM, keys, population};
 use contract::{Abort, Access, Plan, Transaction};
 use std::fmt;
 use std::sync::OnceLock;
@@ -36,11 +36,11 @@ impl fmt::Debug for Items {
 }
 
 impl Items {
-    pub(super) fn new(item: ItemTable) -> Self {
+    pub(super) fn new(item: ItemTable, scale: Scale) -> Self {
         match item {
             ItemTable::Replicated => Items::Replicated,
             ItemTable::Shared => Items::Shared,
-            ItemTable::Unprotected => Items::Unprotected(unprotected()),
+            ItemTable::Unprotected => Items::Unprotected(&unprotected()[..scale.items() as usize]),
         }
     }
 
@@ -81,7 +81,7 @@ impl Items {
     }
 }
 
-/// The items are the same in every database.
+/// The items are the same in every database; a smaller one has the first of them.
 fn unprotected() -> &'static [ItemSale] {
     static SALES: OnceLock<Box<[ItemSale]>> = OnceLock::new();
     SALES.get_or_init(|| {

@@ -5,8 +5,12 @@ use crate::parameters::{ParameterError, Parameters, Percent, choice, count, para
 parameters! {
     /// TPC-C's parameters.
     TpccParameters, "tpcc", "orders, payments and deliveries of a wholesale supplier (TPC-C 5.11)";
-    /// Warehouses of the supplier, about 120 MB each.
+    /// Warehouses of the supplier, about 120 MB each at the standard's size.
     "warehouses" warehouses: Warehouses = "1";
+    /// Items on sale, each in every warehouse's stock; fewer than the standard's scale a warehouse down.
+    "items" items: ItemCount = "100000";
+    /// Customers of a district, and its orders; fewer than the standard's scale a warehouse down.
+    "customers" customers: CustomerCount = "3000";
     /// Which of the five transactions: the standard's 45, 43, 4, 4 and 4 percent, or one of them, or two.
     "mix" mix: Mix = "standard";
     /// A client's warehouses: those that are its own, or any.
@@ -31,6 +35,16 @@ count!(
     /// Warehouses of the supplier.
     Warehouses, 1 to 65_535
 );
+count!(
+    /// Items on sale.
+    ItemCount, 10 to 100_000
+);
+count!(
+    /// Customers of a district.
+    CustomerCount, 10 to 3_000
+);
+const _: () =
+    assert!(ItemCount::MOST == super::ITEMS as u64 && CustomerCount::MOST == super::CUSTOMERS as u64);
 count!(
     /// How often a growing table's loaded rows fit into what it is made for.
     Room, 1 to 1_000

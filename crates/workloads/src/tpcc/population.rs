@@ -2,14 +2,14 @@
 //!
 //! A row's content follows from its key alone, so that tables are loaded by any number of threads in any order.
 
-use super::nurand::Constants;
+use super::nurand::Uneven;
 use super::rows::{
     Address, Customer, District, Entry, History, Item, NULL, NewOrder, Order, OrderLine, Stock, Warehouse,
 };
 use super::text::{data, digits, letters, zip};
 use super::{
-    CUSTOMER, CUSTOMER_BY_NAME, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_NEW_ORDER, HISTORY, ITEM, ITEMS, LINES,
-    NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE, keys, names, orders,
+    CUSTOMER, CUSTOMER_BY_NAME, DISTRICT, DISTRICTS, HISTORY, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER,
+    ORDER_LINE, STOCK, Scale, WAREHOUSE, keys, names, orders,
 };
 use crate::random::mix;
 use contract::{Key, TableId};
@@ -23,56 +23,54 @@ const FIRST_PAYMENT: i64 = 10 * CENTS;
 /// Money is counted in them.
 const CENTS: i64 = 100;
 
-const NEW_ORDERS: u32 = ORDERS + 1 - FIRST_NEW_ORDER;
-
 /// Rows that are loaded.
-pub(super) fn rows(table: TableId, warehouses: u64, item_copies: u64) -> u64 {
+pub(super) fn rows(scale: Scale, table: TableId, warehouses: u64, item_copies: u64) -> u64 {
     let districts = warehouses * u64::from(DISTRICTS);
     match table {
         WAREHOUSE => warehouses,
-        ITEM => item_copies * u64::from(ITEMS),
-        STOCK => warehouses * u64::from(ITEMS),
-        _ => districts * u64::from(rows_of_district(table)),
+        ITEM => item_copies * u64::from(scale.items()),
+        STOCK => warehouses * u64::from(scale.items()),
+        _ => districts * u64::from(rows_of_district(scale, table)),
     }
 }
 
-fn rows_of_district(table: TableId) -> u32 {
+fn rows_of_district(scale: Scale, table: TableId) -> u32 {
     match table {
         DISTRICT => 1,
-        CUSTOMER | HISTORY | CUSTOMER_BY_NAME => CUSTOMERS,
-        ORDER | ORDER_BY_CUSTOMER => ORDERS,
-        NEW_ORDER => NEW_ORDERS,
-        ORDER_LINE => LINES,
+        CUSTOMER | HISTORY | CUSTOMER_BY_NAME => scale.customers(),
+        ORDER | ORDER_BY_CUSTOMER => scale.orders(),
+        NEW_ORDER => scale.orders() + 1 - scale.first_new_order(),
+        ORDER_LINE => scale.lines(),
         TableId(other) => unreachable!("table {other} has no rows by district"),
     }
 }
 
 /// The key of a loaded row.
-pub(super) fn loaded_key(table: TableId, row: u64) -> Key {
+pub(super) fn loaded_key(scale: Scale, table: TableId, row: u64) -> Key {
     let of = |rows: u32| ((row / u64::from(rows)) as u32, (row % u64::from(rows)) as u32);
     match table {
         WAREHOUSE => return keys::warehouse(row as u32 + 1),
         ITEM => {
-            let (copy, nth) = of(ITEMS);
+            let (copy, nth) = of(scale.items());
             return keys::item(copy, nth + 1);
         }
         STOCK => {
-            let (warehouse, nth) = of(ITEMS);
+            let (warehouse, nth) = of(scale.items());
             return keys::stock(warehouse + 1, nth + 1);
         }
         _ => (),
     }
-    let (district, nth) = of(rows_of_district(table));
+    let (district, nth) = of(rows_of_district(scale, table));
     let (w_id, d_id) = (district / DISTRICTS + 1, district % DISTRICTS + 1);
     match table {
         DISTRICT => keys::district(w_id, d_id),
         CUSTOMER | CUSTOMER_BY_NAME => keys::customer(w_id, d_id, nth + 1),
         HISTORY => keys::history(w_id, d_id, nth + 1, 1),
-        NEW_ORDER => keys::order(w_id, d_id, FIRST_NEW_ORDER + nth),
+        NEW_ORDER => keys::order(w_id, d_id, scale.first_new_order() + nth),
         ORDER => keys::order(w_id, d_id, nth + 1),
-        ORDER_BY_CUSTOMER => order_entry(keys::order(w_id, d_id, nth + 1)),
+        ORDER_BY_CUSTOMER => order_entry(scale, keys::order(w_id, d_id, nth + 1)),
         _ => {
-            let (o_id, number) = orders::line(w_id, d_id, nth);
+            let (o_id, number) = orders::line(scale, w_id, d_id, nth);
             keys::order_line(w_id, d_id, o_id, number)
         }
     }
@@ -90,22 +88,22 @@ pub(super) fn name_entry(key: Key) -> [u8; keys::NAME_KEY_BYTES] {
 }
 
 /// A loaded order's entry in the index by customer.
-pub(super) fn order_entry(key: Key) -> Key {
+pub(super) fn order_entry(scale: Scale, key: Key) -> Key {
     let (w_id, d_id, o_id) = keys::of_order(key);
-    keys::order_of_customer(w_id, d_id, orders::customer(w_id, d_id, o_id), o_id)
+    keys::order_of_customer(w_id, d_id, orders::customer(scale, w_id, d_id, o_id), o_id)
 }
 
 /// Writes the row as it is loaded.
-pub(super) fn fill(table: TableId, key: Key, row: &mut [u8]) {
+pub(super) fn fill(scale: Scale, table: TableId, key: Key, row: &mut [u8]) {
     let rng = &mut generator(table, key);
     match table {
-        WAREHOUSE => row.copy_from_slice(warehouse(key, rng).as_bytes()),
-        DISTRICT => row.copy_from_slice(district(key, rng).as_bytes()),
+        WAREHOUSE => row.copy_from_slice(warehouse(scale, key, rng).as_bytes()),
+        DISTRICT => row.copy_from_slice(district(scale, key, rng).as_bytes()),
         CUSTOMER => row.copy_from_slice(customer(key, rng).as_bytes()),
         HISTORY => row.copy_from_slice(history(key, rng).as_bytes()),
         NEW_ORDER => row.copy_from_slice(new_order(key).as_bytes()),
-        ORDER => row.copy_from_slice(order(key, rng).as_bytes()),
-        ORDER_LINE => row.copy_from_slice(order_line(key, rng).as_bytes()),
+        ORDER => row.copy_from_slice(order(scale, key, rng).as_bytes()),
+        ORDER_LINE => row.copy_from_slice(order_line(scale, key, rng).as_bytes()),
         ITEM => row.copy_from_slice(item(key).as_bytes()),
         STOCK => row.copy_from_slice(stock(key, rng).as_bytes()),
         // Entries by name are known by their customer until they are loaded.
@@ -128,9 +126,14 @@ fn address(rng: &mut Rng) -> Address {
     }
 }
 
-fn warehouse(key: Key, rng: &mut Rng) -> Warehouse {
+/// By all of its customers: 30,000.00 at the standard's size.
+fn paid_in_district(scale: Scale) -> i64 {
+    i64::from(scale.customers()) * FIRST_PAYMENT
+}
+
+fn warehouse(scale: Scale, key: Key, rng: &mut Rng) -> Warehouse {
     Warehouse {
-        w_ytd: 300_000 * CENTS,
+        w_ytd: i64::from(DISTRICTS) * paid_in_district(scale),
         w_id: key.0 as u32,
         w_tax: rng.u32(0..=2_000),
         w_name: letters(rng, 6),
@@ -139,11 +142,11 @@ fn warehouse(key: Key, rng: &mut Rng) -> Warehouse {
     }
 }
 
-fn district(key: Key, rng: &mut Rng) -> District {
+fn district(scale: Scale, key: Key, rng: &mut Rng) -> District {
     let (d_w_id, d_id) = keys::of_district(key);
     District {
-        d_ytd: 30_000 * CENTS,
-        d_next_o_id: ORDERS + 1,
+        d_ytd: paid_in_district(scale),
+        d_next_o_id: scale.orders() + 1,
         d_tax: rng.u32(0..=2_000),
         d_w_id,
         d_id,
@@ -156,7 +159,7 @@ fn district(key: Key, rng: &mut Rng) -> District {
 fn customer(key: Key, rng: &mut Rng) -> Customer {
     let (c_w_id, c_d_id, c_id) = keys::of_customer(key);
     // The first thousand have a last name each, so that every name is there.
-    let name = if c_id <= names::LAST_NAMES { c_id - 1 } else { Constants::LOAD.last_name(rng) };
+    let name = if c_id <= names::LAST_NAMES { c_id - 1 } else { Uneven::LOAD.last_name(rng) };
     Customer {
         c_balance: -FIRST_PAYMENT,
         c_ytd_payment: FIRST_PAYMENT,
@@ -199,30 +202,30 @@ fn new_order(key: Key) -> NewOrder {
     NewOrder { no_o_id, no_d_id, no_w_id, unused: [0; 4] }
 }
 
-fn order(key: Key, rng: &mut Rng) -> Order {
+fn order(scale: Scale, key: Key, rng: &mut Rng) -> Order {
     let (o_w_id, o_d_id, o_id) = keys::of_order(key);
     Order {
         o_entry_d: LOADED,
         o_id,
-        o_c_id: orders::customer(o_w_id, o_d_id, o_id),
+        o_c_id: orders::customer(scale, o_w_id, o_d_id, o_id),
         o_d_id,
         o_w_id,
-        o_carrier_id: if o_id < FIRST_NEW_ORDER { rng.u8(1..=10) } else { NULL },
-        o_ol_cnt: orders::lines(o_w_id, o_d_id, o_id),
+        o_carrier_id: if o_id < scale.first_new_order() { rng.u8(1..=10) } else { NULL },
+        o_ol_cnt: orders::lines(scale, o_w_id, o_d_id, o_id),
         o_all_local: 1,
         unused: [0; 5],
     }
 }
 
-fn order_line(key: Key, rng: &mut Rng) -> OrderLine {
+fn order_line(scale: Scale, key: Key, rng: &mut Rng) -> OrderLine {
     let (order, number) = keys::of_order_line(key);
     let (ol_w_id, d_id, ol_o_id) = keys::of_order(order);
-    let is_delivered = ol_o_id < FIRST_NEW_ORDER;
+    let is_delivered = ol_o_id < scale.first_new_order();
     OrderLine {
         ol_delivery_d: if is_delivered { LOADED } else { u64::from(NULL) },
         ol_o_id,
         ol_w_id,
-        ol_i_id: rng.u32(1..=ITEMS),
+        ol_i_id: rng.u32(1..=scale.items()),
         ol_supply_w_id: ol_w_id,
         ol_amount: if is_delivered { 0 } else { rng.u32(1..=999_999) },
         ol_d_id: d_id as u8,
@@ -267,11 +270,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_year_to_date_is_what_was_paid() {
-        let payments = i64::from(CUSTOMERS) * FIRST_PAYMENT;
+    fn the_year_to_date_is_the_standards() {
         let rng = &mut Rng::with_seed(1);
-        assert_eq!(district(keys::district(1, 1), rng).d_ytd, payments);
-        assert_eq!(warehouse(keys::warehouse(1), rng).w_ytd, payments * i64::from(DISTRICTS));
+        assert_eq!(district(Scale::STANDARD, keys::district(1, 1), rng).d_ytd, 30_000 * CENTS);
+        assert_eq!(warehouse(Scale::STANDARD, keys::warehouse(1), rng).w_ytd, 300_000 * CENTS);
     }
 
     #[test]

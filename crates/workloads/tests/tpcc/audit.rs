@@ -29,6 +29,8 @@ fn thousands_of_transactions_leave_the_database_consistent() {
         vec![("warehouses", "2"), ("remote-items", "20"), ("remote-payments", "50"), ("rollbacks", "10")],
         vec![("mix", "new-order-payment")],
         vec![("mix", "delivery")],
+        vec![("warehouses", "2"), ("items", "1000"), ("customers", "101"), ("item", "unprotected")],
+        vec![("items", "10"), ("customers", "10"), ("item", "shared"), ("room", "100")],
     ] {
         let tpcc = tpcc(&given);
         let (mut store, clients) = ran(&tpcc, 2, 1500);

@@ -5,7 +5,6 @@ use crate::supplier::Supplier;
 use crate::tpcc;
 use contract::Key;
 use std::collections::BTreeSet;
-use workloads::tpcc::conditions::breaches;
 use workloads::tpcc::keys;
 use workloads::tpcc::rows::{Customer, District, History, NewOrder, Order, OrderLine, Warehouse};
 use zerocopy::FromZeros;
@@ -77,7 +76,7 @@ fn order(supplier: &mut Supplier, (w_id, d_id): (u32, u32), c_id: u32, lines: u8
 #[test]
 fn the_conditions_hold_of_what_is_loaded_and_of_what_transactions_make_of_it() {
     let mut supplier = Supplier::loaded(&tpcc(&[("warehouses", "2")]));
-    assert_eq!(breaches(&supplier), []);
+    assert_eq!(supplier.breaches(), []);
     for (d_id, c_id) in [(1, 5), (1, 6), (2, 5), (10, 3000), (1, 5)] {
         order(&mut supplier, (1, d_id), c_id, 5 + d_id as u8);
     }
@@ -88,12 +87,12 @@ fn the_conditions_hold_of_what_is_loaded_and_of_what_transactions_make_of_it() {
     for (d_id, o_id) in [(1, 2101), (1, 2102), (2, 2101)] {
         deliver(&mut supplier, 1, d_id, o_id);
     }
-    assert_eq!(breaches(&supplier), []);
+    assert_eq!(supplier.breaches(), []);
     // All orders of a district, the one that was just made too.
     for o_id in 2101..=3001 {
         deliver(&mut supplier, 1, 10, o_id);
     }
-    assert_eq!(breaches(&supplier), []);
+    assert_eq!(supplier.breaches(), []);
 }
 
 /// A change, what undoes it, and the conditions that it breaks.
@@ -197,6 +196,26 @@ const BREAKS: &[Break] = &[
     ),
 ];
 
+/// At the last customer and order of smaller sizes, with whole groups of orders and without.
+#[test]
+fn the_conditions_hold_at_every_scale() {
+    for (items, customers) in [("10000", "1100"), ("1000", "30"), ("10", "10"), ("77", "101")] {
+        let tpcc = tpcc(&[("warehouses", "2"), ("items", items), ("customers", customers)]);
+        let scale = tpcc.scale();
+        let mut supplier = Supplier::loaded(&tpcc);
+        assert_eq!(supplier.breaches(), [], "{scale:?}");
+        let (last, first_new) = (scale.customers(), scale.first_new_order());
+        order(&mut supplier, (1, 10), last, 15);
+        pay(&mut supplier, (1, 10), keys::customer(2, 1, last), 12_345);
+        for o_id in first_new..=scale.orders() + 1 {
+            deliver(&mut supplier, 1, 10, o_id);
+        }
+        assert_eq!(supplier.breaches(), [], "{scale:?}");
+        supplier.new_orders.remove(&keys::order(2, 5, first_new)).expect("loaded");
+        assert_eq!(supplier.breached(), [5, 11], "{scale:?}");
+    }
+}
+
 #[test]
 fn each_condition_rejects_what_breaks_it() {
     let mut supplier = Supplier::loaded(&tpcc(&[]));
@@ -210,7 +229,7 @@ fn each_condition_rejects_what_breaks_it() {
     assert_eq!(seen, (1..=12).collect(), "every condition was broken");
     assert_eq!(supplier.breached(), [], "and all was undone");
     an_order(&mut supplier, 77).o_ol_cnt += 1;
-    let sixth = breaches(&supplier).pop().expect("two breaches");
+    let sixth = supplier.breaches().pop().expect("two breaches");
     let lines = supplier.orders[&keys::order(1, 4, 77)].o_ol_cnt;
     let message =
         format!("consistency condition 6: order (1, 4, 77): o_ol_cnt Some({lines}), {} lines", lines - 1);

@@ -112,6 +112,33 @@ fn payments_are_drawn_as_the_standard_says() {
     assert!(deviation(by_name, 20_000, 60.0) < 4.0, "{by_name} of 20000 by name");
 }
 
+/// What a smaller database does not have is never asked for, but for the item that no database has. Of what it has most is.
+#[test]
+fn inputs_stay_within_smaller_warehouses() {
+    for (items, customers, last_names) in [("10000", "1100", 1000), ("1000", "30", 30), ("10", "10", 10)] {
+        let small = tpcc(&[("warehouses", "2"), ("items", items), ("customers", customers)]);
+        let (scale, mut seen) = (small.scale(), [const { BTreeSet::new() }; 2]);
+        let mut seen_names = BTreeSet::new();
+        let drawn = inputs(&small, Seat::new(0, 2, 1), 20_000);
+        for order in new_orders(&drawn) {
+            seen[0].extend(order.lines().iter().map(|line| line.i_id).filter(|i_id| *i_id != UNUSED_ITEM));
+            seen[1].insert(order.c_id);
+        }
+        for payment in payments(&drawn) {
+            match payment.who {
+                Who::Id(c_id) => drop(seen[1].insert(c_id)),
+                Who::LastName(name) => drop(seen_names.insert(name)),
+            }
+        }
+        for (seen, most) in seen.iter().zip([scale.items(), scale.customers()]) {
+            assert!(seen.iter().all(|number| (1..=most).contains(number)), "{scale:?}");
+            assert!(seen.len() * 2 > most as usize, "{} of {most}", seen.len());
+        }
+        let all: BTreeSet<_> = (0..last_names).map(names::last_name).collect();
+        assert!(seen_names.is_subset(&all) && seen_names.len() * 2 > all.len(), "{scale:?}");
+    }
+}
+
 #[test]
 fn the_other_inputs_are_in_range() {
     let (mut carriers, mut thresholds, mut by_name) = (BTreeSet::new(), BTreeSet::new(), 0);
@@ -227,6 +254,9 @@ fn bad_parameters_are_answered_with_what_is_allowed() {
     let error = |name, value| Tpcc::new(&parameters(&[(name, value)])).expect_err("refused").to_string();
     for (name, value, allowed) in [
         ("warehouses", "0", "a whole number from 1 to 65_535"),
+        ("items", "9", "a whole number from 10 to 100_000"),
+        ("items", "100001", "a whole number from 10 to 100_000"),
+        ("customers", "3001", "a whole number from 10 to 3_000"),
         (
             "mix",
             "payments",

@@ -13,6 +13,7 @@ fn plans_declare_every_partition_that_is_touched() {
     for given in [
         vec![("warehouses", "2"), ("remote-items", "20"), ("remote-payments", "50"), ("item", "replicated")],
         vec![("warehouses", "2"), ("remote-payments", "50"), ("item", "shared"), ("reconnaissance", "yes")],
+        vec![("warehouses", "2"), ("remote-items", "20"), ("items", "10"), ("customers", "10")],
     ] {
         let tpcc = tpcc(&given);
         let mut store = Store::whole(&tpcc);

@@ -12,6 +12,7 @@ use workloads::tpcc::{
     CUSTOMER, CUSTOMER_BY_NAME, DISTRICT, HISTORY, ITEM, ORDER, ORDER_BY_CUSTOMER, STOCK, WAREHOUSE, keys,
     names,
 };
+use zerocopy::{FromZeros, IntoBytes};
 
 #[test]
 fn tables_have_the_standards_cardinalities() {
@@ -39,6 +40,61 @@ fn tables_have_the_standards_cardinalities() {
     };
     assert_eq!(capacities(&[]), [1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 2]);
     assert_eq!(capacities(&[("room", "50")]), [1, 1, 1, 50, 50, 50, 50, 1, 1, 1, 50]);
+}
+
+#[test]
+fn smaller_warehouses_have_the_standards_proportions() {
+    let rows = |items, customers| -> Vec<u64> {
+        let small = tpcc(&[("warehouses", "2"), ("items", items), ("customers", customers)]);
+        small.tables().iter().map(|table| table.rows).collect()
+    };
+    // As DBx1000's small warehouses.
+    let small = [2, 20, 40_000, 40_000, 12_000, 40_000, 400_000, 20_000, 20_000, 40_000, 40_000];
+    assert_eq!(rows("10000", "2000"), small);
+    let tiny = [2, 20, 200, 200, 60, 200, 2_000, 20, 20, 200, 200];
+    assert_eq!(rows("10", "10"), tiny, "the least");
+}
+
+#[test]
+fn smaller_warehouses_are_filled() {
+    let whole = tpcc(&[]);
+    for (items, customers) in [("10000", "1100"), ("1000", "30"), ("10", "10")] {
+        let small = tpcc(&[("warehouses", "2"), ("items", items), ("customers", customers)]);
+        let (scale, supplier) = (small.scale(), Supplier::loaded(&small));
+        let named: BTreeSet<[u8; 16]> = supplier
+            .customers
+            .values()
+            .filter(|row| (row.c_w_id, row.c_d_id) == (2, 7))
+            .map(|row| row.c_last)
+            .collect();
+        assert_eq!(named, (0..scale.last_names()).map(names::last_name).collect(), "every name is there");
+        let of_district = supplier.orders.values().filter(|row| (row.o_w_id, row.o_d_id) == (2, 7));
+        let ordering: BTreeSet<u32> = of_district.map(|row| row.o_c_id).collect();
+        assert_eq!(ordering, (1..=scale.customers()).collect(), "every customer has one order");
+        for (key, row) in &supplier.orders {
+            let is_new = row.o_id >= scale.first_new_order();
+            assert_eq!((supplier.new_orders.contains_key(key), row.o_carrier_id == 0), (is_new, is_new));
+        }
+        for row in supplier.order_lines.values() {
+            assert!((1..=scale.items()).contains(&row.ol_i_id));
+            assert_eq!(row.ol_delivery_d == 0, row.ol_o_id >= scale.first_new_order());
+        }
+        for row in supplier.districts.values() {
+            assert_eq!(
+                (row.d_ytd, row.d_next_o_id),
+                (1_000 * i64::from(scale.customers()), scale.orders() + 1)
+            );
+        }
+        // A smaller warehouse has the first of the standard's items, and their stocks.
+        for (key, row) in loaded::<Item>(&small, ITEM) {
+            let mut same = Item::new_zeroed();
+            whole.fill(ITEM, key, same.as_mut_bytes());
+            assert!(row == same && (1..=scale.items()).contains(&row.i_id));
+        }
+        for (key, row) in loaded::<Stock>(&small, STOCK) {
+            assert!(key == keys::stock(row.s_w_id, row.s_i_id) && (1..=scale.items()).contains(&row.s_i_id));
+        }
+    }
 }
 
 /// An engine's record takes at most 32 bytes more than its row, and a hash entry about 16. An ordered table has a key, at most

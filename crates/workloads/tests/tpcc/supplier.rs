@@ -2,9 +2,9 @@
 
 use contract::{Key, TableId, Workload};
 use std::collections::BTreeMap;
-use workloads::tpcc::conditions::{Reader, breaches};
+use workloads::tpcc::conditions::{Breach, Reader, breaches};
 use workloads::tpcc::rows::{Customer, District, History, NewOrder, Order, OrderLine, Warehouse};
-use workloads::tpcc::{CUSTOMER, DISTRICT, HISTORY, NEW_ORDER, ORDER, ORDER_LINE, Tpcc, WAREHOUSE};
+use workloads::tpcc::{CUSTOMER, DISTRICT, HISTORY, NEW_ORDER, ORDER, ORDER_LINE, Scale, Tpcc, WAREHOUSE};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// A table by primary key.
@@ -26,6 +26,7 @@ where
 
 /// The tables that the consistency conditions look at.
 pub struct Supplier {
+    pub scale: Scale,
     pub warehouses: Table<Warehouse>,
     pub districts: Table<District>,
     pub customers: Table<Customer>,
@@ -38,6 +39,7 @@ pub struct Supplier {
 impl Supplier {
     pub fn loaded(tpcc: &Tpcc) -> Self {
         Supplier {
+            scale: tpcc.scale(),
             warehouses: loaded(tpcc, WAREHOUSE),
             districts: loaded(tpcc, DISTRICT),
             customers: loaded(tpcc, CUSTOMER),
@@ -48,8 +50,12 @@ impl Supplier {
         }
     }
 
+    pub fn breaches(&self) -> Vec<Breach> {
+        breaches(self, self.scale)
+    }
+
     pub fn breached(&self) -> Vec<usize> {
-        breaches(self).iter().map(|breach| breach.condition).collect()
+        self.breaches().iter().map(|breach| breach.condition).collect()
     }
 }
 

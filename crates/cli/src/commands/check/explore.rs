@@ -68,7 +68,7 @@ pub fn arguments(command: Command) -> Command {
             format!(
                 "Run the simulated machine under many adversarial schedules instead, a seed each, until one is found \
                  wanting: random, or pct (probabilistic concurrency testing). Defaults are then --workers {WORKERS}, \
-                 --transactions {TRANSACTIONS} and {RECORDS} rows, customers or subscribers"
+                 --transactions {TRANSACTIONS} and {RECORDS} rows, items, customers or subscribers"
             ),
         ))
         .arg(option(
