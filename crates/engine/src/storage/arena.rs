@@ -5,6 +5,7 @@
 //! touched once in hundreds of inserts. Records that were unlinked wait in the worker's garbage until their epoch
 //! has passed ([`crate::epoch`]), and are then used again.
 
+use super::ready::Ready;
 use super::record::{RecordRef, Shape};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::{Region, RegionError};
@@ -21,6 +22,7 @@ const LEAST_RESERVED_BYTES: u64 = 1 << 30;
 /// A partition's record memory.
 pub(crate) struct Arena {
     region: Region,
+    ready: Ready,
     shape: Shape,
     /// From one record to the next.
     spacing: usize,
@@ -44,7 +46,7 @@ impl Arena {
         let mut region = Region::reserve(bytes.max(most))?;
         let spacing = region.elide(shape.stride, shape.stored_bytes)?;
         let room = region.len() as u64 / shape.stride as u64;
-        Ok(Arena { region, shape, spacing, taken: AtomicU64::new(0), room })
+        Ok(Arena { region, ready: Ready::default(), shape, spacing, taken: AtomicU64::new(0), room })
     }
 
     /// Takes up to `wanted` consecutive records' memory, all zero, faulted in.
@@ -61,8 +63,14 @@ impl Arena {
             self.shape.stride
         );
         let bytes = first as usize * self.spacing..last as usize * self.spacing;
-        self.region.fault_in(bytes);
+        self.ready.taken(&self.region, bytes);
         Chunk { next: first, end: last }
+    }
+
+    /// Faults in what the next run is expected to take, up to `left` bytes.
+    pub fn get_ready(&mut self, left: &mut u64) {
+        let used = self.bytes_taken() as usize;
+        self.ready.before_run(&self.region, used, left);
     }
 
     /// Records taken from the region, used or not.

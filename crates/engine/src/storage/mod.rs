@@ -2,6 +2,7 @@
 
 pub(crate) mod arena;
 mod fill;
+pub(crate) mod ready;
 pub(crate) mod record;
 pub(crate) mod store;
 pub(crate) mod supply;

@@ -71,13 +71,15 @@ impl Store {
         Ok(store)
     }
 
-    /// Makes the metadata what `selection` with `latch` expects to start from.
+    /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run's epochs start anew, and versions must not come from later ones.
         if self.last.is_some() {
             unobserved(|| self.tables.iter().flat_map(Table::partitions).for_each(reset));
         }
         self.last = Some((selection, latch));
+        let mut left = memory::available_bytes() / 2;
+        self.tables.iter_mut().for_each(|table| table.get_ready(&mut left));
     }
 
     /// Takes one supply for each of `workers` workers; those of earlier runs first.

@@ -91,6 +91,16 @@ impl Table {
         &self.partitions[partition.index()]
     }
 
+    /// Faults in what the next run is expected to insert, up to `left` bytes.
+    pub fn get_ready(&mut self, left: &mut u64) {
+        for Partition { index, arena } in &mut self.partitions {
+            arena.get_ready(left);
+            if let Index::Ordered(index) = index {
+                index.get_ready(left);
+            }
+        }
+    }
+
     /// Every partition.
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions

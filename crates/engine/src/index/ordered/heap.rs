@@ -18,6 +18,7 @@ use super::keys::{KeyBuffer, Probe, SLICE_BYTES};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::payload;
 use crate::facade::region::{Region, RegionError};
+use crate::storage::ready::Ready;
 use std::ops::Range;
 
 /// Bytes of a unit.
@@ -36,6 +37,7 @@ pub(super) const fn units_of(bytes: usize) -> usize {
 /// The memory of pieces.
 pub(super) struct Heap {
     region: Region,
+    ready: Ready,
     /// Units taken so far.
     taken: AtomicU64,
     /// Units from which a piece of any size may start.
@@ -50,7 +52,13 @@ impl Heap {
         let region = Region::reserve(with_units(bytes as usize).max(with_units(most)))?;
         let room = (region.len() / UNIT_BYTES - MOST_UNITS) as u64;
         // Number 0 means none.
-        Ok(Heap { region, taken: AtomicU64::new(1), room })
+        Ok(Heap { region, ready: Ready::default(), taken: AtomicU64::new(1), room })
+    }
+
+    /// Faults in what the next run is expected to take, up to `left` bytes.
+    pub fn get_ready(&mut self, left: &mut u64) {
+        let used = (self.taken() as usize + 1) * UNIT_BYTES;
+        self.ready.before_run(&self.region, used, left);
     }
 
     /// Units taken, of those that pieces can have.
@@ -69,7 +77,7 @@ impl Heap {
             "the key heap of an index is used up: {} units of {UNIT_BYTES} bytes",
             self.room
         );
-        self.region.fault_in(first as usize * UNIT_BYTES..end as usize * UNIT_BYTES);
+        self.ready.taken(&self.region, first as usize * UNIT_BYTES..end as usize * UNIT_BYTES);
         first as u32..end as u32
     }
 

@@ -226,6 +226,12 @@ impl<F: Flavour> OrderedIndex<F> {
         Ok(index)
     }
 
+    /// Faults in what the next run is expected to take, up to `left` bytes.
+    pub fn get_ready(&mut self, left: &mut u64) {
+        self.nodes.get_ready(left);
+        self.heap.get_ready(left);
+    }
+
     /// Bytes of memory behind the index.
     pub fn bytes_taken(&self) -> u64 {
         u64::from(self.nodes.taken()) * NODE_BYTES as u64 + self.heap.taken() * UNIT_BYTES as u64

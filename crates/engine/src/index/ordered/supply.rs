@@ -10,6 +10,7 @@ use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Region, RegionError};
+use crate::storage::ready::Ready;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -21,6 +22,7 @@ const CHUNK_UNITS: u64 = 512;
 /// The memory of nodes.
 pub(super) struct Nodes {
     region: Region,
+    ready: Ready,
     taken: AtomicU32,
     room: u32,
 }
@@ -33,7 +35,13 @@ impl Nodes {
         let region = Region::reserve(bytes.max(most.min(most_nodes * NODE_BYTES)))?;
         let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
-        Ok(Nodes { region, taken: AtomicU32::new(1), room })
+        Ok(Nodes { region, ready: Ready::default(), taken: AtomicU32::new(1), room })
+    }
+
+    /// Faults in what the next run is expected to take, up to `left` bytes.
+    pub fn get_ready(&mut self, left: &mut u64) {
+        let used = (self.taken() as usize + 1) * NODE_BYTES;
+        self.ready.before_run(&self.region, used, left);
     }
 
     /// Nodes taken; number 0 is not one.
@@ -48,7 +56,7 @@ impl Nodes {
         let first = self.taken.fetch_add(nodes, Ordering::Relaxed);
         let end = first.saturating_add(nodes);
         assert!(end <= self.room, "the address space of an ordered index is used up: {} nodes", self.room);
-        self.region.fault_in(first as usize * NODE_BYTES..end as usize * NODE_BYTES);
+        self.ready.taken(&self.region, first as usize * NODE_BYTES..end as usize * NODE_BYTES);
         first..end
     }
 
