@@ -19,7 +19,7 @@ use workloads::tpcc::{Tpcc, TpccClient};
 const FIRST: u64 = 1_000;
 const MORE: u64 = 4_000;
 /// Transactions whose lines are counted.
-const WATCHED: u64 = 2_000;
+const WATCHED: u64 = 200;
 
 const KINDS: [&str; 7] =
     ["new-order", "payment", "order-status", "delivery", "stock-level", "new-order-payment", "standard"];

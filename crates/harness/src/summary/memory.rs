@@ -14,7 +14,7 @@ pub struct Memory {
     pub bytes: u64,
     /// Rows after the last repetition.
     pub rows: u64,
-    /// Records without a row after the last repetition: deleted, or not yet used, and to be used again.
+    /// Records that are neither linked nor free to be used again after the last repetition.
     pub spare_records: u64,
 }
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_row_is_spare() {
+    fn what_is_not_linked_is_spare() {
         let remains = Remains { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
         let memory = Memory::loaded(1000, 20).now(&remains);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
