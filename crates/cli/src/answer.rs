@@ -107,8 +107,11 @@ fn memory(memory: &Memory) -> String {
     if memory.bytes == memory.loaded_bytes && memory.rows == memory.loaded_rows {
         return loaded;
     }
-    let spare = thousands(memory.spare_records as f64);
-    format!("{loaded}; {} now, and {spare} spare records", of(memory.bytes, memory.rows))
+    let now = format!("{loaded}; {} now", of(memory.bytes, memory.rows));
+    match memory.stray_records {
+        0 => now,
+        stray => format!("{now}, and {} records astray", thousands(stray as f64)),
+    }
 }
 
 fn checks(checks: &[Check]) -> String {

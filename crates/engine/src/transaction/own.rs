@@ -2,7 +2,8 @@
 //!
 //! A transaction sees its own writes, inserts and deletes. Where it writes in place, or inserted the record, that is
 //! where the row is. Where it writes private copies, its row is the committed one with its own writes applied in order
-//! ([`Txn::compose`]), of which as much is built as is asked for; blind changes among them are applied to a copy, and again at install.
+//! ([`Txn::compose`]), of which as much is built as is asked for; blind changes among them are applied to a copy, and again at
+//! install.
 
 use super::access_set::{Access, Kind, Token};
 use super::write_log::Write;

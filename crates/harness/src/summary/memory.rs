@@ -14,21 +14,21 @@ pub struct Memory {
     pub bytes: u64,
     /// Rows after the last repetition.
     pub rows: u64,
-    /// Records that are neither linked nor free to be used again after the last repetition.
-    pub spare_records: u64,
+    /// Records that are neither linked nor free to be used again after the last repetition: none, unless something leaks.
+    pub stray_records: u64,
 }
 
 impl Memory {
     /// As loaded.
     pub fn loaded(bytes: u64, rows: u64) -> Memory {
-        Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, spare_records: 0 }
+        Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, stray_records: 0 }
     }
 
     /// With what is there now.
     pub fn now(self, remains: &Remains) -> Memory {
         let Remains { linked_records, allocated_records, memory_bytes, .. } = *remains;
-        let spare_records = allocated_records.saturating_sub(linked_records);
-        Memory { bytes: memory_bytes, rows: linked_records, spare_records, ..self }
+        let stray_records = allocated_records.saturating_sub(linked_records);
+        Memory { bytes: memory_bytes, rows: linked_records, stray_records, ..self }
     }
 }
 
@@ -37,10 +37,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_linked_is_spare() {
+    fn what_is_neither_linked_nor_free_is_stray() {
         let remains = Remains { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
         let memory = Memory::loaded(1000, 20).now(&remains);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
-        assert_eq!((memory.loaded_rows, memory.rows, memory.spare_records), (20, 90, 10));
+        assert_eq!((memory.loaded_rows, memory.rows, memory.stray_records), (20, 90, 10));
     }
 }
