@@ -104,7 +104,9 @@ impl<A: Architecture> Txn<'_, A> {
             let holder = Requester { access: gap_access, ..who };
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let link = |index: &crate::index::Ordered, key: &[u8]| loop {
-                let found = index.find(key);
+                // SAFETY: the transaction waits for the answer.
+                let nodes = unsafe { nodes.get() };
+                let found = index.find_to_link(nodes, key);
                 if let Some(met) = found.record {
                     return Held::Met(met);
                 }
@@ -116,8 +118,6 @@ impl<A: Architecture> Txn<'_, A> {
                 if verdict != Verdict::Granted {
                     return Held::Denied(found.leaf, verdict);
                 }
-                // SAFETY: the transaction waits for the answer.
-                let nodes = unsafe { nodes.get() };
                 let linked = index.link_if(nodes, found.leaf, key, record, |_, _| {});
                 ProtocolOf::<A>::release(site.common, gap, Mode::Insert, holder, site.waker);
                 match linked {

@@ -64,10 +64,29 @@ impl<F: Flavour> OrderedIndex<F> {
     /// One attempt to find the leaf responsible for a key.
     #[inline(always)]
     pub(super) fn descend(&self, key: &Probe<'_>) -> Option<Stop> {
+        self.descend_by(key, |_, _, _| {})
+    }
+
+    /// One attempt to find the leaf responsible for a key, and the upper end of its range.
+    #[inline(always)]
+    pub(super) fn descend_below(&self, key: &Probe<'_>) -> Option<(Stop, Fence)> {
+        let mut upper = Fence::Open;
+        let leaf = self.descend_by(key, |inner, state, position| {
+            if position < state.count() {
+                upper = self.fence(inner, state, position);
+            }
+        })?;
+        Some((leaf, upper))
+    }
+
+    /// Descends; `note` is shown every inner node on the way, and the position of the next one in it.
+    #[inline(always)]
+    fn descend_by(&self, key: &Probe<'_>, mut note: impl FnMut(&Inner<F>, State, usize)) -> Option<Stop> {
         let mut at = Stop { node: ROOT, state: F::stable(self.state(ROOT)) };
         while !at.state.is_leaf() {
             let inner = self.inner(at.node);
             let position = self.child(inner, at.state, key);
+            note(inner, at.state, position);
             at = self.go_down(inner, at.state, inner.children[position].get())?;
         }
         Some(at)

@@ -8,18 +8,20 @@
 //! Latches are taken top-down at a version that was seen, and whoever fails lets go of all and starts again: nobody waits
 //! with a latch in hand.
 //!
-//! A full node is cut in the middle; if the new key goes behind all others, it is left full and the fresh one begins with
-//! the new key alone. So keys that are linked in ascending order, also in several places at once, fill their leaves.
+//! A full leaf is cut in the middle, unless the new key follows the one that was linked there last. Then keys come in
+//! ascending order, and it is cut behind the new key, or before it if it goes behind all others. So keys that are linked in
+//! ascending order, also in several places of the tree at once, fill their leaves.
 
 use super::descend::{End, Step, Stop, Target};
 use super::draft::Draft;
+use super::finger::{Finger, Rank};
 use super::flavour::Flavour;
 use super::keys::{KeyBuffer, Probe, separator_length};
 use super::node::{Entry, LEAF_ENTRIES, SEPARATORS};
 use super::stack::Stack;
-use super::state::MOST_LEVELS;
+use super::state::{MOST_LEVELS, State};
 use super::supply::Supply;
-use super::{Half, LeafAt, LeafRef, Linked, OrderedIndex, ROOT, Split};
+use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, ROOT, Split};
 use crate::storage::RecordRef;
 
 /// The inner nodes from the root to a leaf.
@@ -67,8 +69,9 @@ impl<F: Flavour> OrderedIndex<F> {
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
     ) -> Linked {
         let key = Probe::new(key);
+        let rank = Rank::of(&key);
         loop {
-            let Some(at) = self.descend(&key) else { continue };
+            let Some(at) = self.approach(supply, &key, rank) else { continue };
             if expected.is_some_and(|expected| expected.0 != at.node) {
                 return Linked::Moved;
             }
@@ -90,12 +93,39 @@ impl<F: Flavour> OrderedIndex<F> {
                         let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), supply);
                         leaf.insert(position, at.state.count(), entry);
                         linked(LeafAt { number: LeafRef(at.node), leaf }, None);
-                        F::unlatch(&leaf.state, at.state.changed(at.state.count() + 1));
+                        let state = at.state.changed(at.state.count() + 1).with_last(position);
+                        F::unlatch(&leaf.state, state);
+                        supply.finger.advance(state);
                         return Linked::Done;
                     }
                 }
             }
         }
+    }
+
+    /// As [`OrderedIndex::find`], for a key that is about to be linked: starts where the last one went.
+    pub fn find_to_link(&self, supply: &mut Supply, key: &[u8]) -> Found {
+        let key = Probe::new(key);
+        let rank = Rank::of(&key);
+        loop {
+            let at = self.approach(supply, &key, rank);
+            if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
+                return found;
+            }
+        }
+    }
+
+    /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards.
+    #[inline(always)]
+    fn approach(&self, supply: &mut Supply, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
+        if let Some(at) = supply.finger.towards(rank) {
+            if F::look(self.state(at.node)) == at.state {
+                return Some(at);
+            }
+        }
+        let (at, upper) = self.descend_below(key)?;
+        supply.finger = Finger::new(at, rank, upper);
+        Some(at)
     }
 
     /// Latches the full leaf `at`, which does not hold the key, and a parent that has room for one child more. `None`:
@@ -148,7 +178,7 @@ impl<F: Flavour> OrderedIndex<F> {
             entries[n + usize::from(n >= position)] = leaf.entry(n);
         }
         entries[position] = self.entry(key.bytes, prefix.len(), record.to_bits(), supply);
-        let cut = if position == LEAF_ENTRIES { position } else { entries.len() / 2 };
+        let cut = Self::cut_of(at.state, position);
         let separator = self.separator_between(entries[cut - 1], entries[cut], prefix);
         let lower_prefix = self.common_with(lower, key.bytes, &separator);
         let upper_prefix = self.common_with(upper, key.bytes, &separator);
@@ -161,8 +191,22 @@ impl<F: Flavour> OrderedIndex<F> {
         let fresh = self.leaf_of(number);
         fresh.reset();
         fresh.fill(&entries[cut..]);
+        let mut lower_state = at.state.changed(cut).with_prefix(lower_prefix);
+        let mut upper_state = F::look(&fresh.state).reborn(0, entries.len() - cut, upper_prefix);
+        let rank = Rank::of(key);
+        supply.finger = match position.checked_sub(cut) {
+            None => {
+                lower_state = lower_state.with_last(position);
+                let at = Stop { node: at.node, state: lower_state };
+                Finger::between(at, rank, Rank::of(&Probe::new(&separator)))
+            }
+            Some(position) => {
+                upper_state = upper_state.with_last(position);
+                Finger::new(Stop { node: number, state: upper_state }, rank, upper)
+            }
+        };
         // Nobody can reach it.
-        F::unlatch(&fresh.state, F::look(&fresh.state).reborn(0, entries.len() - cut, upper_prefix));
+        F::unlatch(&fresh.state, upper_state);
         leaf.fill(&entries[..cut]);
         self.put_beside(parent, &separator, number, key, supply);
 
@@ -173,7 +217,7 @@ impl<F: Flavour> OrderedIndex<F> {
         } else {
             linked(fresh, Some(Split { other: old, fresh: Half::Key }));
         }
-        F::unlatch(&leaf.state, at.state.changed(cut).with_prefix(lower_prefix));
+        F::unlatch(&leaf.state, lower_state);
         F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
     }
 
@@ -195,6 +239,15 @@ impl<F: Flavour> OrderedIndex<F> {
         }
         let (low, high) = (self.entry_key(low, prefix), self.entry_key(high, prefix));
         KeyBuffer::of(&high[..separator_length(&low, &high)])
+    }
+
+    /// Where to cut a full leaf and a new key that goes to `position`.
+    fn cut_of(state: State, position: usize) -> usize {
+        match position {
+            LEAF_ENTRIES => LEAF_ENTRIES,
+            _ if state.ascends_to(position) => position + 1,
+            _ => LEAF_ENTRIES.div_ceil(2),
+        }
     }
 
     /// Where to cut a full inner node, whose child at `position` is about to be split.

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`flavour`] | who reads and writes: `Shared`, `SingleWriter`, `Owned`; the memory orderings are argued there |
 //! | [`state`], [`node`], [`keys`], [`heap`] | a node's word, its layout, keys as numbers, long keys |
-//! | [`search`], [`descend`] | in a node; from the root to a leaf |
+//! | [`search`], [`descend`], [`finger`] | in a node; from the root to a leaf; where the last key went |
 //! | [`insert`], [`remove`], [`draft`] | linking and splits; unlinking and empty leaves; nodes rewritten |
 //! | [`scan`] | copies of leaves |
 //! | [`supply`] | nodes and pieces, each worker's, and those that wait for their epoch |
@@ -51,6 +51,7 @@
 pub mod check;
 mod descend;
 mod draft;
+mod finger;
 pub mod flavour;
 mod heap;
 mod insert;
@@ -70,6 +71,7 @@ pub use scan::Direction;
 pub(crate) use scan::LeafCopy;
 pub(crate) use supply::Supply;
 
+use self::descend::Stop;
 use self::draft::Draft;
 use self::flavour::{Flavour, Word};
 use self::heap::{Heap, UNIT_BYTES, units_of};
@@ -250,7 +252,12 @@ impl<F: Flavour> OrderedIndex<F> {
 
     #[inline(always)]
     fn try_find(&self, key: &Probe<'_>) -> Option<Found> {
-        let at = self.descend(key)?;
+        self.look_into(self.descend(key)?, key)
+    }
+
+    /// What the leaf `at` has of a key that it is responsible for, if it is unchanged.
+    #[inline(always)]
+    fn look_into(&self, at: Stop, key: &Probe<'_>) -> Option<Found> {
         let leaf = self.leaf_of(at.node);
         let bits = match self.search(leaf, at.state, key) {
             Ok(position) => self.record_bits(leaf.entry(position).value),

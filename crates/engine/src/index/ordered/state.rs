@@ -7,7 +7,8 @@
 //! | 2..7 | entries of a leaf, separators of an inner node |
 //! | 7..12 | level; 0 is a leaf |
 //! | 12..23 | bytes that all keys of the node's range have in common, and the node does not store |
-//! | 23..64 | version: one more with every change, also from one life of the node's memory to the next |
+//! | 23..27 | of a leaf: one more than the position of the key that was linked last, 0 if the last change was another one |
+//! | 27..64 | version: one more with every change, also from one life of the node's memory to the next |
 //!
 //! Being one word, count and prefix are always of one version, and reading them costs nothing beside it.
 
@@ -20,7 +21,8 @@ const DEAD: u64 = 2;
 const COUNT: Field = Field { shift: 2, bits: 5 };
 const LEVEL: Field = Field { shift: 7, bits: 5 };
 const PREFIX: Field = Field { shift: 12, bits: 11 };
-const VERSION_SHIFT: u32 = 23;
+const LAST: Field = Field { shift: 23, bits: 4 };
+const VERSION_SHIFT: u32 = 27;
 
 /// Levels below this exist: a tree of 2^32 nodes has fewer by far.
 pub(super) const MOST_LEVELS: usize = 1 << LEVEL.bits;
@@ -47,7 +49,9 @@ impl Field {
 const _: () = {
     assert!(COUNT.shift + COUNT.bits == LEVEL.shift);
     assert!(LEVEL.shift + LEVEL.bits == PREFIX.shift);
-    assert!(PREFIX.shift + PREFIX.bits == VERSION_SHIFT);
+    assert!(PREFIX.shift + PREFIX.bits == LAST.shift);
+    assert!(LAST.shift + LAST.bits == VERSION_SHIFT);
+    assert!(super::node::LEAF_ENTRIES < 1 << LAST.bits);
     assert!(super::MAX_KEY_BYTES < 1 << PREFIX.bits);
     assert!(super::node::LEAF_ENTRIES < 1 << COUNT.bits);
     assert!(super::node::SEPARATORS < 1 << COUNT.bits);
@@ -93,7 +97,19 @@ impl State {
     /// The next version, with `count` entries or separators.
     #[inline(always)]
     pub(super) const fn changed(self, count: usize) -> State {
-        State(COUNT.put(self.0 & !LATCHED, count).wrapping_add(1 << VERSION_SHIFT))
+        State(LAST.put(COUNT.put(self.0 & !LATCHED, count), 0).wrapping_add(1 << VERSION_SHIFT))
+    }
+
+    /// A leaf's state after a change that linked the key at `position`.
+    #[inline(always)]
+    pub(super) const fn with_last(self, position: usize) -> State {
+        State(LAST.put(self.0, position + 1))
+    }
+
+    /// Whether the key linked last is just before `position`: keys come in ascending order there.
+    #[inline(always)]
+    pub(super) const fn ascends_to(self, position: usize) -> bool {
+        position > 0 && LAST.get(self.0) == position
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 //!
 //! Invariant: nodes taken from the region are in the tree, or in one supply; so are units of the key heap.
 
+use super::finger::Finger;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
 use crate::facade::atomic::{AtomicU32, Ordering};
@@ -88,6 +89,8 @@ pub(crate) struct Supply {
     /// By units; as many as were needed yet, for most indexes have no pieces.
     free_pieces: Vec<Vec<u32>>,
     garbage: VecDeque<(u64, Garbage)>,
+    /// Where the worker linked last.
+    pub(super) finger: Finger,
 }
 
 impl Default for Supply {
@@ -99,6 +102,7 @@ impl Default for Supply {
             units: 0..0,
             free_pieces: Vec::new(),
             garbage: VecDeque::new(),
+            finger: Finger::NONE,
         }
     }
 }

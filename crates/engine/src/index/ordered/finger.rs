@@ -1,0 +1,142 @@
+//! Where the last key went, so that the next one need not descend if it goes there, too.
+//!
+//! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one. A
+//! worker's supply remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
+//! the fence above it. As long as the leaf's state is the same, so is its range, and whoever finds it so has what a
+//! descent would have brought. Nothing is held: a leaf that has died or begun another life has another state.
+//!
+//! The range is kept as numbers that order keys as their bytes do, which keys of 15 bytes have; for longer ones nothing
+//! is remembered. (Finger search; Guibas, McCreight, Plass and Roberts, 1977.)
+
+use super::descend::Stop;
+use super::keys::{Fence, Probe, SLICE_BYTES, inline_length};
+use super::state::State;
+
+/// A key's place among all keys of at most [`Rank::MOST_BYTES`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank(u128);
+
+impl Rank {
+    const MOST_BYTES: usize = 15;
+    const LAST: Rank = Rank(u128::MAX);
+
+    /// The bytes, zeroes where the key has ended, and its length: of two keys that differ in zeroes only, the shorter one
+    /// comes first.
+    #[inline(always)]
+    pub fn of(key: &Probe<'_>) -> Option<Rank> {
+        let length = key.bytes.len();
+        if length > Self::MOST_BYTES {
+            return None;
+        }
+        let head = (key.slice_at(0) as u128) << 64;
+        let tail = if length > SLICE_BYTES { key.slice_at(SLICE_BYTES) } else { 0 };
+        Some(Rank(head | tail as u128 | length as u128))
+    }
+
+    /// Of a fence that was met by descending to the key of this rank.
+    #[inline(always)]
+    pub fn of_fence(self, fence: Fence) -> Option<Rank> {
+        match fence {
+            Fence::Open => Some(Self::LAST),
+            Fence::Inline { prefix, slice } => {
+                let length = prefix + inline_length(slice);
+                if length > Self::MOST_BYTES {
+                    return None;
+                }
+                // Prefix and slice are 15 bytes at most, or the slice ends in zeroes that are none of its bytes.
+                let prefix_bits = 8 * prefix as u32;
+                let shared = self.0 & !u128::MAX.checked_shr(prefix_bits).unwrap_or(0);
+                let rest = ((slice as u128) << 64).checked_shr(prefix_bits).unwrap_or(0);
+                Some(Rank(shared | rest | length as u128))
+            }
+            Fence::Long(_) => None,
+        }
+    }
+}
+
+/// A leaf, and a part of its range when it had this state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finger {
+    at: Stop,
+    from: Rank,
+    to: Rank,
+}
+
+impl Finger {
+    /// At no leaf.
+    pub const NONE: Finger = Finger { at: Stop { node: 0, state: State(0) }, from: Rank::LAST, to: Rank(0) };
+
+    /// At the leaf that is responsible for the key of this rank, and for what follows it up to the fence above.
+    #[inline(always)]
+    pub fn new(at: Stop, key: Option<Rank>, upper: Fence) -> Finger {
+        Self::between(at, key, key.and_then(|key| key.of_fence(upper)))
+    }
+
+    /// At a leaf that is responsible for a key, and for what follows it up to another.
+    #[inline(always)]
+    pub fn between(at: Stop, from: Option<Rank>, to: Option<Rank>) -> Finger {
+        match (from, to) {
+            (Some(from), Some(to)) => Finger { at, from, to },
+            _ => Finger::NONE,
+        }
+    }
+
+    /// The leaf that is responsible for the key of this rank if its state still is the same.
+    #[inline(always)]
+    pub fn towards(&self, key: Option<Rank>) -> Option<Stop> {
+        key.is_some_and(|key| self.from <= key && key < self.to).then_some(self.at)
+    }
+
+    /// The leaf was changed from here, but its range was not.
+    #[inline(always)]
+    pub fn advance(&mut self, state: State) {
+        self.at.state = state;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(key: &[u8]) -> Rank {
+        Rank::of(&Probe::new(key)).expect("a short key")
+    }
+
+    /// Keys of few different bytes, so that many share prefixes and end in zeroes.
+    fn keys() -> Vec<Vec<u8>> {
+        let mut keys = vec![vec![]];
+        for length in 1..=4 {
+            for number in 0..3_usize.pow(length) {
+                let digits = (0..length).map(|at| [0, 1, 0xFF][number / 3_usize.pow(at) % 3]);
+                keys.push(digits.collect());
+            }
+        }
+        let longer = keys.iter().map(|key| [&[7; 6][..], key, &[0; 5][..]].concat());
+        keys.extend(longer.collect::<Vec<_>>());
+        keys
+    }
+
+    #[test]
+    fn ranks_order_keys_as_their_bytes_do() {
+        for a in keys() {
+            for b in keys() {
+                assert_eq!(rank(&a).cmp(&rank(&b)), a.cmp(&b), "{a:?} {b:?}");
+            }
+        }
+        assert!(Rank::of(&Probe::new(&[0; 16])).is_none());
+    }
+
+    #[test]
+    fn a_fence_has_the_rank_of_its_bytes() {
+        for key in keys() {
+            for prefix in 0..=key.len() {
+                for suffix in [&b"\x01"[..], b"\0\x01", b"\xFF\xFF\xFF", b"abcdefgh"] {
+                    let fence = Fence::Inline { prefix, slice: super::super::keys::slice_of(suffix) };
+                    let bytes = [&key[..prefix], suffix].concat();
+                    let expected = (bytes.len() <= Rank::MOST_BYTES).then(|| rank(&bytes));
+                    assert_eq!(rank(&key).of_fence(fence), expected, "{key:?} {prefix} {suffix:?}");
+                }
+            }
+        }
+    }
+}
