@@ -222,6 +222,27 @@ fn ascending_keys_fill_their_leaves() {
     assert_eq!(census.height, 4);
 }
 
+/// Orders of ten districts: each district's lines ascend, before the next district's.
+#[test]
+fn keys_that_ascend_in_several_places_fill_their_leaves() {
+    let (tree, mut workers) = Tree::<Shared>::new(100_000, 8, 1);
+    let worker = &mut workers[0];
+    tree.enter(worker);
+    let mut next = [0u64; 10];
+    for order in 0..10_000u64 {
+        let district = (order * 7 + order / 10) % 10;
+        for _ in 0..5 + order % 11 {
+            let line = &mut next[district as usize];
+            let key = district << 40 | *line;
+            assert_eq!(tree.link(worker, &key.to_be_bytes(), key), Ok(()));
+            *line += 1;
+        }
+    }
+    let census = tree.check([&*worker]);
+    assert!(census.fill() > 0.97, "{census:?}");
+    assert_eq!(census.entries, next.iter().sum::<u64>());
+}
+
 #[test]
 fn a_tree_takes_what_is_expected() {
     for (keys, key_bytes) in [(Keys::Words, 8), (Keys::Long, 40)] {
