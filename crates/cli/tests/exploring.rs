@@ -5,13 +5,16 @@ mod common;
 use common::{Ran, fresh_folder, run, systems};
 use std::path::Path;
 
-/// Each canary with a workload that shows what it omits.
-const SHOWN_BY: [(&str, &str); 5] = [
+/// Canaries with workloads that show what they omit.
+const SHOWN_BY: [(&str, &str); 8] = [
     ("no-read-validation", "micro --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
+    ("no-miss-validation", "ranges"),
     ("early-release", "micro --writes 50"),
     ("skipped-certify", "micro --writes 50"),
     ("dirty-reads", "micro --writes 50"),
+    ("unlocked-gaps", "missing-key-write-skew"),
+    ("unlocked-gaps", "ranges"),
 ];
 
 fn explore(folder: &Path, workload: &str, more: &str) -> Ran {

@@ -91,6 +91,7 @@ names! {
     EarlyRelease = "early-release", "no-wait that releases a read lock right after the read";
     SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
+    UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
 
 names! {

@@ -133,6 +133,7 @@ pub(crate) fn drive<D: Drives>(selection: Selection, latch: LatchName, drives: D
             CanaryName::EarlyRelease => shared_everything::<protocol::EarlyRelease, D>(drives),
             CanaryName::SkippedCertify => shared_everything::<protocol::SkippedCertify, D>(drives),
             CanaryName::DirtyReads => shared_everything::<protocol::DirtyReads, D>(drives),
+            CanaryName::UnlockedGaps => shared_everything::<protocol::UnlockedGaps, D>(drives),
         },
         Selection::Canary(A::PartitionedSerial | A::Delegation | A::AsymmetricDelegation | A::Dora, _) => {
             panic!("{selection:?}: canaries run under shared-everything")

@@ -36,7 +36,9 @@ mod silo;
 mod two_version_no_wait;
 mod unprotected;
 
-pub(crate) use canary::{DirtyReads, EarlyRelease, NoMissValidation, NoReadValidation, SkippedCertify};
+pub(crate) use canary::{
+    DirtyReads, EarlyRelease, NoMissValidation, NoReadValidation, SkippedCertify, UnlockedGaps,
+};
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
 pub(crate) use silo::Silo;

@@ -7,7 +7,7 @@
 
 use super::{
     DlDetect, EarlyRelease, Mode, NoMissValidation, NoWait, Protocol, Reads, Requester, Silo, SlotId,
-    TwoVersionNoWait, Verdict, Wake, Waker,
+    TwoVersionNoWait, UnlockedGaps, Verdict, Wake, Waker,
 };
 use crate::physical::{Owned, Physical, Shared};
 use std::cell::{Cell, RefCell};
@@ -299,6 +299,12 @@ fn silo_lets_no_phantom_in() {
 #[should_panic = "a phantom"]
 fn misses_that_are_not_validated_let_them_in() {
     accepts::<NoMissValidation>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn inserts_that_heed_nobody_let_them_in() {
+    accepts::<UnlockedGaps>();
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
 mod unheld_reads;
+mod unlocked_gaps;
 
 use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
 use super::{Verdict, Waker, Writes};
@@ -27,6 +28,9 @@ pub(crate) type NoMissValidation = Broken<Silo, no_miss_validation::NoMissValida
 pub(crate) type NoReadValidation = Broken<Silo, no_read_validation::NoReadValidation>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
+
+/// NO_WAIT whose inserts do not hold the gaps of their keys.
+pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
 
 /// Protocol `B` with defect `D`.
 pub(crate) struct Broken<B, D>(PhantomData<(B, D)>);
