@@ -63,6 +63,8 @@ const FIELDS: &[Field] = &[
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),
     ("hand_over_every", is_count),
+    ("latch", Value::is_string),
+    ("partition_latch", Value::is_string),
     ("parameters", Value::is_object),
     ("warnings", Value::is_array),
 ];

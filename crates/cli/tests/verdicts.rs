@@ -89,6 +89,8 @@ fn every_option_of_an_architecture_passes() {
         "--architecture asymmetric-delegation --protocol dl-detect --workers 4 --servers 2",
         "--architecture partitioned-serial --partitions 1",
         "--architecture partitioned-serial --partitions 7",
+        "--architecture partitioned-serial --partition-latch test-and-set",
+        "--architecture partitioned-serial --partition-latch test-and-test-and-set",
         "--architecture dora --protocol no-wait --in-flight 1",
         "--architecture dora --protocol dl-detect --in-flight 16",
         "--architecture dora --protocol no-wait --hand-over-every 200",

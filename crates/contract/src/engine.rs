@@ -172,6 +172,10 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
+    /// Partitioned serial execution: the latch of a partition. First come, first served by default, as in a queue of the
+    /// partition's transactions. Where workers outnumber the cores, one that waits its turn may not be running while others
+    /// could go on: then the other kinds do more, and let some wait for long.
+    pub partition_latch: LatchName,
 }
 
 impl Default for EngineOptions {
@@ -189,6 +193,7 @@ impl Default for EngineOptions {
             split_indexes: false,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
+            partition_latch: LatchName::Ticket,
         }
     }
 }

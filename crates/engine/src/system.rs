@@ -100,7 +100,7 @@ impl System for Serial {
     fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
-        let latches = PartitionLatches::new(partitions(tables) as usize);
+        let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
         let epochs = Epochs::new(clients.len());
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();

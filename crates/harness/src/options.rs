@@ -49,6 +49,9 @@ pub struct EngineChoices {
     /// The latch of lock lists, under shared-everything with dl-detect.
     #[serde(with = "latch_by_name")]
     pub latch: LatchName,
+    /// The latch of a partition, under partitioned-serial.
+    #[serde(with = "latch_by_name")]
+    pub partition_latch: LatchName,
 }
 
 /// A latch in results: its name.
@@ -119,6 +122,11 @@ pub const OPTIONS: &[OptionDescription] = &[
         value: "NAME",
         help: "Latch of lock lists (shared-everything dl-detect): test-and-set, test-and-test-and-set, ticket",
     },
+    OptionDescription {
+        name: "partition-latch",
+        value: "NAME",
+        help: "Latch of a partition (partitioned-serial): ticket, test-and-test-and-set, test-and-set",
+    },
 ];
 
 /// A value that an option does not take. Prints what was given and what is allowed.
@@ -169,6 +177,7 @@ impl RunOptions {
                 split_indexes: engine.split_indexes,
                 hand_over_every: engine.hand_over_every,
                 latch: engine.latch,
+                partition_latch: engine.partition_latch,
             },
         }
     }
@@ -245,6 +254,7 @@ impl RunOptions {
                 }
             }
             "latch" => self.engine.latch = value.parse().map_err(BadValue::from)?,
+            "partition-latch" => self.engine.partition_latch = value.parse().map_err(BadValue::from)?,
             "back-off" => (self.engine.back_off_first_ns, self.engine.back_off_cap_ns) = back_off(value)?,
             _ => unreachable!("OPTIONS names only what is set here"),
         }
@@ -271,6 +281,7 @@ impl RunOptions {
             "hand-over-every" if self.engine.hand_over_every == 0 => "never".to_owned(),
             "hand-over-every" => self.engine.hand_over_every.to_string(),
             "latch" => self.engine.latch.to_string(),
+            "partition-latch" => self.engine.partition_latch.to_string(),
             "back-off" if self.engine.back_off_cap_ns == 0 => "off".to_owned(),
             "back-off" => format!("{}..{}", self.engine.back_off_first_ns, self.engine.back_off_cap_ns),
             _ => panic!("{name} is not an option of a run"),
@@ -295,6 +306,7 @@ impl RunOptions {
             split_indexes: self.engine.split_indexes,
             hand_over_every: self.engine.hand_over_every,
             latch: self.engine.latch,
+            partition_latch: self.engine.partition_latch,
             ..EngineOptions::default()
         }
     }

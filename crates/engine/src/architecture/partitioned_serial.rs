@@ -5,28 +5,65 @@
 //! procedure's plan and latched in ascending order, so nobody waits in a circle. A transaction that touches a partition
 //! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
 //!
+//! Partitions are latched first come, first served, as if each had a queue of its transactions. With latches that let in
+//! whoever is quickest, the worker that has just unlatched is it: on 28 simulated cores, a transaction over several
+//! partitions waited for 3 ms, other latches in hand. Which kind it is can be chosen ([`contract::EngineOptions`]).
+//!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
 //! out of date anyway.
 
 use super::{Architecture, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
-use crate::facade::latch::{Latch, TestAndTestAndSet};
+use crate::facade::latch::{Latch, TestAndSet, TestAndTestAndSet, Ticket};
 use crate::physical::Owned;
 use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;
-use contract::{AbortReason, PartitionId, Plan};
+use contract::{AbortReason, LatchName, PartitionId, Plan};
+
+/// A partition's latch: held for whole transactions, so which kind it is may be asked each time.
+enum PartitionLatch {
+    TestAndSet(TestAndSet),
+    TestAndTestAndSet(TestAndTestAndSet),
+    Ticket(Ticket),
+}
+
+impl PartitionLatch {
+    fn new(kind: LatchName) -> Self {
+        match kind {
+            LatchName::TestAndSet => PartitionLatch::TestAndSet(TestAndSet::default()),
+            LatchName::TestAndTestAndSet => PartitionLatch::TestAndTestAndSet(TestAndTestAndSet::default()),
+            LatchName::Ticket => PartitionLatch::Ticket(Ticket::default()),
+        }
+    }
+
+    fn lock(&self) {
+        match self {
+            PartitionLatch::TestAndSet(latch) => latch.lock(),
+            PartitionLatch::TestAndTestAndSet(latch) => latch.lock(),
+            PartitionLatch::Ticket(latch) => latch.lock(),
+        }
+    }
+
+    fn unlock(&self) {
+        match self {
+            PartitionLatch::TestAndSet(latch) => latch.unlock(),
+            PartitionLatch::TestAndTestAndSet(latch) => latch.unlock(),
+            PartitionLatch::Ticket(latch) => latch.unlock(),
+        }
+    }
+}
 
 /// A latch for every partition.
-pub(crate) struct PartitionLatches(Box<[Line<TestAndTestAndSet>]>);
+pub(crate) struct PartitionLatches(Box<[Line<PartitionLatch>]>);
 
 impl PartitionLatches {
     /// For `partitions` partitions.
-    pub fn new(partitions: usize) -> Self {
-        PartitionLatches((0..partitions).map(|_| Line::default()).collect())
+    pub fn new(partitions: usize, kind: LatchName) -> Self {
+        PartitionLatches((0..partitions).map(|_| Line(PartitionLatch::new(kind))).collect())
     }
 
-    fn latch(&self, partition: PartitionId) -> &TestAndTestAndSet {
+    fn latch(&self, partition: PartitionId) -> &PartitionLatch {
         &self.0[partition.index()].0
     }
 }

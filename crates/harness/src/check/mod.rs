@@ -24,7 +24,7 @@ use history::{MOST_TRANSACTIONS, MOST_WORKERS};
 
 /// The options of [`crate::options`] that mean something here: a check ends after so many transactions, not after a
 /// time, and it runs once.
-pub const OPTIONS: [&str; 10] = [
+pub const OPTIONS: [&str; 11] = [
     "workers",
     "seed",
     "prefetch",
@@ -35,6 +35,7 @@ pub const OPTIONS: [&str; 10] = [
     "split-indexes",
     "hand-over-every",
     "latch",
+    "partition-latch",
 ];
 
 /// Refuses a checked run that its history could not hold; `workers` host transactions.
