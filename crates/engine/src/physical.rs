@@ -17,6 +17,7 @@
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
+use crate::index::ordered::flavour::{self, Flavour};
 use std::marker::PhantomData;
 
 /// One word of metadata. All-zero bytes are a valid word of value zero.
@@ -213,6 +214,8 @@ pub trait Physical: 'static {
     type SingleWriter: SingleWriter + 'static;
     /// Protects metadata of more than one word; four bytes.
     type Latch: Latch + 'static;
+    /// How ordered indexes are changed. Who else reads them, to ask for lines ahead or to observe, does so in either flavour.
+    type Ordered: Flavour<Word64 = AtomicU64, Word32 = AtomicU32>;
 }
 
 /// Any thread touches it. The kind of latch is a parameter, because it decides how DL_DETECT collapses under
@@ -224,6 +227,7 @@ impl<L: Latch + 'static> Physical for Shared<L> {
     type Word32 = AtomicU32;
     type SingleWriter = AtomicU64;
     type Latch = L;
+    type Ordered = flavour::Shared;
 }
 
 /// One thread touches it.
@@ -234,6 +238,7 @@ impl Physical for Owned {
     type Word32 = Cell<u32>;
     type SingleWriter = OwnedSingleWriter;
     type Latch = NoLatch;
+    type Ordered = flavour::SingleWriter;
 }
 
 /// Flavours that many threads may use at once. Shared-everything accepts no other.

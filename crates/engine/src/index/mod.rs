@@ -9,6 +9,7 @@ pub(crate) mod ordered;
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;
 use crate::facade::region::RegionError;
+use crate::physical::Physical;
 use crate::storage::RecordRef;
 use contract::Indexing;
 use hash::{Hash, HashIndex};
@@ -21,11 +22,12 @@ pub(crate) type IndexLatch = TestAndTestAndSet;
 pub(crate) type Hashed = HashIndex<IndexLatch>;
 /// A bucket of such an index.
 pub(crate) type Bucket = hash::Bucket<IndexLatch>;
-/// The flavour of ordered indexes. The same under every architecture, because a store outlives the systems that run over
-/// it; where a partition has an owner, its latches are free.
+/// The flavour in which ordered indexes are loaded, and read from wherever it may be.
 pub(crate) type OrderedFlavour = ordered::flavour::Shared;
-/// An ordered index as partitions have it.
+/// An ordered index as partitions have it. Steps change it in their physical flavour's way ([`OrderedAs`]).
 pub(crate) type Ordered = ordered::OrderedIndex<OrderedFlavour>;
+/// An ordered index as the steps of one physical flavour use it.
+pub(crate) type OrderedAs<P> = ordered::OrderedIndex<<P as Physical>::Ordered>;
 
 /// The index of a partition.
 pub(crate) enum Index {

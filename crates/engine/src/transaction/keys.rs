@@ -6,8 +6,8 @@
 //!
 //! A step carries a [`Spot`], sixteen bytes: of a number the number, of a byte string where it is.
 
+use super::OrderedOf;
 use crate::architecture::{Architecture, SiteOf};
-use crate::index::Ordered;
 use crate::index::hash::Hash;
 use contract::{Key, PartitionId, TableId};
 use hashbrown::HashTable;
@@ -115,9 +115,9 @@ impl Spot {
     pub unsafe fn at<A: Architecture, R>(
         self,
         site: &SiteOf<'_, A>,
-        run: impl FnOnce(&Ordered, &[u8]) -> R,
+        run: impl FnOnce(&OrderedOf<A>, &[u8]) -> R,
     ) -> R {
-        let index = site.partition(self.table, self.partition).index.ordered();
+        let index = site.partition(self.table, self.partition).index.ordered().used_as();
         // SAFETY: by the caller's contract.
         unsafe { self.with(|key| run(index, key)) }
     }

@@ -18,7 +18,7 @@ use super::gaps::GapHeld;
 use super::keys::Lent;
 use super::locking::Answer;
 use super::structure::{Attempt, Versions};
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{MetaOf, OrderedOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
@@ -103,7 +103,7 @@ impl<A: Architecture> Txn<'_, A> {
             let who = Requester { slot, lane: spot.partition.0, access };
             let holder = Requester { access: gap_access, ..who };
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
-            let link = |index: &crate::index::Ordered, key: &[u8]| loop {
+            let link = |index: &OrderedOf<A>, key: &[u8]| loop {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
                 let found = index.find_to_link(nodes, key);
@@ -156,7 +156,7 @@ impl<A: Architecture> Txn<'_, A> {
             let who = Requester { slot, lane: spot.partition.0, access };
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let mut fresh = None;
-            let link = |index: &crate::index::Ordered, key: &[u8]| {
+            let link = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
                 index.link_if(nodes, leaf, key, record, |leaf, split| {
@@ -190,7 +190,7 @@ impl<A: Architecture> Txn<'_, A> {
         let (met, versions) = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let mut versions = None;
-            let link = |index: &crate::index::Ordered, key: &[u8]| {
+            let link = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
                 index.link(nodes, key, record, |leaf, split| {
@@ -252,7 +252,7 @@ impl<A: Architecture> Txn<'_, A> {
     fn prune(&mut self, place: Place) {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         self.architecture.at(place.partition, move |site| {
-            let prune = |index: &crate::index::Ordered, key: &[u8]| {
+            let prune = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
                 let take = |leaf: &ordered::Leaf<_>| {

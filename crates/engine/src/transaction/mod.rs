@@ -39,8 +39,8 @@ mod write_log;
 
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
-use crate::index::GapId;
 use crate::index::hash::Hash;
+use crate::index::{GapId, OrderedAs};
 use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
 use crate::storage::Supply;
 use crate::storage::{RecordRef, Table};
@@ -61,6 +61,8 @@ use zerocopy::IntoBytes;
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
 /// Its metadata, in the architecture's flavour.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+/// An ordered index, in the same flavour.
+pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
 /// A key, and all that follows from it.
 #[derive(Clone, Copy)]

@@ -8,6 +8,11 @@
 //!
 //! The algorithm is one text over [`Flavour`]; where a flavour has nothing to validate, the restarts vanish at compile
 //! time. That only the owner comes is the architecture's promise, as it is for metadata ([`crate::physical`]).
+//!
+//! In partitions that have an owner, the engine's steps use [`SingleWriter`]: no atomic read-modify-write is left, and on
+//! x86-64 no fence. Readers validate, because Silo under delegation observes from other threads, and prefetching under
+//! partitioned serial execution looks at partitions that others have latched. [`Owned`] is for an index that nobody else
+//! reads at all.
 
 use super::state::State;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -100,7 +100,8 @@ const LEAST_HEAP_BYTES: u64 = 1 << 26;
 /// Entries that a leaf is expected to have, after inserts in no order.
 const EXPECTED_ENTRIES: u64 = 10;
 
-/// An ordered index of one partition.
+/// An ordered index of one partition. Laid out as it is told, for [`OrderedIndex::used_as`].
+#[repr(C)]
 pub(crate) struct OrderedIndex<F: Flavour> {
     nodes: Nodes,
     heap: Heap,
@@ -226,6 +227,15 @@ impl<F: Flavour> OrderedIndex<F> {
         index.store(root, &Draft::of(number), supply);
         F::unlatch(&root.state, State(0).reborn(1, 0, 0));
         Ok(index)
+    }
+
+    /// The same index, used in another flavour: [`flavour::SingleWriter`] where one thread at a time changes it, which is the
+    /// caller's promise, as in [`OrderedIndex::reserve`].
+    #[inline(always)]
+    pub fn used_as<G: Flavour<Word64 = F::Word64, Word32 = F::Word32>>(&self) -> &OrderedIndex<G> {
+        // SAFETY: the same fields in the same order: the flavour is in no field but an empty one, and nodes consist of
+        // the same words.
+        unsafe { &*(&raw const *self).cast::<OrderedIndex<G>>() }
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
