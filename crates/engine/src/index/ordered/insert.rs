@@ -118,10 +118,10 @@ impl<F: Flavour> OrderedIndex<F> {
     /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards.
     #[inline(always)]
     fn approach(&self, supply: &mut Supply, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
-        if let Some(at) = supply.finger.towards(rank) {
-            if F::look(self.state(at.node)) == at.state {
-                return Some(at);
-            }
+        if let Some(at) = supply.finger.towards(rank)
+            && F::look(self.state(at.node)) == at.state
+        {
+            return Some(at);
         }
         let (at, upper) = self.descend_below(key)?;
         supply.finger = Finger::new(at, rank, upper);
