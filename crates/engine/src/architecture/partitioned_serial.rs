@@ -6,8 +6,8 @@
 //! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
 //!
 //! Partitions are latched first come, first served, as if each had a queue of its transactions. With latches that let in
-//! whoever is quickest, the worker that has just unlatched is it: on 28 simulated cores, a transaction over several
-//! partitions waited for 3 ms, other latches in hand. Which kind it is can be chosen ([`contract::EngineOptions`]).
+//! whoever is quickest, the worker that has just unlatched is it: on 28 simulated cores, some transactions over
+//! several partitions took milliseconds, other latches in hand. Which kind it is can be chosen ([`contract::EngineOptions`]).
 //!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
