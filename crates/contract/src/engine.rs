@@ -173,8 +173,8 @@ pub struct EngineOptions {
     /// want one record.
     pub latch: LatchName,
     /// Partitioned serial execution: the latch of a partition. First come, first served by default, as in a queue of the
-    /// partition's transactions. Where workers outnumber the cores, one that waits its turn may not be running while others
-    /// could go on: then the other kinds do more, and let some wait for long.
+    /// partition's transactions. If there are more workers than cores, the next in line may not be running, and all behind
+    /// it wait; the other kinds then do more, but let some wait for long.
     pub partition_latch: LatchName,
 }
 

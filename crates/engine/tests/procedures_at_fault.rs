@@ -24,6 +24,10 @@ enum Mistake {
     StalePlan,
     /// The tenth transaction panics after it has written.
     Panic,
+    /// The client panics as it draws the tenth.
+    PanicAtDraw,
+    /// It panics as it is told that the tenth has ended.
+    PanicAtEnd,
     /// The tenth transaction aborts however often it is tried, as one does that meets another for ever.
     Endless,
 }
@@ -59,7 +63,7 @@ impl Procedure for Touch {
         if self.mistake == Some(Mistake::Endless) && self.number == 10 {
             return Err(Abort(AbortReason::Conflict));
         }
-        assert!(self.mistake != Some(Mistake::Panic) || self.number != 10, "a procedure that panics");
+        assert!(self.mistake != Some(Mistake::Panic) || self.number != 10, "one that panics");
         Ok(Outcome::Commit)
     }
 
@@ -82,10 +86,12 @@ impl Client for RowsClient {
 
     fn next(&mut self) -> Touch {
         self.drawn += 1;
+        assert!(self.mistake != Some(Mistake::PanicAtDraw) || self.drawn != 10, "one that panics");
         Touch { mistake: self.mistake, number: self.drawn, plans: Mutex::new(0) }
     }
 
-    fn finished(&mut self, _: Touch, completion: &Completion<'_>) {
+    fn finished(&mut self, touch: Touch, completion: &Completion<'_>) {
+        assert!(self.mistake != Some(Mistake::PanicAtEnd) || touch.number != 10, "one that panics");
         self.ended += u64::from(completion.outcome == Outcome::Commit);
     }
 }
@@ -206,12 +212,15 @@ fn a_panic_is_passed_on_and_leaves_nothing_behind() {
     std::panic::set_hook(Box::new(|_| ()));
     let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported;
     for pair in PairName::all().filter(supported) {
-        let (mut store, clients) = load(pair, Mistake::Panic);
-        let panic = catch_unwind(AssertUnwindSafe(|| drive(&mut store, pair, clients)));
-        let panic = panic.expect_err("the panic is passed on");
-        let words = panic.downcast_ref::<String>().expect("words");
-        assert!(words.contains("a procedure that panics"), "{pair}: {words}");
-        assert_eq!(ThisEngine::remains(&store).held, 0, "{pair}");
+        for mistake in [Mistake::Panic, Mistake::PanicAtDraw, Mistake::PanicAtEnd] {
+            let (mut store, clients) = load(pair, mistake);
+            let panic = catch_unwind(AssertUnwindSafe(|| drive(&mut store, pair, clients)));
+            let panic = panic.expect_err("the panic is passed on");
+            let words =
+                panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(|w| &**w));
+            assert!(words.expect("words").contains("one that panics"), "{pair}: {words:?}");
+            assert_eq!(ThisEngine::remains(&store).held, 0, "{pair}");
+        }
     }
     std::panic::set_hook(hook);
 }

@@ -5,9 +5,9 @@
 //! procedure's plan and latched in ascending order, so nobody waits in a circle. A transaction that touches a partition
 //! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
 //!
-//! Partitions are latched first come, first served, as if each had a queue of its transactions. With latches that let in
-//! whoever is quickest, the worker that has just unlatched is it: on 28 simulated cores, some transactions over
-//! several partitions took milliseconds, other latches in hand. Which kind it is can be chosen ([`contract::EngineOptions`]).
+//! Partitions are latched first come, first served, as if each had a queue of its transactions. With a latch that lets in
+//! whoever is quickest, the worker that has just unlatched takes it again: on 28 simulated cores, some transactions waited
+//! milliseconds for one partition while they held others. Which kind it is can be chosen ([`contract::EngineOptions`]).
 //!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
@@ -21,7 +21,7 @@ use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;
 use contract::{AbortReason, LatchName, PartitionId, Plan};
 
-/// A partition's latch: held for whole transactions, so which kind it is may be asked each time.
+/// A partition's latch. It is held for whole transactions, so a branch on its kind costs next to nothing.
 enum PartitionLatch {
     TestAndSet(TestAndSet),
     TestAndTestAndSet(TestAndTestAndSet),
@@ -73,7 +73,9 @@ pub(crate) struct PartitionedSerial<'e> {
     tables: &'e [Table],
     site: Site<'e, Unprotected, Owned, Grants>,
     latches: &'e PartitionLatches,
-    /// The partitions that are latched, ascending.
+    /// The partitions that the transaction has declared, ascending.
+    declared: Vec<PartitionId>,
+    /// Those that are latched. While a transaction begins, the first of the declared ones.
     held: Vec<PartitionId>,
     looking: bool,
 }
@@ -85,8 +87,8 @@ impl<'e> PartitionedSerial<'e> {
         state: &'e SharedState<Unprotected, Owned>,
         latches: &'e PartitionLatches,
     ) -> Self {
-        let held = Vec::with_capacity(latches.0.len());
-        PartitionedSerial { tables, site: state.site(tables), latches, held, looking: false }
+        let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
+        PartitionedSerial { tables, site: state.site(tables), latches, declared, held, looking: false }
     }
 
     fn unlatch_all(&mut self) {
@@ -113,6 +115,7 @@ impl Architecture for PartitionedSerial<'_> {
     #[inline]
     fn begin(&mut self, plan: &Plan) {
         debug_assert!(self.held.is_empty(), "the last attempt has settled");
+        self.declared.clear();
         let mut last = None;
         for planned in plan.keys() {
             let partition = self.tables[planned.table.index()].partition_of(planned.key);
@@ -120,12 +123,14 @@ impl Architecture for PartitionedSerial<'_> {
             if last.replace(partition) == Some(partition) {
                 continue;
             }
-            if let Err(place) = self.held.binary_search(&partition) {
-                self.held.insert(place, partition);
+            if let Err(place) = self.declared.binary_search(&partition) {
+                self.declared.insert(place, partition);
             }
         }
-        for &partition in &self.held {
+        // One by one: whoever panics here, or is unwound while it waits, gives back what it has and no more.
+        for &partition in &self.declared {
             self.latches.latch(partition).lock();
+            self.held.push(partition);
         }
         self.looking = false;
     }

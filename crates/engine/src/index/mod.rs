@@ -22,7 +22,7 @@ pub(crate) type IndexLatch = TestAndTestAndSet;
 pub(crate) type Hashed = HashIndex<IndexLatch>;
 /// A bucket of such an index.
 pub(crate) type Bucket = hash::Bucket<IndexLatch>;
-/// The flavour in which ordered indexes are loaded, and read from wherever it may be.
+/// The flavour in which ordered indexes are loaded, and read by whichever thread looks.
 pub(crate) type OrderedFlavour = ordered::flavour::Shared;
 /// An ordered index as partitions have it. Steps change it in their physical flavour's way ([`OrderedAs`]).
 pub(crate) type Ordered = ordered::OrderedIndex<OrderedFlavour>;

@@ -40,6 +40,14 @@ struct Home<C: Client> {
     kept_for: u64,
 }
 
+impl<C: Client> Home<C> {
+    /// Something of the client's has panicked: no transaction is begun any more.
+    fn fail(&mut self, panic: Box<dyn Any + Send>) {
+        self.desk.stop();
+        self.panic.get_or_insert(panic);
+    }
+}
+
 /// Runs `client`'s transactions on worker `me`, as many in flight as there are supplies.
 pub(crate) fn run<P: Protocol, C: Client>(
     me: usize,
@@ -106,10 +114,20 @@ fn live<P: Protocol, C: Client>(
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
         // it; no other fiber of this home runs; and this borrow ends before the next suspension.
         let desk = unsafe { &mut (*home).desk };
-        if !desk.has_next(|_| {}) {
-            break;
-        }
-        let (mut drawn, give_up_at) = (desk.take(), desk.gives_up_at());
+        // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
+        // be given back only there.
+        let next = catch_unwind(AssertUnwindSafe(|| {
+            desk.has_next(|_| {}).then(|| (desk.take(), desk.gives_up_at()))
+        }));
+        let (mut drawn, give_up_at) = match next {
+            Ok(Some(next)) => next,
+            Ok(None) => break,
+            Err(panic) => {
+                // SAFETY: as above.
+                unsafe { &mut *home }.fail(panic);
+                break;
+            }
+        };
         let began = clock::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             slot.plan(&mut drawn);
@@ -123,13 +141,16 @@ fn live<P: Protocol, C: Client>(
         // SAFETY: as above.
         let home = unsafe { &mut *home };
         match outcome {
-            Ok(Ok(Some(ended))) => slot.enter(&mut home.desk, drawn, ended, began),
+            Ok(Ok(Some(ended))) => {
+                let entered =
+                    catch_unwind(AssertUnwindSafe(|| slot.enter(&mut home.desk, drawn, ended, began)));
+                if let Err(panic) = entered {
+                    home.fail(panic);
+                }
+            }
             Ok(Ok(None)) => slot.give_up(&mut home.desk),
             Ok(Err(error)) => home.desk.fail(error),
-            Err(panic) => {
-                home.desk.stop();
-                home.panic.get_or_insert(panic);
-            }
+            Err(panic) => home.fail(panic),
         }
         home.kept_for += 1;
         if home.kept_for == world.options.hand_over_every {

@@ -69,7 +69,7 @@ impl<F: Flavour> OrderedIndex<F> {
 
     /// One attempt to find the leaf responsible for a key, and the upper end of its range.
     #[inline(always)]
-    pub(super) fn descend_below(&self, key: &Probe<'_>) -> Option<(Stop, Fence)> {
+    pub(super) fn descend_with_upper(&self, key: &Probe<'_>) -> Option<(Stop, Fence)> {
         let mut upper = Fence::Open;
         let leaf = self.descend_by(key, |inner, state, position| {
             if position < state.count() {

@@ -2,10 +2,10 @@
 //!
 //! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one. A
 //! worker's supply remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
-//! the fence above it. As long as the leaf's state is the same, so is its range, and whoever finds it so has what a
+//! the fence above the leaf. As long as the leaf's state is the same, so is its range, and whoever finds it so has what a
 //! descent would have brought. Nothing is held: a leaf that has died or begun another life has another state.
 //!
-//! The range is kept as numbers that order keys as their bytes do, which keys of 15 bytes have; for longer ones nothing
+//! The range is kept as numbers that order keys as their bytes do, which keys of at most 15 bytes have; for longer ones nothing
 //! is remembered. (Finger search; Guibas, McCreight, Plass and Roberts, 1977.)
 
 use super::descend::Stop;
@@ -43,7 +43,7 @@ impl Rank {
                 if length > Self::MOST_BYTES {
                     return None;
                 }
-                // Prefix and slice are 15 bytes at most, or the slice ends in zeroes that are none of its bytes.
+                // What is in the slice beyond its bytes is zero, so that nothing reaches the last byte, the length.
                 let prefix_bits = 8 * prefix as u32;
                 let shared = self.0 & !u128::MAX.checked_shr(prefix_bits).unwrap_or(0);
                 let rest = ((slice as u128) << 64).checked_shr(prefix_bits).unwrap_or(0);

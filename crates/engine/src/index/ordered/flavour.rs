@@ -3,16 +3,16 @@
 //! | flavour | who reads | who writes | a look is validated | a latch is |
 //! |---|---|---|---|---|
 //! | [`Shared`] | any thread | any thread | yes | a bit, taken by compare-and-swap |
-//! | [`SingleWriter`] | any thread | one thread | yes | a bit, stored by the writer, for readers to see |
+//! | [`SingleWriter`] | any thread | one thread at a time | yes | a bit, stored by the writer, for readers to see |
 //! | [`Owned`] | one thread | the same | there is nothing to validate | nothing |
 //!
 //! The algorithm is one text over [`Flavour`]; where a flavour has nothing to validate, the restarts vanish at compile
 //! time. That only the owner comes is the architecture's promise, as it is for metadata ([`crate::physical`]).
 //!
-//! In partitions that have an owner, the engine's steps use [`SingleWriter`]: no atomic read-modify-write is left, and on
-//! x86-64 no fence. Readers validate, because Silo under delegation observes from other threads, and prefetching under
-//! partitioned serial execution looks at partitions that others have latched. [`Owned`] is for an index that nobody else
-//! reads at all.
+//! In partitions that have an owner, the engine's steps use [`SingleWriter`]: no atomic read-modify-write is left but
+//! one for each chunk of memory, and on x86-64 no fence. Others may look: Silo under delegation observes from other threads,
+//! and validates; prefetching under partitioned serial execution looks at partitions that others have latched, and may see
+//! anything. [`Owned`] is for an index that nobody else reads at all.
 
 use super::state::State;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -163,7 +163,7 @@ impl Flavour for Shared {
     }
 }
 
-/// One thread writes, any thread reads.
+/// One thread at a time writes, any thread reads.
 #[derive(Debug)]
 pub struct SingleWriter;
 
@@ -189,7 +189,8 @@ impl Flavour for SingleWriter {
 
     #[inline(always)]
     fn try_latch(word: &AtomicU64, seen: State) -> bool {
-        // Relaxed: the writer reads its own last store.
+        // Relaxed: the writer reads its own last store, or that of the one before it, which the partition's latch or its
+        // hand-over has made visible.
         if word.load(Ordering::Relaxed) != seen.0 {
             return false;
         }

@@ -8,9 +8,9 @@
 //! Latches are taken top-down at a version that was seen, and whoever fails lets go of all and starts again: nobody waits
 //! with a latch in hand.
 //!
-//! A full leaf is cut in the middle, unless the new key follows the one that was linked there last. Then keys come in
-//! ascending order, and it is cut behind the new key, or before it if it goes behind all others. So keys that are linked in
-//! ascending order, also in several places of the tree at once, fill their leaves.
+//! A full leaf is cut in the middle, with two exceptions. If the new key goes behind all others, the leaf stays full, and the
+//! fresh one begins with that key. If it follows the key that was linked there last, keys ascend there, and the leaf is cut
+//! right behind it. So keys that are linked in ascending order, also in several places of the tree at once, fill their leaves.
 
 use super::descend::{End, Step, Stop, Target};
 use super::draft::Draft;
@@ -115,7 +115,8 @@ impl<F: Flavour> OrderedIndex<F> {
         }
     }
 
-    /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards.
+    /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards, if key
+    /// and fence have ranks.
     #[inline(always)]
     fn approach(&self, supply: &mut Supply, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
         if let Some(at) = supply.finger.towards(rank)
@@ -123,7 +124,7 @@ impl<F: Flavour> OrderedIndex<F> {
         {
             return Some(at);
         }
-        let (at, upper) = self.descend_below(key)?;
+        let (at, upper) = self.descend_with_upper(key)?;
         supply.finger = Finger::new(at, rank, upper);
         Some(at)
     }

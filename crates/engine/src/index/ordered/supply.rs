@@ -89,7 +89,7 @@ pub(crate) struct Supply {
     /// By units; as many as were needed yet, for most indexes have no pieces.
     free_pieces: Vec<Vec<u32>>,
     garbage: VecDeque<(u64, Garbage)>,
-    /// Where the worker linked last.
+    /// The leaf where the worker linked last, or was about to.
     pub(super) finger: Finger,
 }
 

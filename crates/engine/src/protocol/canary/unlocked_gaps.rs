@@ -1,5 +1,6 @@
 //! Inserts hold no gap, and heed nobody who does: phantoms. What protects missing keys and ranges from them under locking
-//! is removed; those who find keys missing still hold the gaps.
+//! is removed; those who find keys missing still hold the gaps, and an insert into a gap that its own transaction relies on is
+//! as under NO_WAIT.
 
 use super::Defect;
 use crate::physical::Physical;
