@@ -130,12 +130,16 @@ fn find_canaries(canaries: &[CanaryName], explored: impl Fn(Selection, Schedule,
     }
 }
 
+/// All but the one that lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its
+/// gap and need not look again, so that the books stay right.
 #[test]
 fn every_canary_is_found() {
-    find_canaries(CanaryName::ALL, explored);
+    let canaries: Vec<_> =
+        CanaryName::ALL.iter().copied().filter(|&canary| canary != CanaryName::UnlockedGaps).collect();
+    find_canaries(&canaries, explored);
 }
 
-/// Also those that let phantoms into ranges: their scans hold no gaps, or do not validate them.
+/// All: those that let phantoms into ranges, too.
 #[test]
 fn every_canary_is_found_in_queues() {
     for indexing in shared::ORDERED {
