@@ -1,13 +1,15 @@
 //! Reads take no lock: they see what a writer may yet undo.
 
-use super::unheld_reads::UnheldRead;
+use super::unheld::Grant;
 use crate::physical::Physical;
 use crate::protocol::semaphore::{DEAD, Semaphore};
-use crate::protocol::{Requester, Verdict, Waker};
+use crate::protocol::{Mode, Requester, Verdict, Waker};
 
 pub(crate) struct DirtyReads;
 
-impl UnheldRead for DirtyReads {
+impl Grant for DirtyReads {
+    const MODE: Mode = Mode::Shared;
+
     fn grant<P: Physical>(meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
         if meta.flags() & DEAD != 0 { Verdict::Again } else { Verdict::Granted }
     }

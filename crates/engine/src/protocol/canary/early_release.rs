@@ -1,13 +1,15 @@
 //! A read lock is given back as soon as it is granted: two-phase locking without its second phase for reads.
 
-use super::unheld_reads::UnheldRead;
+use super::unheld::Grant;
 use crate::physical::Physical;
 use crate::protocol::semaphore::Semaphore;
 use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
 
 pub(crate) struct EarlyRelease;
 
-impl UnheldRead for EarlyRelease {
+impl Grant for EarlyRelease {
+    const MODE: Mode = Mode::Shared;
+
     fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
         let verdict = NoWait::acquire::<P>(&(), meta, Mode::Shared, who, waker);
         if verdict == Verdict::Granted {

@@ -9,19 +9,19 @@ mod early_release;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
-mod unheld_reads;
+mod unheld;
 mod unlocked_gaps;
 
 use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
 use super::{Verdict, Waker, Writes};
 use crate::physical::Physical;
 use std::marker::PhantomData;
-use unheld_reads::UnheldReads;
+use unheld::Unheld;
 
 /// NO_WAIT that reads without a lock.
-pub(crate) type DirtyReads = Broken<NoWait, UnheldReads<dirty_reads::DirtyReads>>;
+pub(crate) type DirtyReads = Broken<NoWait, Unheld<dirty_reads::DirtyReads>>;
 /// NO_WAIT that releases a read lock right after it was granted.
-pub(crate) type EarlyRelease = Broken<NoWait, UnheldReads<early_release::EarlyRelease>>;
+pub(crate) type EarlyRelease = Broken<NoWait, Unheld<early_release::EarlyRelease>>;
 /// SILO that does not validate the keys that it found missing.
 pub(crate) type NoMissValidation = Broken<Silo, no_miss_validation::NoMissValidation>;
 /// SILO that does not validate its read set.
@@ -30,7 +30,7 @@ pub(crate) type NoReadValidation = Broken<Silo, no_read_validation::NoReadValida
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
-pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
+pub(crate) type UnlockedGaps = Broken<NoWait, Unheld<unlocked_gaps::UnlockedGaps>>;
 
 /// Protocol `B` with defect `D`.
 pub(crate) struct Broken<B, D>(PhantomData<(B, D)>);

@@ -1,5 +1,5 @@
-//! What the canaries that hold nothing of what they read have in common: raising such a read is a new request, and
-//! there is nothing to give back.
+//! What the canaries that hold nothing in one mode have in common: raising such a request is a new one, and there is
+//! nothing to give back.
 
 use super::Defect;
 use crate::physical::Physical;
@@ -7,15 +7,18 @@ use crate::protocol::semaphore::Semaphore;
 use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
 use std::marker::PhantomData;
 
-/// How a read is granted without being held.
-pub(super) trait UnheldRead: 'static {
+/// How requests of one mode are granted without being held.
+pub(super) trait Grant: 'static {
+    /// The mode.
+    const MODE: Mode;
+
     fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict;
 }
 
-/// NO_WAIT with reads of this kind.
-pub(crate) struct UnheldReads<R>(PhantomData<R>);
+/// NO_WAIT with requests granted in this way.
+pub(crate) struct Unheld<G>(PhantomData<G>);
 
-impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
+impl<G: Grant> Defect<NoWait> for Unheld<G> {
     fn acquire<P: Physical>(
         common: &(),
         meta: &Semaphore<P>,
@@ -23,14 +26,17 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        match mode {
-            Mode::Shared => R::grant::<P>(meta, who, waker),
-            _ => NoWait::acquire::<P>(common, meta, mode, who, waker),
+        if mode == G::MODE {
+            return G::grant::<P>(meta, who, waker);
         }
+        NoWait::acquire::<P>(common, meta, mode, who, waker)
     }
 
     fn raise<P: Physical>(common: &(), meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
-        NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker)
+        if G::MODE == Mode::Shared {
+            return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
+        }
+        NoWait::raise::<P>(common, meta, who, waker)
     }
 
     fn raise_bucket<P: Physical>(
@@ -40,10 +46,10 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        match from {
-            Mode::Shared => NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker),
-            _ => NoWait::raise_bucket::<P>(common, meta, from, who, waker),
+        if from == G::MODE {
+            return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
         }
+        NoWait::raise_bucket::<P>(common, meta, from, who, waker)
     }
 
     fn release<P: Physical>(
@@ -53,7 +59,7 @@ impl<R: UnheldRead> Defect<NoWait> for UnheldReads<R> {
         who: Requester,
         waker: &impl Waker,
     ) {
-        if mode != Mode::Shared {
+        if mode != G::MODE {
             NoWait::release::<P>(common, meta, mode, who, waker);
         }
     }
