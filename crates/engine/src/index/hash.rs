@@ -151,7 +151,7 @@ impl<L: Latch> HashIndex<L> {
         let buckets = Self::buckets_for(records);
         let overflow_room = (buckets * OVERFLOW_OVERSIZE).max(LEAST_OVERFLOW);
         let bytes = usize::try_from((buckets + overflow_room) * 64).expect("a 64-bit machine");
-        let region = Region::reserve(bytes.max(most))?;
+        let region = Region::reserve_to_grow(bytes.max(most), buckets as usize * 64)?;
         region.fault_in(0..buckets as usize * 64);
         let overflow_room = region.len() as u64 / 64 - buckets;
         Ok(HashIndex {

@@ -150,8 +150,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
-            let reclaimable = self.epochs.reclaimable();
-            self.txn.supply.iter_mut().flatten().for_each(|supply| supply.records.reclaim(reclaimable));
+            self.txn.supply.reclaim(self.epochs.reclaimable());
             if memory::is_short() {
                 desk.fail(DriveError::Memory { available_bytes: memory::available_bytes() });
             }

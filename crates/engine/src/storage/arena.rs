@@ -41,9 +41,10 @@ impl Arena {
     /// Reserves address space for a partition of about `records` records, which may grow to `most` bytes.
     pub fn reserve(shape: Shape, records: u64, most: usize) -> Result<Self, RegionError> {
         let bytes = records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64;
-        let bytes = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
-        let bytes = usize::try_from(bytes).expect("a 64-bit machine");
-        let mut region = Region::reserve(bytes.max(most))?;
+        let address_space = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
+        let [expected, address_space] =
+            [bytes, address_space].map(|bytes| usize::try_from(bytes).expect("a 64-bit machine"));
+        let mut region = Region::reserve_to_grow(address_space.max(most), expected)?;
         let spacing = region.elide(shape.stride, shape.stored_bytes)?;
         let room = region.len() as u64 / shape.stride as u64;
         Ok(Arena { region, ready: Ready::default(), shape, spacing, taken: AtomicU64::new(0), room })
@@ -174,9 +175,9 @@ impl RecordCache {
         }
     }
 
-    /// Frees everything: no transaction runs.
-    pub fn reclaim_all(&mut self) {
-        self.reclaim(u64::MAX);
+    /// Whether records wait for their epoch.
+    pub fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
     }
 
     /// Records that are neither linked nor in use: free, in garbage, or not yet handed out.

@@ -25,7 +25,7 @@ pub(super) fn fill<W: Workload>(
     let next = AtomicU64::new(0);
     worker::run(worker::cores(), |_| {
         let chunks = table.partitions().iter().map(|_| Chunk::default()).collect();
-        let supply = table.empty_supply();
+        let supply = table.partitions().iter().map(|_| PartitionSupply::default()).collect();
         let mut loader = Loader { workload, id, table, supply, chunks, bytes: Vec::new() };
         let rows = table.description.rows;
         loop {

@@ -5,15 +5,17 @@
 
 use super::fill::fill;
 use super::record::RecordRef;
-use super::supply::{PartitionSupply, Supply};
+use super::supply::Supply;
 use super::table::{Partition, Table};
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{LatchName, Layout, LoadError, Selection, TableDescription, TableId, Workload};
+use contract::{LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
 pub struct Store {
     pub(crate) tables: Vec<Table>,
+    /// Of each table.
+    partitions: u32,
     /// By worker of the last runs.
     pub(crate) supplies: Vec<Supply>,
     /// Who left the metadata as it is.
@@ -43,10 +45,15 @@ impl Store {
         }
         let regions = descriptions.len() * layout.partitions as usize * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
-        let tables: Vec<_> = loop {
-            let reserve = |table: &TableDescription| Table::reserve(table.clone(), layout.partitions, most);
-            match descriptions.iter().map(reserve).collect::<Result<_, RegionError>>() {
-                Ok(tables) => break tables,
+        assert!(descriptions.len() <= 1 << 16, "{} tables; up to 65,536 are allowed", descriptions.len());
+        let ids = || (0..).map(TableId);
+        let (tables, first): (Vec<Table>, Supply) = loop {
+            let mut first = Supply::new(descriptions.len(), layout.partitions as usize);
+            let reserve = |(id, table): (TableId, &TableDescription)| {
+                Table::reserve(table.clone(), id, layout.partitions, most, &mut first)
+            };
+            match ids().zip(&descriptions).map(reserve).collect::<Result<_, RegionError>>() {
+                Ok(tables) => break (tables, first),
                 // A system that does not give address space for nothing: less will do.
                 Err(_) if most > 0 => most /= 2,
                 Err(error) => {
@@ -54,21 +61,23 @@ impl Store {
                 }
             }
         };
-        let (tables, first): (Vec<Table>, Supply) = tables.into_iter().unzip();
-        let mut store = Store { supplies: Vec::new(), last: None, tables };
-        store
-            .supplies
-            .resize_with(worker::cores(), || store.tables.iter().map(Table::empty_supply).collect());
-        for (number, table) in store.tables.iter().enumerate() {
-            let id = TableId(u16::try_from(number).expect("fewer than 65,536 tables"));
+        let mut store = Store { supplies: Vec::new(), last: None, tables, partitions: layout.partitions };
+        store.supplies = std::iter::repeat_with(|| store.empty_supply()).take(worker::cores()).collect();
+        for (id, table) in ids().zip(&store.tables) {
             let leftovers = fill(workload, id, table, progress);
             for (supply, leftovers) in store.supplies.iter_mut().zip(leftovers) {
-                supply[number] = leftovers;
+                for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
+                    *supply.at(id, partition) = leftover;
+                }
             }
         }
         store.supplies.push(first);
         store.reclaim_all();
         Ok(store)
+    }
+
+    fn empty_supply(&self) -> Supply {
+        Supply::new(self.tables.len(), self.partitions as usize)
     }
 
     /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
@@ -85,8 +94,7 @@ impl Store {
     /// Takes one supply for each of `workers` workers; those of earlier runs first.
     pub(crate) fn hand_out(&mut self, workers: usize) -> Vec<Supply> {
         let missing = workers.saturating_sub(self.supplies.len());
-        let fresh = || self.tables.iter().map(Table::empty_supply).collect();
-        let fresh: Vec<Supply> = std::iter::repeat_with(fresh).take(missing).collect();
+        let fresh: Vec<Supply> = std::iter::repeat_with(|| self.empty_supply()).take(missing).collect();
         self.supplies.extend(fresh);
         self.supplies.drain(..workers).collect()
     }
@@ -98,7 +106,7 @@ impl Store {
     }
 
     fn reclaim_all(&mut self) {
-        self.supplies.iter_mut().flatten().flatten().for_each(PartitionSupply::reclaim_all);
+        self.supplies.iter_mut().for_each(Supply::reclaim_all);
     }
 
     /// Bytes of memory taken, indexes included.
@@ -110,8 +118,7 @@ impl Store {
     /// Records taken from the arenas and not given back.
     pub(crate) fn allocated_records(&self) -> u64 {
         let taken: u64 = self.tables.iter().flat_map(Table::partitions).map(|p| p.arena.taken()).sum();
-        let supplies = self.supplies.iter().flatten().flatten();
-        let unused: u64 = supplies.map(|supply| supply.records.unused()).sum();
+        let unused: u64 = self.supplies.iter().map(Supply::unused_records).sum();
         taken - unused
     }
 }

@@ -1,9 +1,14 @@
-//! What a worker has at hand of a partition's memory: records, and nodes of its index.
+//! What a worker has at hand of the partitions' memory: records, and nodes of their indexes.
+//!
+//! A supply for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
+//! of the million that there could be.
 
 use super::arena::RecordCache;
+use super::record::RecordRef;
 use crate::index::ordered;
+use contract::{PartitionId, TableId};
 
-/// One worker's supply for one partition.
+/// One worker's supply for one partition of a table.
 #[derive(Default)]
 pub(crate) struct PartitionSupply {
     pub records: RecordCache,
@@ -11,13 +16,92 @@ pub(crate) struct PartitionSupply {
     pub nodes: ordered::Supply,
 }
 
-/// One worker's supplies, by table and partition.
-pub(crate) type Supply = Vec<Vec<PartitionSupply>>;
+/// One worker's supplies.
+#[derive(Default)]
+pub(crate) struct Supply {
+    /// That each table has.
+    partitions: usize,
+    /// By table and partition: 1 + its place in `made`, or 0.
+    places: Box<[u32]>,
+    made: Vec<PartitionSupply>,
+    /// Places in `made` where records wait for their epoch.
+    with_garbage: Vec<u32>,
+}
 
-impl PartitionSupply {
+impl Supply {
+    /// An empty one, for a store of so many tables of so many partitions each.
+    pub fn new(tables: usize, partitions: usize) -> Self {
+        Supply { partitions, places: vec![0; tables * partitions].into(), ..Supply::default() }
+    }
+
+    /// What is at hand for a partition.
+    #[inline(always)]
+    pub fn at(&mut self, table: TableId, partition: PartitionId) -> &mut PartitionSupply {
+        let place = self.place(table, partition);
+        &mut self.made[place as usize]
+    }
+
+    #[inline(always)]
+    fn place(&mut self, table: TableId, partition: PartitionId) -> u32 {
+        let position = table.index() * self.partitions + partition.index();
+        match self.places[position] {
+            0 => self.make(position),
+            place => place - 1,
+        }
+    }
+
+    #[cold]
+    fn make(&mut self, position: usize) -> u32 {
+        self.made.push(PartitionSupply::default());
+        self.places[position] = u32::try_from(self.made.len()).expect("no more than tables times partitions");
+        self.places[position] - 1
+    }
+
+    /// Takes back a record that was unlinked by a transaction of local epoch `epoch`.
+    pub fn retire(&mut self, table: TableId, partition: PartitionId, record: RecordRef, epoch: u64) {
+        let place = self.place(table, partition);
+        let records = &mut self.made[place as usize].records;
+        if !records.has_garbage() {
+            self.with_garbage.push(place);
+        }
+        records.retire(record, epoch);
+    }
+
+    /// Frees the records that were unlinked at epoch `reclaimable` or before.
+    pub fn reclaim(&mut self, reclaimable: u64) {
+        let made = &mut self.made;
+        self.with_garbage.retain(|&place| {
+            let records = &mut made[place as usize].records;
+            records.reclaim(reclaimable);
+            records.has_garbage()
+        });
+    }
+
     /// Frees everything: no transaction runs.
     pub fn reclaim_all(&mut self) {
-        self.records.reclaim_all();
-        self.nodes.reclaim_all();
+        self.reclaim(u64::MAX);
+        self.made.iter_mut().for_each(|supply| supply.nodes.reclaim_all());
+    }
+
+    /// Records that are neither linked nor in use.
+    pub fn unused_records(&self) -> u64 {
+        self.made.iter().map(|supply| supply.records.unused()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Supply;
+    use contract::{PartitionId, TableId};
+
+    #[test]
+    fn what_is_never_needed_is_never_made() {
+        let mut supply = Supply::new(3, 1024);
+        for (table, partition) in [(0, 1023), (1, 0), (2, 1023), (1, 0)] {
+            supply.at(TableId(table), PartitionId(partition));
+        }
+        assert_eq!(supply.made.len(), 3);
+        assert_eq!(supply.places[1023], 1, "a table's last partition is not the next one's first");
+        assert_eq!(supply.places[1024], 2);
     }
 }

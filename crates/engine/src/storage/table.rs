@@ -2,12 +2,12 @@
 
 use super::arena::Arena;
 use super::record::Shape;
-use super::supply::PartitionSupply;
+use super::supply::Supply;
 use crate::facade::region::RegionError;
 use crate::index::Index;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
-use contract::{Indexing, Key, PartitionId, Span, TableDescription};
+use contract::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.
 pub(crate) struct Partition {
@@ -32,13 +32,15 @@ impl Table {
     /// Regions that a partition may consist of: records, nodes, keys.
     pub const REGIONS: usize = 3;
 
-    /// An empty table, each region of which may grow to `most` bytes of address space, and supplies for a worker, by
-    /// partition.
+    /// An empty table, the number `id` of its store, each region of which may grow to `most` bytes of address space. What
+    /// its indexes have taken of their memory and not used goes to `supply`.
     pub fn reserve(
         description: TableDescription,
+        id: TableId,
         partitions: u32,
         most: usize,
-    ) -> Result<(Self, Vec<PartitionSupply>), RegionError> {
+        supply: &mut Supply,
+    ) -> Result<Self, RegionError> {
         if let Indexing::OrderedBytes { most } = description.indexing {
             assert!(
                 most <= MAX_KEY_BYTES,
@@ -48,15 +50,14 @@ impl Table {
         }
         let shape = Shape::new(description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, partitions);
-        let partition = |_| {
-            let mut supply = PartitionSupply::default();
-            let index = Index::reserve(description.indexing, records, most, &mut supply.nodes)?;
-            Ok((Partition { index, arena: Arena::reserve(shape, records, most)? }, supply))
+        let mut partition = |number| {
+            let nodes = &mut supply.at(id, PartitionId(number)).nodes;
+            let index = Index::reserve(description.indexing, records, most, nodes)?;
+            Ok(Partition { index, arena: Arena::reserve(shape, records, most)? })
         };
-        let partitions: Vec<_> = (0..partitions).map(partition).collect::<Result<_, _>>()?;
-        let (partitions, supply): (Vec<_>, _) = partitions.into_iter().unzip();
+        let partitions = (0..partitions).map(&mut partition).collect::<Result<_, RegionError>>()?;
         let is_ordered = description.indexing != Indexing::Hashed;
-        Ok((Table { description, shape, is_ordered, partitions: partitions.into() }, supply))
+        Ok(Table { description, shape, is_ordered, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.
@@ -104,11 +105,6 @@ impl Table {
     /// Every partition.
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions
-    }
-
-    /// A worker's supplies before it has taken anything, by partition.
-    pub fn empty_supply(&self) -> Vec<PartitionSupply> {
-        self.partitions.iter().map(|_| PartitionSupply::default()).collect()
     }
 
     /// A key's partition and hash, if the table is hashed.

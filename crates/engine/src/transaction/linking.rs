@@ -234,7 +234,7 @@ impl<A: Architecture> Txn<'_, A> {
             ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
             unlinked
         });
-        self.supply[table.index()][partition.index()].records.retire(record, self.epoch);
+        self.supply.retire(table, partition, record, self.epoch);
         if unlinked == Unlinked::Emptied {
             self.emptied.push(place);
         }
@@ -267,7 +267,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// The slot's supply of nodes for the place's index, its epoch set.
     fn lend_nodes(&mut self, place: Place) -> Lent<ordered::Supply> {
-        let nodes = &mut self.supply[place.table.index()][place.partition.index()].nodes;
+        let nodes = &mut self.supply.at(place.table, place.partition).nodes;
         nodes.refresh(self.epoch, self.epochs.reclaimable());
         Lent::new(nodes)
     }

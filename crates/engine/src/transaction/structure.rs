@@ -79,8 +79,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// A record with this row that is not linked yet, under the key that it keeps.
     pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
         let partition = self.table(place.table).partition(place.partition);
-        let supply = &mut self.supply[place.table.index()][place.partition.index()];
-        let record = supply.records.take(&partition.arena);
+        let record = self.supply.at(place.table, place.partition).records.take(&partition.arena);
         record.initialise(kept);
         // SAFETY: the record is private until it is linked.
         unsafe { record.copy_in(0, row) };
@@ -89,7 +88,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Takes back a record that was never linked, so that nobody has seen it.
     pub(super) fn put_back(&mut self, place: Place, record: RecordRef) {
-        self.supply[place.table.index()][place.partition.index()].records.put_back(record);
+        self.supply.at(place.table, place.partition).records.put_back(record);
     }
 
     /// Links a new record with this row, held by the transaction, unless the key is linked.
@@ -225,6 +224,6 @@ impl<A: Architecture> Txn<'_, A> {
             site.partition(table, partition).index.hashed().unlink(Hash::of(key), record);
             ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
         });
-        self.supply[table.index()][partition.index()].records.retire(record, self.epoch);
+        self.supply.retire(table, partition, record, self.epoch);
     }
 }

@@ -24,6 +24,11 @@ impl Memory {
         Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, stray_records: 0 }
     }
 
+    /// Whether nothing has been inserted or deleted since, as far as the numbers tell.
+    pub fn is_as_loaded(&self) -> bool {
+        (self.bytes, self.rows) == (self.loaded_bytes, self.loaded_rows)
+    }
+
     /// With what is there now.
     pub fn now(self, remains: &Remains) -> Memory {
         let Remains { linked_records, allocated_records, memory_bytes, .. } = *remains;

@@ -1,7 +1,9 @@
 //! Measuring the points that are not there yet, one after the other.
 //!
-//! Points of the same workload and layout share one loaded store; whatever is finished is kept before the next one
-//! starts, and the report is drawn again, so that it can be watched.
+//! Points of the same workload and layout share one loaded store as long as it has the rows that were loaded: after a
+//! point that inserted or deleted, the next one gets a new store, so that what is measured does not depend on which
+//! points came before. Whatever is finished is kept before the next one starts, and the report is drawn again, so that it
+//! can be watched.
 
 use super::case::Case;
 use super::cases::Cases;
@@ -279,7 +281,7 @@ impl Sweep<'_> {
     }
 }
 
-/// The points that are measured over one store.
+/// The points of one workload and layout.
 struct Group<'s, 'a, E> {
     sweep: &'s mut Sweep<'a>,
     layout: Layout,
@@ -291,10 +293,16 @@ impl<E: Engine> WorkloadVisitor for Group<'_, '_, E> {
     type Output = Result<(), Failure>;
 
     fn visit<W: Audited>(self, workload: &W) -> Result<(), Failure> {
-        let mut session = Session::<E, W>::load(workload, self.layout, self.sweep.observer)?;
+        let mut loaded: Option<Session<'_, E, W>> = None;
         for position in self.cases {
-            let cases = self.sweep.cases;
+            let (cases, observer) = (self.sweep.cases, self.sweep.observer);
+            // One store at a time: what cannot be used again is gone before the next one is loaded.
+            let mut session = match loaded.take().filter(|session| session.memory().is_as_loaded()) {
+                Some(session) => session,
+                None => Session::load(workload, self.layout, observer)?,
+            };
             self.sweep.measure(&mut session, &cases.cases[position])?;
+            loaded = Some(session);
         }
         Ok(())
     }
@@ -309,30 +317,54 @@ mod tests {
     use std::fs;
     use std::path::Path;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     const TEXT: &str = "title = 'T'\nworkload = 'ycsb'\n[base]\nrecords = 100\nrepeat = 2\n\
                         [axes]\nprotocol = ['silo', 'no-wait']\ntheta = [0, 0.5]\nworkers = [1, 2]";
 
-    /// The points that were measured.
+    /// The points that were measured, and how often tables were loaded.
     #[derive(Default)]
-    struct Points(Mutex<Vec<String>>);
+    struct Points(Mutex<Vec<String>>, AtomicUsize);
 
     impl Observer for Points {
         fn tell(&self, event: Event<'_>) {
-            if let Event::PointBegins { place, .. } = event {
-                self.0.lock().expect("no test panics with it").push(place.to_owned());
+            match event {
+                Event::PointBegins { place, .. } => {
+                    self.0.lock().expect("no test panics with it").push(place.to_owned());
+                }
+                // Relaxed: a counter.
+                Event::LoadBegins { .. } => drop(self.1.fetch_add(1, Ordering::Relaxed)),
+                _ => {}
             }
         }
     }
 
     fn sweep(folder: &Path, text: &str) -> Result<(Conducted, Vec<String>), Failure> {
+        let (conducted, points, _) = sweep_and_loads(folder, text)?;
+        Ok((conducted, points))
+    }
+
+    fn sweep_and_loads(folder: &Path, text: &str) -> Result<(Conducted, Vec<String>, usize), Failure> {
         let place = Place::hardware(2);
         let experiment = Experiment::parse("t.toml", text, 2)?;
         let cases = Cases::resolve::<MockEngine>(&experiment, &RunOptions::for_compare(2), &place)?;
         let surroundings = Surroundings::new("trireme sweep t.toml".to_owned(), &());
         let (folder, points) = (Folder::create(folder)?, Points::default());
         let conducted = conduct::<MockEngine>(&experiment, &cases, &folder, &surroundings, &place, &points)?;
-        Ok((conducted, points.0.into_inner().expect("no test panics with it")))
+        Ok((conducted, points.0.into_inner().expect("no test panics with it"), points.1.into_inner()))
+    }
+
+    #[test]
+    fn a_point_gets_a_new_store_once_the_last_one_has_changed_it() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let loads = |name: &str, mix: &str| {
+            let text = TEXT.replace("records = 100", &format!("records = 100\nmix = '{mix}'"));
+            let (conducted, _, loads) = sweep_and_loads(&scratch.path().join(name), &text).expect("a sweep");
+            assert_eq!(conducted.points.len(), 8);
+            loads
+        };
+        assert_eq!(loads("updates", "A"), 2, "one for each theta");
+        assert_eq!(loads("inserts", "D"), 8);
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! that starts at a multiple of 2 MiB. What stays closed on either side makes an overrun a fault, and keeps
 //! the system from merging two regions in its books, so that [`super::memory::huge_pages_bytes_of`] tells of
 //! one.
+//!
+//! A region of which little will be used is backed by small pages ([`Region::reserve_to_grow`]): a store of a thousand
+//! partitions has tens of thousands of regions, and with a huge page each they would take the memory of a large machine.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The size of a huge page, to a multiple of which a region's base is aligned.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -28,6 +31,8 @@ pub struct Region {
     mapping_bytes: usize,
     base: NonNull<u8>,
     len: usize,
+    /// Small pages back it, until it grows.
+    is_small: AtomicBool,
 }
 
 /// The system refused a mapping.
@@ -57,7 +62,19 @@ impl Region {
     /// Maps `bytes` bytes of zeroes at a multiple of [`HUGE_PAGE_BYTES`].
     pub fn reserve(bytes: usize) -> Result<Region, RegionError> {
         let region = Region::reserve_small_pages(bytes)?;
-        advice::back_by_huge_pages(&region, region.len.max(1).next_multiple_of(HUGE_PAGE_BYTES));
+        advice::back_by_huge_pages(&region);
+        Ok(region)
+    }
+
+    /// Maps `bytes` bytes as [`Region::reserve`] does, of which `expected` are expected to be used, from the first on. If
+    /// those do not fill a huge page, small ones back the region until [`Region::fault_in`] is asked for more than that.
+    pub fn reserve_to_grow(bytes: usize, expected: usize) -> Result<Region, RegionError> {
+        if expected >= HUGE_PAGE_BYTES {
+            return Region::reserve(bytes);
+        }
+        let mut region = Region::reserve_small_pages(bytes)?;
+        advice::back_by_small_pages(&region);
+        region.is_small = true.into();
         Ok(region)
     }
 
@@ -83,7 +100,7 @@ impl Region {
         // SAFETY: `skipped < HUGE_PAGE_BYTES`, which is less than the mapping's length.
         let base = unsafe { mapping.add(skipped) };
         // Built before the next call that can fail, so that its drop unmaps.
-        let region = Region { mapping, mapping_bytes, base, len: bytes };
+        let region = Region { mapping, mapping_bytes, base, len: bytes, is_small: false.into() };
         // SAFETY: the range lies in our own mapping, by `skipped + opened_bytes < mapping_bytes`, and nothing
         // refers to it yet.
         unsafe {
@@ -137,6 +154,9 @@ impl Region {
     pub fn fault_in(&self, range: Range<usize>) {
         assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
         super::memory::take(range.len());
+        if range.end > HUGE_PAGE_BYTES {
+            self.grow();
+        }
         if !range.is_empty() && !advice::populate(self, &range) {
             self.touch(range);
         }
@@ -150,6 +170,18 @@ impl Region {
         assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
         assert!([range.start, range.end].iter().all(|end| end.is_multiple_of(HUGE_PAGE_BYTES)), "{range:?}");
         advice::give_back(self, &range);
+    }
+
+    /// More than a huge page is used.
+    fn grow(&self) {
+        // Relaxed: whoever comes second need not wait for the advice, which changes nothing that can be read.
+        if self.is_small.load(Ordering::Relaxed) && self.is_small.swap(false, Ordering::Relaxed) {
+            advice::back_by_huge_pages(self);
+        }
+    }
+
+    fn opened_bytes(&self) -> usize {
+        self.len.max(1).next_multiple_of(HUGE_PAGE_BYTES)
     }
 
     fn touch(&self, range: Range<usize>) {
@@ -179,10 +211,19 @@ mod advice {
     use rustix::mm::{Advice, madvise};
     use std::ops::Range;
 
-    pub(super) fn back_by_huge_pages(region: &Region, opened_bytes: usize) {
+    pub(super) fn back_by_huge_pages(region: &Region) {
+        advise(region, Advice::LinuxHugepage);
+    }
+
+    /// Where the system gives huge pages unasked, too.
+    pub(super) fn back_by_small_pages(region: &Region) {
+        advise(region, Advice::LinuxNoHugepage);
+    }
+
+    fn advise(region: &Region, advice: Advice) {
         // SAFETY: the range is the region's own. The advice changes how it is backed, not what it holds; a
         // system without huge pages refuses it, and the region works with small ones.
-        let _ = unsafe { madvise(region.base().cast(), opened_bytes, Advice::LinuxHugepage) };
+        let _ = unsafe { madvise(region.base().cast(), region.opened_bytes(), advice) };
     }
 
     pub(super) fn give_back(region: &mut Region, range: &Range<usize>) {
@@ -208,7 +249,9 @@ mod advice {
     use super::Region;
     use std::ops::Range;
 
-    pub(super) fn back_by_huge_pages(_region: &Region, _opened_bytes: usize) {}
+    pub(super) fn back_by_huge_pages(_region: &Region) {}
+
+    pub(super) fn back_by_small_pages(_region: &Region) {}
 
     pub(super) fn give_back(_region: &mut Region, _range: &Range<usize>) {}
 

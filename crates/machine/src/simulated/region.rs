@@ -19,14 +19,22 @@ pub struct Region {
 impl Region {
     /// As [`hardware::Region::reserve`].
     pub fn reserve(bytes: usize) -> Result<Region, RegionError> {
-        let region = hardware::Region::reserve(bytes)?;
+        hardware::Region::reserve(bytes).map(Region::of)
+    }
+
+    /// As [`hardware::Region::reserve_to_grow`].
+    pub fn reserve_to_grow(bytes: usize, expected: usize) -> Result<Region, RegionError> {
+        hardware::Region::reserve_to_grow(bytes, expected).map(Region::of)
+    }
+
+    fn of(region: hardware::Region) -> Region {
         let serial = memory_map::next_serial();
         let region = Region { region, serial, shadow: None };
         let addresses = region.addresses();
-        let (base, charged_bytes) = (addresses.start, bytes);
+        let (base, charged_bytes) = (addresses.start, region.len());
         memory_map::enter(addresses.clone(), Place { serial, base, charged_bytes, elision: None });
         machine::with(|machine| machine.lines.borrow_mut().add_region(addresses));
-        Ok(region)
+        region
     }
 
     /// How far apart records of `stride` bytes lie once [`Region::elide`] has laid a region out.

@@ -85,6 +85,24 @@ fn huge_pages_are_counted_by_region() {
 }
 
 #[test]
+fn a_region_of_which_little_is_expected_has_small_pages_until_it_grows() {
+    const BYTES: usize = 8 * HUGE_PAGE_BYTES;
+    let region = Region::reserve_to_grow(BYTES, HUGE_PAGE_BYTES - 1).expect("16 MiB");
+    if huge_pages_bytes_of(&region).is_none() {
+        return;
+    }
+    region.fault_in(0..HUGE_PAGE_BYTES);
+    assert_eq!(huge_pages_bytes_of(&region), Some(0));
+    region.fault_in(HUGE_PAGE_BYTES..BYTES);
+    let grown = huge_pages_bytes_of(&region).expect("it told before");
+    let at_once = Region::reserve_to_grow(BYTES, HUGE_PAGE_BYTES).expect("16 MiB");
+    at_once.fault_in(0..BYTES);
+    let at_once = huge_pages_bytes_of(&at_once).expect("it told before");
+    // The system may have none to give, or few.
+    assert!(at_once == 0 || grown > 0, "{grown}, and {at_once} where as much was expected");
+}
+
+#[test]
 fn available_memory_is_what_the_narrowest_limit_leaves() {
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal:  2000 kB\nMemAvailable:   1000 kB\n");
     let available = |name, files: &[_]| available_bytes_under(&tree(&format!("memory-{name}"), files));

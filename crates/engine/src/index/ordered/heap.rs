@@ -13,8 +13,8 @@
 //! all words are atomics, lengths and numbers are bounded, and what was read counts once the node has been validated.
 //! That is so in every flavour: a relaxed load costs what a plain one does.
 
-use super::MAX_KEY_BYTES;
 use super::keys::{KeyBuffer, Probe, SLICE_BYTES};
+use super::{MAX_KEY_BYTES, OVERSIZE};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::payload;
 use crate::facade::region::{Region, RegionError};
@@ -25,6 +25,9 @@ use std::ops::Range;
 pub(super) const UNIT_BYTES: usize = 32;
 const HEADER_BYTES: usize = 16;
 const WORD_BYTES: usize = 8;
+
+/// Address space is reserved for so many bytes at least.
+const LEAST_BYTES: u64 = 1 << 26;
 
 /// Units of the largest piece.
 pub(super) const MOST_UNITS: usize = units_of(MAX_KEY_BYTES);
@@ -45,11 +48,13 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// For `bytes` bytes, or `most` if that is more.
+    /// For about `bytes` bytes, and as many more as `most` bytes of address space have room for.
     pub fn reserve(bytes: u64, most: usize) -> Result<Self, RegionError> {
+        let oversize = (bytes * OVERSIZE).max(LEAST_BYTES);
         let with_units =
             |bytes: usize| ((bytes / UNIT_BYTES).min(u32::MAX as usize) + MOST_UNITS) * UNIT_BYTES;
-        let region = Region::reserve(with_units(bytes as usize).max(with_units(most)))?;
+        let region =
+            Region::reserve_to_grow(with_units(oversize as usize).max(with_units(most)), bytes as usize)?;
         let room = (region.len() / UNIT_BYTES - MOST_UNITS) as u64;
         // Number 0 means none.
         Ok(Heap { region, ready: Ready::default(), taken: AtomicU64::new(1), room })

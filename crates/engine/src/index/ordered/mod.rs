@@ -92,10 +92,8 @@ pub const MOST_AHEAD: usize = 16;
 /// The root's number.
 const ROOT: u32 = 1;
 
-/// Address space is reserved for so many times the nodes and pieces that are expected, and the least of each.
+/// Address space is reserved for so many times the nodes and pieces that are expected.
 const OVERSIZE: u64 = 4;
-const LEAST_NODES: u64 = 1 << 18;
-const LEAST_HEAP_BYTES: u64 = 1 << 26;
 
 /// Entries that a leaf is expected to have, after inserts in no order.
 const EXPECTED_ENTRIES: u64 = 10;
@@ -216,9 +214,8 @@ impl<F: Flavour> OrderedIndex<F> {
         supply: &mut Supply,
     ) -> Result<Self, RegionError> {
         let () = Leaf::<F>::LAYOUT;
-        let nodes = Nodes::reserve((Self::nodes_for(entries) * OVERSIZE).max(LEAST_NODES), most)?;
-        let heap_bytes = Self::units_for(entries, key_bytes) * UNIT_BYTES as u64 * OVERSIZE;
-        let heap = Heap::reserve(heap_bytes.max(LEAST_HEAP_BYTES), most)?;
+        let nodes = Nodes::reserve(Self::nodes_for(entries), most)?;
+        let heap = Heap::reserve(Self::units_for(entries, key_bytes) * UNIT_BYTES as u64, most)?;
         let index = OrderedIndex { nodes, heap, flavour: PhantomData };
         assert!(supply.take_node(&index.nodes) == ROOT, "the supply is another index's");
         let number = supply.take_node(&index.nodes);

@@ -6,6 +6,7 @@
 //!
 //! Invariant: nodes taken from the region are in the tree, or in one supply; so are units of the key heap.
 
+use super::OVERSIZE;
 use super::finger::Finger;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
@@ -15,6 +16,8 @@ use crate::storage::ready::Ready;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// Address space is reserved for so many nodes at least.
+const LEAST_NODES: u64 = 1 << 18;
 /// Nodes that a worker takes at once.
 const CHUNK_NODES: u32 = 64;
 /// Units of the key heap that a worker takes at once.
@@ -29,11 +32,11 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// For `nodes` nodes, and as many more as `most` bytes of address space have room for.
+    /// For about `nodes` nodes, and as many more as `most` bytes of address space have room for.
     pub fn reserve(nodes: u64, most: usize) -> Result<Self, RegionError> {
-        let most_nodes = u32::MAX as usize;
-        let bytes = (nodes as usize).min(most_nodes) * NODE_BYTES;
-        let region = Region::reserve(bytes.max(most.min(most_nodes * NODE_BYTES)))?;
+        let bytes_of = |nodes: u64| nodes.min(u32::MAX.into()) as usize * NODE_BYTES;
+        let address_space = bytes_of((nodes * OVERSIZE).max(LEAST_NODES)).max(most.min(bytes_of(u64::MAX)));
+        let region = Region::reserve_to_grow(address_space, bytes_of(nodes))?;
         let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
         Ok(Nodes { region, ready: Ready::default(), taken: AtomicU32::new(1), room })
