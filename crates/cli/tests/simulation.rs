@@ -96,17 +96,11 @@ fn histories_of_simulated_runs_are_judged() {
     assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{}", ran.out);
 }
 
-/// Nobody looks at what is in YCSB's rows, so a simulated machine charges for them and stores their heads only.
+/// The most memory of the host, in KiB, that a run takes which ends well.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_large_table_takes_little_of_the_host() {
-    const ROWS: u64 = 400_000;
-    let folder = fresh_folder("simulated-large");
-    let line = format!(
-        "run ycsb --records {ROWS} --warmup 20us --duration 100us --repeat 1 --protocol silo --workers 8 --json"
-    );
+fn peak_kib(folder: &Path, line: &str) -> u64 {
     let words = line.split(' ').chain(["--on"]).map(str::to_owned).chain([haswell()]);
-    let mut child = trireme(&folder).args(words).stdout(Stdio::null()).spawn().expect("it starts");
+    let mut child = trireme(folder).args(words).stdout(Stdio::null()).spawn().expect("it starts");
     let status = format!("/proc/{}/status", child.id());
     let mut peak_kib = 0;
     while child.try_wait().expect("it can be asked").is_none() {
@@ -116,7 +110,55 @@ fn a_large_table_takes_little_of_the_host() {
         thread::sleep(Duration::from_millis(5));
     }
     assert!(child.wait().expect("it ends").success());
+    peak_kib
+}
+
+/// Nobody looks at what is in YCSB's rows, so a simulated machine charges for them and stores their heads only.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_table_takes_little_of_the_host() {
+    const ROWS: u64 = 400_000;
+    let folder = fresh_folder("simulated-large");
+    let line = format!(
+        "run ycsb --records {ROWS} --warmup 20us --duration 100us --repeat 1 --protocol silo --workers 8 --json"
+    );
+    let peak_kib = peak_kib(&folder, &line);
     assert!(peak_kib > 10_000 && peak_kib < ROWS / 2, "{peak_kib} KiB of the host for {ROWS} KB of rows");
+}
+
+/// A partition of TPC-C has 28 regions of memory: with a huge page each, these would take 3.6 GB.
+#[cfg(target_os = "linux")]
+#[test]
+fn many_small_partitions_take_little_of_the_host() {
+    let folder = fresh_folder("simulated-partitions");
+    let line = "run tpcc --warehouses 64 --items 1000 --customers 10 --partitions 64 --workers 64 \
+                --architecture partitioned-serial --warmup 20us --duration 100us --repeat 1 --json";
+    let peak_kib = peak_kib(&folder, line);
+    assert!(peak_kib > 50_000 && peak_kib < 500_000, "{peak_kib} KiB");
+}
+
+/// What one point inserts, the next one must not find.
+#[test]
+fn a_sweep_that_was_cut_comes_to_the_same_numbers() {
+    let folder = fresh_folder("simulated-sweep");
+    let text = "workload = 'tpcc'\n[base]\nwarehouses = 4\nitems = 100\ncustomers = 10\nmix = 'new-order'\n\
+                [axes]\nsystem = ['shared-everything silo', 'partitioned-serial']\nworkers = [1, 4]";
+    fs::write(folder.join("four.toml"), text).expect("an experiment");
+    let sweep = |out: &str| {
+        let line = format!("sweep four.toml --warmup 100us --duration 1ms --repeat 2 --out {out}");
+        let ran = on(&folder, &line, &haswell());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        fs::read_to_string(folder.join(out).join("points.jsonl")).expect("a journal")
+    };
+    let whole = sweep("whole");
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    assert_eq!(lines.len(), 5, "the header and four points");
+    for kept in 1..4 {
+        let out = format!("cut-{kept}");
+        fs::create_dir(folder.join(&out)).expect("a folder");
+        fs::write(folder.join(&out).join("points.jsonl"), lines[..=kept].concat()).expect("cut");
+        assert_eq!(sweep(&out), whole, "{kept} of 4 points were there");
+    }
 }
 
 #[test]
