@@ -17,6 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 /// The size of a huge page, to a multiple of which a region's base is aligned.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// As much of a huge page as must be used for one to be worth its memory. Below that, a region's small pages are few enough
+/// for the processor to know where each is.
+pub const WORTH_A_HUGE_PAGE_BYTES: usize = HUGE_PAGE_BYTES / 4;
+
 /// The smallest page of any system that we run on.
 const PAGE_BYTES: usize = 4 << 10;
 
@@ -67,9 +71,10 @@ impl Region {
     }
 
     /// Maps `bytes` bytes as [`Region::reserve`] does, of which `expected` are expected to be used, from the first on. If
-    /// those do not fill a huge page, small ones back the region until [`Region::fault_in`] is asked for more than that.
+    /// those are fewer than [`WORTH_A_HUGE_PAGE_BYTES`], small pages back the region until [`Region::fault_in`] is asked for
+    /// more than a huge page.
     pub fn reserve_to_grow(bytes: usize, expected: usize) -> Result<Region, RegionError> {
-        if expected >= HUGE_PAGE_BYTES {
+        if expected >= WORTH_A_HUGE_PAGE_BYTES {
             return Region::reserve(bytes);
         }
         let mut region = Region::reserve_small_pages(bytes)?;

@@ -1,6 +1,6 @@
 use super::tree;
 use machine::hardware::memory::{available_bytes, available_bytes_under, huge_pages_bytes_of};
-use machine::hardware::region::{HUGE_PAGE_BYTES, Region};
+use machine::hardware::region::{HUGE_PAGE_BYTES, Region, WORTH_A_HUGE_PAGE_BYTES};
 use std::slice;
 
 fn bytes(region: &Region) -> &[u8] {
@@ -87,7 +87,7 @@ fn huge_pages_are_counted_by_region() {
 #[test]
 fn a_region_of_which_little_is_expected_has_small_pages_until_it_grows() {
     const BYTES: usize = 8 * HUGE_PAGE_BYTES;
-    let region = Region::reserve_to_grow(BYTES, HUGE_PAGE_BYTES - 1).expect("16 MiB");
+    let region = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES - 1).expect("16 MiB");
     if huge_pages_bytes_of(&region).is_none() {
         return;
     }
@@ -95,7 +95,7 @@ fn a_region_of_which_little_is_expected_has_small_pages_until_it_grows() {
     assert_eq!(huge_pages_bytes_of(&region), Some(0));
     region.fault_in(HUGE_PAGE_BYTES..BYTES);
     let grown = huge_pages_bytes_of(&region).expect("it told before");
-    let at_once = Region::reserve_to_grow(BYTES, HUGE_PAGE_BYTES).expect("16 MiB");
+    let at_once = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES).expect("16 MiB");
     at_once.fault_in(0..BYTES);
     let at_once = huge_pages_bytes_of(&at_once).expect("it told before");
     // The system may have none to give, or few.
