@@ -6,8 +6,8 @@
 //! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
 //!
 //! Partitions are latched first come, first served, as if each had a queue of its transactions. With a latch that lets in
-//! whoever is quickest, the worker that has just unlatched takes it again: on 28 simulated cores, some transactions waited
-//! milliseconds for one partition while they held others. Which kind it is can be chosen ([`contract::EngineOptions`]).
+//! whoever is quickest, the worker that has just unlatched takes it again: on 28 simulated cores without prefetching, some
+//! transactions waited milliseconds for one partition while they held others. Which kind it is can be chosen ([`contract::EngineOptions`]).
 //!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be

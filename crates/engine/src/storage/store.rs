@@ -45,7 +45,7 @@ impl Store {
         }
         let regions = descriptions.len() * layout.partitions as usize * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
-        assert!(descriptions.len() <= 1 << 16, "{} tables; up to 65,536 are allowed", descriptions.len());
+        assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
         let (tables, first): (Vec<Table>, Supply) = loop {
             let mut first = Supply::new(descriptions.len(), layout.partitions as usize);
@@ -67,7 +67,7 @@ impl Store {
             let leftovers = fill(workload, id, table, progress);
             for (supply, leftovers) in store.supplies.iter_mut().zip(leftovers) {
                 for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
-                    *supply.at(id, partition) = leftover;
+                    supply.take_over(id, partition, leftover);
                 }
             }
         }

@@ -2,6 +2,10 @@
 //!
 //! A supply for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
 //! of the million that there could be.
+//!
+//! Invariants: a supply that has records in its garbage is named once in `with_garbage`, and no other is. Making one moves
+//! the others, so nothing of a supply may be lent to a step ([`crate::transaction`]) while another is asked for; whoever lends
+//! waits for the step's answer.
 
 use super::arena::RecordCache;
 use super::record::RecordRef;
@@ -55,6 +59,14 @@ impl Supply {
         self.made.push(PartitionSupply::default());
         self.places[position] = u32::try_from(self.made.len()).expect("no more than tables times partitions");
         self.places[position] - 1
+    }
+
+    /// Goes on with what is left of another worker's supply for a partition that this one has none for.
+    pub fn take_over(&mut self, table: TableId, partition: PartitionId, leftover: PartitionSupply) {
+        assert!(!leftover.records.has_garbage(), "garbage of another worker's epochs");
+        let before = self.made.len();
+        *self.at(table, partition) = leftover;
+        assert!(self.made.len() == before + 1, "what was at hand would be lost");
     }
 
     /// Takes back a record that was unlinked by a transaction of local epoch `epoch`.
