@@ -1,6 +1,6 @@
 //! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
 
-use super::desk::{Aborts, Desk, Sampling};
+use super::desk::{Aborts, Desk, Phase, Sampling};
 use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
@@ -9,7 +9,7 @@ use crate::facade::memory;
 use crate::storage::Supply;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
+use contract::{AbortReason, Client, DriveError, EngineOptions, Outcome, Plan, Procedure};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -27,6 +27,8 @@ const LOOK_UP_EVERY: u32 = 64;
 pub(super) struct Ended {
     pub outcome: Outcome,
     pub attempts: u32,
+    /// Whether a stopwatch ran along, which takes time.
+    pub sampled: bool,
 }
 
 /// One slot.
@@ -37,14 +39,15 @@ pub(super) struct Slot<'e, A: Architecture> {
     prefetch: bool,
     aborts: Aborts,
     ended: u64,
-    generation: u32,
+    /// What was spent on the architecture since then is not yet told.
+    phase: Phase,
 }
 
 impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
     pub fn new(txn: Txn<'e, A>, epochs: &'e Epochs, options: &EngineOptions) -> Self {
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
-        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, generation: 0 }
+        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, phase: Phase::WarmUp }
     }
 
     /// Whether transactions are planned before they run.
@@ -92,7 +95,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
         let mut attempts = 1;
         let mut plans = 1;
-        let ended = loop {
+        let (outcome, attempts) = loop {
             work::attempt();
             self.txn.begin(&drawn.plan);
             let ended = match drawn.procedure.run(&mut self.txn) {
@@ -105,7 +108,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 }
             };
             match ended {
-                Ok(outcome) => break Ended { outcome, attempts },
+                Ok(outcome) => break (outcome, attempts),
                 Err(abort) => {
                     self.aborts[abort.0.index()] += 1;
                     if abort.0 == AbortReason::Undeclared {
@@ -124,29 +127,28 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 }
             }
         };
-        if self.txn.stopwatch.is_on() {
+        let sampled = self.txn.stopwatch.is_on();
+        if sampled {
             self.txn.stopwatch.stop();
         }
-        Ok(Some(ended))
+        Ok(Some(Ended { outcome, attempts, sampled }))
     }
 
     /// Enters the transaction that has ended into the worker's books.
     #[inline(always)]
     pub fn enter<C: Client>(
         &mut self,
-        desk: &mut Desk<C>,
+        desk: &mut Desk<'_, C>,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
         began: Ticks,
     ) {
+        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
         if self.txn.stopwatch.has_samples() {
             desk.add_sample(&self.txn.stopwatch.take());
         }
-        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
-        if desk.generation != self.generation {
-            // Counting has begun: what was spent before does not count.
-            self.generation = desk.generation;
-            self.effort();
+        if desk.phase() != self.phase {
+            self.tell_effort(desk);
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
@@ -157,22 +159,27 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Enters a transaction that was given up: only its aborts count.
+    /// Enters a transaction that was given up.
     #[cold]
-    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<C>) {
-        desk.give_up(&mut self.aborts);
+    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<'_, C>, began: Ticks) {
+        desk.give_up(began, &mut self.aborts);
     }
 
-    fn effort(&mut self) -> Effort {
+    /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.
+    #[cold]
+    fn tell_effort<C: Client>(&mut self, desk: &mut Desk<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
         effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
-        effort
+        if self.phase == Phase::Counting {
+            desk.add_effort(&effort);
+        }
+        self.phase = desk.phase();
     }
 
     /// Asks for the lines of the two transactions that the worker will run next: the index's two transactions ahead, the
     /// records' one.
     #[inline(always)]
-    pub fn prefetch<C: Client>(&self, desk: &mut Desk<C>) {
+    pub fn prefetch<C: Client>(&self, desk: &mut Desk<'_, C>) {
         if !self.prefetch {
             return;
         }
@@ -194,9 +201,8 @@ impl<'e, A: Architecture> Slot<'e, A> {
     }
 
     /// Ends the slot; the worker is given its books and its records.
-    pub fn leave<C: Client>(mut self, desk: &mut Desk<C>) -> Supply {
-        let effort = self.effort();
-        desk.add_effort(&effort);
+    pub fn leave<C: Client>(mut self, desk: &mut Desk<'_, C>) -> Supply {
+        self.tell_effort(desk);
         self.txn.leave()
     }
 }
