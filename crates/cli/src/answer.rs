@@ -7,7 +7,7 @@ use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
 use harness::measure::warnings;
-use harness::results::{CompareResult, System};
+use harness::results::CompareResult;
 use harness::subject::shown;
 use harness::summary::{Check, Costs, Latency, Memory, Summary};
 use harness::sweep::{Conducted, Experiment};
@@ -78,7 +78,10 @@ fn outside_latency(summary: &Summary) -> String {
     let between = summary.between_ns.map_or(String::new(), |ns| {
         format!("; drawing, planning and queueing before it: {} more", latency(ns.round() as u64))
     });
-    format!("from first attempt to commit, of {} transactions{between}", thousands(summary.latency_samples as f64))
+    format!(
+        "from first attempt to commit, of {} transactions{between}",
+        thousands(summary.latency_samples as f64)
+    )
 }
 
 fn engine(summary: &Summary) -> String {
@@ -245,7 +248,9 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
         result.turns
     );
     if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {
-        text.push_str("=: systems that share a place are not told apart by their repetitions (95 % confidence)\n");
+        text.push_str(
+            "=: systems that share a place are not told apart by their repetitions (95 % confidence)\n",
+        );
     }
     for pair in &result.unmeasured {
         let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);

@@ -162,7 +162,7 @@ pub struct Measurement {
     pub user_rollbacks: u64,
     /// Commits of transactions that had been aborted at least once.
     pub retried: u64,
-    /// Aborts by [`AbortReason::index`].
+    /// Aborts in the interval by [`AbortReason::index`], of whatever transactions.
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Commits by worker.
     pub commits_by_worker: Vec<u64>,

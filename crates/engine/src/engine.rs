@@ -6,8 +6,8 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountRemains, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Drive, DriveError, Engine, EngineOptions,
-    LatchName, Layout, LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, Until, Workload,
+    ArchitectureName, Arrangement, Client, Drive, DriveError, Engine, EngineOptions, LatchName, Layout,
+    LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, Until, Workload,
 };
 use std::time::Duration;
 

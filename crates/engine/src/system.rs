@@ -78,13 +78,18 @@ where
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply), start| {
-            let slot = SlotId(number as u32);
-            let back_off = BackOff::new(options, slot.0);
-            let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-            let txn = Txn::new(architecture, tables, &epochs, slot, supply);
-            session::run(txn, client, start, run)
-        })
+        worker::run_each_with_service(
+            seats,
+            options.epoch_interval,
+            advance,
+            |number, (client, supply), start| {
+                let slot = SlotId(number as u32);
+                let back_off = BackOff::new(options, slot.0);
+                let architecture = architecture::SharedEverything::new(tables, &state, back_off);
+                let txn = Txn::new(architecture, tables, &epochs, slot, supply);
+                session::run(txn, client, start, run)
+            },
+        )
         .into_iter()
         .unzip()
     }
@@ -106,11 +111,16 @@ impl System for Serial {
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply), start| {
-            let architecture = PartitionedSerial::new(tables, &state, &latches);
-            let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
-            session::run(txn, client, start, run)
-        })
+        worker::run_each_with_service(
+            seats,
+            options.epoch_interval,
+            advance,
+            |number, (client, supply), start| {
+                let architecture = PartitionedSerial::new(tables, &state, &latches);
+                let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
+                session::run(txn, client, start, run)
+            },
+        )
         .into_iter()
         .unzip()
     }

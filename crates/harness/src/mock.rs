@@ -163,6 +163,7 @@ impl Tally {
                 self.measurement.commits += 1;
                 self.measurement.commits_by_worker[worker] += 1;
                 self.measurement.latency_ns.saturating_record((ended_ns - began_ns).max(1));
+                self.measurement.response.add((ended_ns - began_ns).max(1));
             }
             Outcome::Rollback => self.measurement.user_rollbacks += 1,
         }

@@ -2,10 +2,10 @@
 //! down one by one: [`crate::sweep`].
 
 use crate::check::{self, CheckSummary};
+use crate::confidence::{self, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::confidence::{self, Interval};
 use crate::measure::{Measured, Turns, warnings};
 use crate::report;
 use crate::subject::Subject;
@@ -153,12 +153,17 @@ impl<'a> CompareResult<'a> {
             let names: Vec<String> = first.iter().map(|(system, _)| name(system)).collect();
             return format!("{} are not told apart: {fast}, the first of them.", names.join(", "));
         }
-        let lead = others.first().map(|(second, _)| match Interval::of_ratio(&best.throughputs(), &second.throughputs()) {
-            None => format!("; {} committed nothing in some repetition", name(second)),
-            Some(Interval { low, high }) => {
-                let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
-                let (low, high) = (ratio(low), ratio(high));
-                format!(", {times} times as many as {} ({low} to {high} with 95 % confidence)", name(second))
+        let lead = others.first().map(|(second, _)| {
+            match Interval::of_ratio(&best.throughputs(), &second.throughputs()) {
+                None => format!("; {} committed nothing in some repetition", name(second)),
+                Some(Interval { low, high }) => {
+                    let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
+                    let (low, high) = (ratio(low), ratio(high));
+                    format!(
+                        ", {times} times as many as {} ({low} to {high} with 95 % confidence)",
+                        name(second)
+                    )
+                }
             }
         });
         format!("{} is fastest: {fast}{}.", name(best), lead.unwrap_or_default())

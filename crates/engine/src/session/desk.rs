@@ -133,7 +133,9 @@ impl<'e, C: Client> Desk<'e, C> {
     /// transaction that is drawn.
     #[inline(always)]
     pub fn has_next(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> bool {
-        if self.phase == Phase::CoolDown && (self.cool_down.is_over() || self.last >= self.interval.given_up_at) {
+        if self.phase == Phase::CoolDown
+            && (self.cool_down.is_over() || self.last >= self.interval.given_up_at)
+        {
             self.left = 0;
         }
         if self.left == 0 {
@@ -175,17 +177,17 @@ impl<'e, C: Client> Desk<'e, C> {
         }
     }
 
-    /// When a transaction that has not ended is given up.
+    /// When transactions count.
     #[inline(always)]
-    pub fn gives_up_at(&self) -> Ticks {
-        self.interval.given_up_at
+    pub fn interval(&self) -> Interval {
+        self.interval
     }
 
     /// A transaction was given up, now: the run is over.
     pub fn give_up(&mut self, began: Ticks, aborts: &mut Aborts) {
         let now = clock::now();
         self.turn(now);
-        *aborts = Aborts::default();
+        self.count_aborts(aborts);
         if self.interval.contains(began) {
             self.counts.unfinished += 1;
             self.counts.response.add(now.since(began));
@@ -264,21 +266,24 @@ impl<'e, C: Client> Desk<'e, C> {
     /// What ends in the interval counts for throughput.
     #[inline(always)]
     fn count(&mut self, ended: &Ended, aborts: &mut Aborts) {
-        let counts = self.phase == Phase::Counting;
-        if counts {
+        if self.phase == Phase::Counting {
             match ended.outcome {
-                Outcome::Commit => self.counts.commits += 1,
+                Outcome::Commit => {
+                    self.counts.commits += 1;
+                    self.counts.retried += u64::from(ended.attempts > 1);
+                }
                 Outcome::Rollback => self.counts.user_rollbacks += 1,
             }
         }
         if ended.attempts > 1 {
-            let aborts = std::mem::take(aborts);
-            if counts {
-                self.counts.retried += u64::from(ended.outcome == Outcome::Commit);
-                for (sum, aborts) in self.counts.aborts.iter_mut().zip(aborts) {
-                    *sum += aborts;
-                }
-            }
+            self.count_aborts(aborts);
+        }
+    }
+
+    /// Aborts count when they happen, so these have happened in the interval, whenever their transaction ends.
+    fn count_aborts(&mut self, aborts: &mut Aborts) {
+        for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
+            *sum += aborts;
         }
     }
 
@@ -328,7 +333,12 @@ impl<'e, C: Client> Desk<'e, C> {
         for timed in [&mut counts.response, &mut counts.between] {
             timed.ns = clock::nanoseconds(timed.ns);
         }
-        Report { client: self.client, counts, elapsed_ns: clock::nanoseconds(end.since(from)), error: self.error }
+        Report {
+            client: self.client,
+            counts,
+            elapsed_ns: clock::nanoseconds(end.since(from)),
+            error: self.error,
+        }
     }
 }
 

@@ -120,9 +120,9 @@ fn live<P: Protocol, C: Client>(
         // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
         // be given back only there.
         let next = catch_unwind(AssertUnwindSafe(|| {
-            desk.has_next(|_| {}).then(|| (desk.take(), desk.gives_up_at()))
+            desk.has_next(|_| {}).then(|| (desk.take(), desk.interval()))
         }));
-        let (mut drawn, give_up_at) = match next {
+        let (mut drawn, interval) = match next {
             Ok(Some(next)) => next,
             Ok(None) => break,
             Err(panic) => {
@@ -140,7 +140,7 @@ fn live<P: Protocol, C: Client>(
         let outcome = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
                 slot.prefetch_now(&drawn);
-                slot.execute(&mut drawn, give_up_at)
+                slot.execute(&mut drawn, interval)
             }))
         });
         if outcome.is_err() {

@@ -13,7 +13,7 @@
 //! that counted from its own first transaction on would count in a time of its own if it was let run late, as happens where
 //! workers share cores, or if it waited for long; the sum of such rates can be many times what was done.)
 //!
-//! *Throughput* counts the transactions that end in the interval.
+//! *Throughput* counts the transactions that end in the interval; the abort rate has the aborts that happen in it.
 //!
 //! *Latency* is that of the transactions that begin in it, every one of them: those that are still running when it ends are
 //! followed to their end. Dropping them would drop the longest ones, and shorten the mean where latencies are of the interval's
@@ -26,8 +26,8 @@ use crate::facade::clock::{self, Ticks};
 use contract::Until;
 use std::time::Duration;
 
-/// The longest cool-down, if the interval is longer.
-const LONGEST_COOL_DOWN: Duration = Duration::from_secs(1);
+/// The longest cool-down, in intervals, and whatever the interval.
+const LONGEST_COOL_DOWN: (u32, Duration) = (4, Duration::from_secs(1));
 
 /// When transactions count. The same for every worker of a run.
 #[derive(Clone, Copy)]
@@ -46,7 +46,9 @@ impl Interval {
                 let after = |time: Ticks, pass: Duration| Ticks(time.0.saturating_add(clock::ticks_of(pass)));
                 let from = after(start, warmup);
                 let to = after(from, duration);
-                Interval { from, to, given_up_at: after(to, duration.min(LONGEST_COOL_DOWN)) }
+                let (intervals, most) = LONGEST_COOL_DOWN;
+                let longest = duration.saturating_mul(intervals).min(most);
+                Interval { from, to, given_up_at: after(to, longest) }
             }
             Until::Transactions(_) => {
                 let never = Ticks(u64::MAX);

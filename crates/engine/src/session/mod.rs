@@ -58,8 +58,8 @@ pub(crate) fn run<A: Architecture, C: Client>(
         desk.begin(free_since, began);
         slot.prefetch(&mut desk);
         // It runs where it lies in the ring: procedures are large.
-        let give_up_at = desk.gives_up_at();
-        match slot.execute(desk.peek(0).expect("there is a next one"), give_up_at) {
+        let interval = desk.interval();
+        match slot.execute(desk.peek(0).expect("there is a next one"), interval) {
             Ok(Some(ended)) => {
                 let drawn = desk.take();
                 slot.enter(&mut desk, drawn, ended, began);

@@ -1,6 +1,7 @@
 //! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
 
 use super::desk::{Aborts, Desk, Phase, Sampling};
+use super::interval::Interval;
 use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
@@ -18,10 +19,6 @@ const RECLAIM_EVERY: u64 = 64;
 /// next; one that is wrong is wrong for ever.
 const MOST_PLANS: u32 = 8;
 
-/// Attempts between two looks at the clock: a transaction that aborts for ever, as transactions that retry at once may,
-/// must not outlast its run.
-const LOOK_UP_EVERY: u32 = 64;
-
 /// How a transaction ended.
 #[derive(Clone, Copy)]
 pub(super) struct Ended {
@@ -37,6 +34,7 @@ pub(super) struct Slot<'e, A: Architecture> {
     epochs: &'e Epochs,
     sampling: Sampling,
     prefetch: bool,
+    /// Of the transaction that runs, in the interval.
     aborts: Aborts,
     ended: u64,
     /// What was spent on the architecture since then is not yet told.
@@ -83,12 +81,13 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Runs one transaction until it ends, or if it will not, until `give_up_at`; `None`: it was given up.
+    /// Runs one transaction until it ends, or if it will not (as transactions that retry at once may abort for ever), until
+    /// the run is over; `None`: it was given up. Its aborts count if they happen in the interval.
     #[inline(always)]
     pub fn execute<P: Procedure>(
         &mut self,
         drawn: &mut Drawn<P>,
-        give_up_at: Ticks,
+        interval: Interval,
     ) -> Result<Option<Ended>, DriveError> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
@@ -110,7 +109,8 @@ impl<'e, A: Architecture> Slot<'e, A> {
             match ended {
                 Ok(outcome) => break (outcome, attempts),
                 Err(abort) => {
-                    self.aborts[abort.0.index()] += 1;
+                    let now = clock::now();
+                    self.aborts[abort.0.index()] += u64::from(interval.contains(now));
                     if abort.0 == AbortReason::Undeclared {
                         plans += 1;
                         if plans > MOST_PLANS {
@@ -120,7 +120,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
                     }
                     self.txn.architecture.back_off(attempts);
                     self.txn.stopwatch.aborted();
-                    if attempts.is_multiple_of(LOOK_UP_EVERY) && clock::now() >= give_up_at {
+                    if now >= interval.given_up_at {
                         return Ok(None);
                     }
                     attempts += 1;

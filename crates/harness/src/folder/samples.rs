@@ -133,7 +133,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("architecture,protocol,repetition,"));
-        assert!(lines[1].starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,0.500000,1,2,0.9900,1,2,3,"));
+        assert!(
+            lines[1]
+                .starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,0.500000,1,2,0.9900,1,2,3,")
+        );
         assert!(lines[0].ends_with(",lock_hold_ns") && lines[1].ends_with(",0.0,2.5000,,,,,"), "{text}");
         assert_eq!(lines[0].split(',').count() + 1, lines[1].split(',').count(), "one comma is quoted");
     }

@@ -111,11 +111,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
 
     /// Loads stores of the layouts that are waited for, as many as there is room for, one at least, and keeps those that are there
     /// already; takes them off `waiting` and answers which. A store that nobody waits for is forgotten.
-    fn load(
-        &mut self,
-        waiting: &mut Vec<Layout>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Layout>, Failure> {
+    fn load(&mut self, waiting: &mut Vec<Layout>, observer: &dyn Observer) -> Result<Vec<Layout>, Failure> {
         self.sessions.retain(|session| waiting.contains(&session.layout()));
         let mut ready = Vec::new();
         while let Some(&layout) = waiting.first() {

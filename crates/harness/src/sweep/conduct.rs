@@ -187,8 +187,7 @@ impl Sweep<'_> {
                 place: &self.label(case),
             });
         }
-        let mut measured: Vec<Measured> =
-            cases.iter().map(|case| Measured::nothing_yet(case.pair)).collect();
+        let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::nothing_yet(case.pair)).collect();
         let after = if self.place.simulated { After::Nothing } else { After::Audit };
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
         stores.measure_by_turns(&mut systems, &cases[0].subject.options, after, self.observer)?;
@@ -437,7 +436,7 @@ mod tests {
         let text = [
             TEXT.to_owned(),
             claim("alike", "throughput", "at_least = 0.9\nat_most = 1.1"),
-            claim("twice", "throughput", "at_least = 2"),
+            claim("fewer aborts", "abort_rate", "at_most = 0.5"),
             claim("more aborts", "abort_rate", "at_least = 2"),
             claim("many workers", "throughput", "at_most = 2\nfewest_workers = 64"),
         ]
@@ -456,7 +455,7 @@ mod tests {
             "the finding"
         );
         assert!(
-            report.contains("<td class=\"prose\">twice</td><td class=\"\">not reproduced</td>"),
+            report.contains("<td class=\"prose\">fewer aborts</td><td class=\"\">not reproduced</td>"),
             "the table"
         );
         let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");

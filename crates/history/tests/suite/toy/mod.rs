@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Engine,
-    EngineOptions, Indexing, Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure,
-    ProtocolName, Remains, Selection, Support, TableId, Until, Workload,
+    ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Engine, EngineOptions, Indexing,
+    Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, Remains,
+    Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
