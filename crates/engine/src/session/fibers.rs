@@ -119,9 +119,8 @@ fn live<P: Protocol, C: Client>(
         let desk = unsafe { &mut (*home).desk };
         // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
         // be given back only there.
-        let next = catch_unwind(AssertUnwindSafe(|| {
-            desk.has_next(|_| {}).then(|| (desk.take(), desk.interval()))
-        }));
+        let next =
+            catch_unwind(AssertUnwindSafe(|| desk.has_next(|_| {}).then(|| (desk.take(), desk.interval()))));
         let (mut drawn, interval) = match next {
             Ok(Some(next)) => next,
             Ok(None) => break,
