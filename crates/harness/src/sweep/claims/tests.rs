@@ -340,31 +340,45 @@ fn every_point_that_lacks_the_measure_is_named() {
     );
 }
 
-/// On the paper's machine every claim is about points that its file has, and about the figures that it names.
+/// On the paper's machine every claim is about points that its file has, and about the figures that it names; and who ascribes a
+/// claim to the paper says where it stands, and its words.
 #[test]
 fn every_claim_of_the_papers_figures_speaks_on_the_papers_machine() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/trireme");
-    let files = fs::read_dir(folder).expect("the experiments").flatten().map(|file| file.path());
-    let experiments: Vec<Experiment> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .map(|path| Experiment::read(&path, 72).expect("an experiment"))
-        .collect();
-    let mut sampled = samples(&[1.0, 1.0]);
-    for sample in &mut sampled {
-        sample.costs.lock_hold_ns = Some(100.0);
-        sample.costs.round_trip_ns = Some(100.0);
-    }
-    let all =
-        || experiments.iter().map(|experiment| Figure::new(experiment, |_| Known::Measured(&sampled, 72)));
-    let others: Vec<Figure<'_>> = all().collect();
-    for figure in all() {
-        let name = &figure.experiment.name;
-        assert!(!figure.experiment.claims.is_empty(), "{name} claims nothing");
-        for told in tell(&figure, &others) {
-            // A system that the engine lacks would be left out; these points are made up for all.
-            assert!(told.why.contains("; claimed: "), "{name}: {}: {}", told.that, told.why);
+    for (paper, cores) in [("trireme", 72), ("silo", 32), ("thousand-cores", 1024)] {
+        let experiments = experiments_of(paper, cores);
+        let mut sampled = samples(&[1.0, 1.0]);
+        for sample in &mut sampled {
+            sample.costs.lock_hold_ns = Some(100.0);
+            sample.costs.round_trip_ns = Some(100.0);
+        }
+        let known = Known::Measured(&sampled, cores);
+        let all = || experiments.iter().map(|experiment| Figure::new(experiment, |_| known));
+        let others: Vec<Figure<'_>> = all().collect();
+        for figure in all() {
+            let name = &figure.experiment.name;
+            assert!(!figure.experiment.claims.is_empty(), "{name} claims nothing");
+            for other in &figure.experiment.beside {
+                assert!(experiments.iter().any(|known| known.name == *other), "{name} stands beside {other}");
+            }
+            for told in tell(&figure, &others) {
+                // A system that the engine lacks would be left out; these points are made up for all.
+                assert!(told.why.contains("; claimed: "), "{name}: {}: {}", told.that, told.why);
+                assert_eq!(told.part, None, "{name}: {}", told.that);
+                let is_ours = told.standing == Standing::Ours;
+                assert_eq!(told.section.is_some(), !is_ours, "{name}: {}", told.that);
+                assert_eq!(told.says.is_some(), !is_ours, "{name}: {}", told.that);
+            }
         }
     }
+}
+
+fn experiments_of(paper: &str, cores: usize) -> Vec<Experiment> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(paper);
+    let files = fs::read_dir(folder).expect("the experiments").flatten().map(|file| file.path());
+    files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| Experiment::read(&path, cores).unwrap_or_else(|failure| panic!("{failure}")))
+        .collect()
 }
 
 /// A model that is off by 1.4 in a value, by 1.3 between systems and by 1.2 along an axis.
