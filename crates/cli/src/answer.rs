@@ -7,7 +7,7 @@ use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
 use harness::measure::warnings;
-use harness::results::{CompareResult, System};
+use harness::results::CompareResult;
 use harness::subject::shown;
 use harness::summary::{Check, Costs, Latency, Memory, Summary};
 use harness::sweep::claims::{Standing, Sum, Told};
@@ -30,7 +30,9 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("aborts per commit", format!("{}{}", ratio(summary.abort_rate), reasons(&summary.aborts))),
         ("user rollbacks", thousands(summary.user_rollbacks as f64)),
         ("latency", latencies(summary)),
+        ("", outside_latency(summary)),
         ("time", times(summary)),
+        ("engine", engine(summary)),
     ];
     lines.extend(costs(&summary.costs));
     lines.push(("memory", memory(&summary.memory)));
@@ -70,6 +72,25 @@ fn latencies(summary: &Summary) -> String {
     let Latency { p50, p99, p999, max, .. } = &summary.latency_ns;
     let all = [("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
     all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
+}
+
+/// What a latency is, and what it is not.
+fn outside_latency(summary: &Summary) -> String {
+    let between = summary.between_ns.map_or(String::new(), |ns| {
+        format!("; drawing, planning and queueing before it: {} more", latency(ns.round() as u64))
+    });
+    format!(
+        "from first attempt to commit, of {} transactions{between}",
+        thousands(summary.latency_samples as f64)
+    )
+}
+
+fn engine(summary: &Summary) -> String {
+    let words = summary.engine.to_string();
+    match summary.time_samples {
+        0 => words,
+        samples => format!("{words} ({}, not among the latencies)", thousands(samples as f64)),
+    }
 }
 
 fn times(summary: &Summary) -> String {
@@ -202,11 +223,13 @@ fn findings(summary: &CheckSummary) -> String {
 
 /// Every system, ranked. `folder` is where it was laid down.
 pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> String {
-    let head = ["", "architecture", "protocol", "txn/s", "spread", "aborts/commit", "p99", "vs best"];
-    let mut table = ruled(&head, &[0, 3, 4, 5, 6, 7]);
-    for (rank, System { summary, .. }) in result.systems.iter().enumerate() {
+    let head = ["", "architecture", "protocol", "txn/s", "spread", "aborts/commit", "p99", "vs best", "95 %"];
+    let mut table = ruled(&head, &[0, 3, 4, 5, 6, 7, 8]);
+    for (position, system) in result.systems.iter().enumerate() {
+        let summary = &system.summary;
+        let interval = result.interval_to_best(system).filter(|_| position > 0);
         table.add_row([
-            (rank + 1).to_string(),
+            result.place(position),
             summary.architecture.clone(),
             summary.protocol.clone(),
             thousands(summary.throughput_per_s),
@@ -214,11 +237,22 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
             ratio(summary.abort_rate),
             latency(summary.latency_ns.p99),
             format!("{:.2}", result.ratio_to_best(summary)),
+            interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high)),
         ]);
     }
     let place = &result.subject.place;
     let simulated = if place.simulated { format!("on {}\n\n", place.shown()) } else { String::new() };
-    let mut text = format!("{simulated}{table}\n");
+    let mut text = format!(
+        "{simulated}{}\n{}; {}.\n\n{table}\n",
+        result.finding(),
+        result.subject.options.engine,
+        result.turns
+    );
+    if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {
+        text.push_str(
+            "=: systems that share a place are not told apart by their repetitions (95 % confidence)\n",
+        );
+    }
     for pair in &result.unmeasured {
         let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);
     }

@@ -351,7 +351,7 @@ fn one_worker_per_s(machine: Machine, records: &str) -> Result<f64, Failure> {
     let subject = Subject::of(&workload, options, machine.place());
     let (options, after) = (&subject.options, After::Nothing);
     let job = Measure { workload: &workload, pairs: &[SYSTEM], options, after, observer: &Silent };
-    let measured = machine.run(job)?;
+    let (measured, _) = machine.run(job)?;
     Ok(harness::results::System::of(&subject, &measured[0]).summary.throughput_per_s)
 }
 

@@ -25,9 +25,6 @@ static SIMULATED_NS: AtomicU64 = AtomicU64::new(0);
 /// Transactions that the drive which runs has ended, those of its warm-up included.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A transaction in so many is timed class by class, for some hundred cycles of its clock each.
-const SAMPLE_ONE_IN: u32 = 8;
-
 /// Between two looks at how far a drive is.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
@@ -74,6 +71,12 @@ pub struct OnDescription;
 impl Engine for OnDescription {
     type Store = <Explored as Engine>::Store;
 
+    const REPEATS: bool = true;
+
+    fn available_bytes() -> u64 {
+        Explored::available_bytes()
+    }
+
     fn support(pair: PairName) -> Support {
         Explored::support(pair)
     }
@@ -114,10 +117,8 @@ impl Engine for OnDescription {
             Simulation::of(description).seed(options.seed).report_every(REPORT_EVERY, |progress| {
                 SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
             });
-        // Simulated runs are short: without more samples nobody would know where their time goes.
-        let options = EngineOptions { sample_one_in: SAMPLE_ONE_IN, ..options.clone() };
         // One compilation of each system serves all workloads: a simulated access takes longer than a call.
-        let drive = || drive_erased::<Explored, _>(store, selection, clients, until, &options);
+        let drive = || drive_erased::<Explored, _>(store, selection, clients, until, options);
         let Drive { clients, measurement } = simulation.run(drive)?;
         Ok(Drive { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
     }

@@ -50,6 +50,15 @@ pub trait Engine {
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn remains(store: &Self::Store) -> Remains;
 
+    /// Whether a drive over a newly loaded store gives the same measurement every time, bit for bit. Then there is nothing that
+    /// taking systems by turns would even out.
+    const REPEATS: bool = false;
+
+    /// Bytes of memory that the machine has left for stores.
+    fn available_bytes() -> u64 {
+        u64::MAX
+    }
+
     /// Bytes of memory that a store has taken, indexes included.
     fn memory_bytes(store: &Self::Store) -> u64 {
         Self::remains(store).memory_bytes

@@ -3,7 +3,8 @@
 use crate::transaction::AbortReason;
 use std::time::Duration;
 
-/// Latencies in nanoseconds, from a transaction's first attempt to its commit, retries included.
+/// Latencies in nanoseconds: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
+/// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture.
 pub type LatencyHistogram = hdrhistogram::Histogram<u64>;
 
 /// Where a transaction's time goes: the six classes of *thousand-cores* section 4.1.
@@ -147,23 +148,36 @@ impl Effort {
     }
 }
 
-/// What a drive measured, over all workers, in the counted interval only.
+/// What a drive measured, over all workers. They count in one interval: what *ends* in it counts, for everything but latency;
+/// latency is that of what *begins* in it, followed to its end.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The counted interval, the mean over the workers.
+    /// The counted interval, one for all workers.
     pub elapsed: Duration,
-    /// Commits per second: the sum over workers of commits by counted time.
-    pub throughput_per_s: f64,
+    /// Transactions that the workers may have begun and not ended, all together.
+    pub slots: usize,
     /// Transactions committed.
     pub commits: u64,
     /// Transactions that the procedures rolled back by their own will.
     pub user_rollbacks: u64,
-    /// Aborts by [`AbortReason::index`].
+    /// Commits of transactions that had been aborted at least once.
+    pub retried: u64,
+    /// Aborts in the interval by [`AbortReason::index`], of whatever transactions.
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Commits by worker.
     pub commits_by_worker: Vec<u64>,
-    /// Latency of committed transactions.
+    /// Workers that host transactions of which none ended in the interval: they waited, or the system did not let them run.
+    pub absent_workers: usize,
+    /// Latency of transactions that began in the interval and committed, but for those of the time share: timing them class by
+    /// class takes time itself. Those that were given up are here with the time that they had taken.
     pub latency_ns: LatencyHistogram,
+    /// The time from beginning to end of all that began in the interval: the mean latency, and how many there were.
+    pub response: Sampled,
+    /// The time between the end of a slot's transaction and the beginning of its next: drawing, planning, and waiting for the
+    /// worker.
+    pub between: Sampled,
+    /// Transactions that began in the interval and were given up when they had not ended long after it.
+    pub unfinished: u64,
     /// Where sampled transactions spent their time.
     pub time_share: TimeShare,
     /// What the architecture itself cost.
@@ -171,6 +185,45 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// An interval in which nothing has happened yet.
+    pub fn nothing(elapsed: Duration, slots: usize) -> Measurement {
+        Measurement {
+            elapsed,
+            slots,
+            commits: 0,
+            user_rollbacks: 0,
+            retried: 0,
+            aborts: [0; AbortReason::ALL.len()],
+            commits_by_worker: Vec::new(),
+            absent_workers: 0,
+            latency_ns: Measurement::empty_histogram(),
+            response: Sampled::default(),
+            between: Sampled::default(),
+            unfinished: 0,
+            time_share: TimeShare::default(),
+            effort: Effort::default(),
+        }
+    }
+
+    /// Commits per second.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.commits as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The part of the commits that had been aborted at least once, 0 to 1; 0 if nothing committed.
+    pub fn retried_share(&self) -> f64 {
+        self.retried as f64 / self.commits.max(1) as f64
+    }
+
+    /// By Little's law as many transactions are under way as arrive in the time that one takes. The arrivals times the time,
+    /// latency and what lies between two transactions, over the slots: 1 if nothing is missing from either. `None` if
+    /// nothing ended.
+    pub fn littles_law(&self) -> Option<f64> {
+        let each_ns = self.response.mean_ns()? + self.between.mean_ns()?;
+        let per_ns = (self.commits + self.user_rollbacks) as f64 / self.elapsed.as_nanos().max(1) as f64;
+        Some(per_ns * each_ns / self.slots as f64)
+    }
+
     /// Aborts for any reason.
     pub fn all_aborts(&self) -> u64 {
         self.aborts.iter().sum()

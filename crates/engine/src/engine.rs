@@ -1,14 +1,13 @@
 //! This compilation of the engine, as the harness sees it.
 
-use crate::facade::clock;
+use crate::facade::{clock, memory};
 use crate::matrix;
 use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountRemains, Run};
 use contract::{
-    AbortReason, ArchitectureName, Arrangement, Client, Drive, DriveError, Effort, Engine, EngineOptions,
-    LatchName, Layout, LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, TimeShare,
-    Until, Workload,
+    ArchitectureName, Arrangement, Client, Drive, DriveError, Engine, EngineOptions, LatchName, Layout,
+    LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, Until, Workload,
 };
 use std::time::Duration;
 
@@ -55,7 +54,9 @@ impl Engine for ThisEngine {
             assert!(matrix::support(pair) == Support::Supported, "{pair} is not supported");
         }
         clock::calibrate();
-        collect(matrix::drive(selection, options.latch, Run { store, clients, until, options, selection }))
+        let run = Run { store, clients, until, options, selection };
+        let (reports, slots) = matrix::drive(selection, options.latch, run);
+        collect(reports, slots, until)
     }
 
     fn remains(store: &Store) -> Remains {
@@ -69,41 +70,45 @@ impl Engine for ThisEngine {
         matrix::drive(selection, latch, CountRemains(store))
     }
 
+    fn available_bytes() -> u64 {
+        memory::available_bytes()
+    }
+
     fn memory_bytes(store: &Store) -> u64 {
         store.memory_bytes()
     }
 }
 
-/// Adds the workers' reports up.
-fn collect<C: Client>(mut reports: Vec<Report<C>>) -> Result<Drive<C>, DriveError> {
+/// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.
+fn collect<C: Client>(
+    mut reports: Vec<Report<C>>,
+    slots: usize,
+    until: Until,
+) -> Result<Drive<C>, DriveError> {
     if let Some(error) = reports.iter_mut().find_map(|report| report.error.take()) {
         return Err(error);
     }
-    let mut effort = Effort::default();
-    let mut latency_ns = Measurement::empty_histogram();
-    let mut time_share = TimeShare::default();
-    let mut aborts = [0; AbortReason::ALL.len()];
-    let (mut elapsed_ns, mut throughput_per_s) = (0, 0.0);
-    for report in &reports {
-        latency_ns.add(&report.latency_ns).expect("all histograms have the same bounds");
-        time_share.add(&report.time_share);
-        effort.merge(&report.effort);
-        for (sum, aborts) in aborts.iter_mut().zip(report.aborts) {
+    let elapsed_ns = reports.iter().map(|report| report.elapsed_ns).max().unwrap_or(0);
+    let mut measurement = Measurement::nothing(Duration::from_nanos(elapsed_ns), slots);
+    let mut clients = Vec::with_capacity(reports.len());
+    for Report { client, counts, .. } in reports {
+        measurement.commits += counts.commits;
+        measurement.user_rollbacks += counts.user_rollbacks;
+        measurement.retried += counts.retried;
+        for (sum, aborts) in measurement.aborts.iter_mut().zip(counts.aborts) {
             *sum += aborts;
         }
-        elapsed_ns += report.elapsed_ns;
-        throughput_per_s += report.commits as f64 / (report.elapsed_ns.max(1) as f64 / 1e9);
+        measurement.commits_by_worker.push(counts.commits);
+        if matches!(until, Until::Interval { .. }) && counts.commits + counts.user_rollbacks == 0 {
+            measurement.absent_workers += 1;
+        }
+        measurement.latency_ns.add(&counts.latency_ns).expect("all histograms have the same bounds");
+        measurement.response.merge(&counts.response);
+        measurement.between.merge(&counts.between);
+        measurement.unfinished += counts.unfinished;
+        measurement.time_share.add(&counts.time_share);
+        measurement.effort.merge(&counts.effort);
+        clients.push(client);
     }
-    let measurement = Measurement {
-        elapsed: Duration::from_nanos(elapsed_ns / reports.len() as u64),
-        throughput_per_s,
-        commits: reports.iter().map(|report| report.commits).sum(),
-        user_rollbacks: reports.iter().map(|report| report.user_rollbacks).sum(),
-        aborts,
-        commits_by_worker: reports.iter().map(|report| report.commits).collect(),
-        latency_ns,
-        time_share,
-        effort,
-    };
-    Ok(Drive { clients: reports.into_iter().map(|report| report.client).collect(), measurement })
+    Ok(Drive { clients, measurement })
 }

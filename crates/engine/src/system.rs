@@ -7,7 +7,7 @@ use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
-use crate::session::{self, Report, fibers};
+use crate::session::{self, CoolDown, Report, fibers};
 use crate::storage::{Store, Supply, Table};
 use crate::transaction::Txn;
 use contract::{ArchitectureName, Client, EngineOptions, Remains, Selection, Until};
@@ -74,16 +74,22 @@ where
     fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
-        let epochs = Epochs::new(clients.len());
+        let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply)| {
-            let slot = SlotId(number as u32);
-            let back_off = BackOff::new(options, slot.0);
-            let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-            let txn = Txn::new(architecture, tables, &epochs, slot, supply);
-            session::run(txn, client, &epochs, options, until)
-        })
+        worker::run_each_with_service(
+            seats,
+            options.epoch_interval,
+            advance,
+            |number, (client, supply), start| {
+                let slot = SlotId(number as u32);
+                let back_off = BackOff::new(options, slot.0);
+                let architecture = architecture::SharedEverything::new(tables, &state, back_off);
+                let txn = Txn::new(architecture, tables, &epochs, slot, supply);
+                session::run(txn, client, start, run)
+            },
+        )
         .into_iter()
         .unzip()
     }
@@ -101,14 +107,20 @@ impl System for Serial {
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
         let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
-        let epochs = Epochs::new(clients.len());
+        let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(supplies).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, (client, supply)| {
-            let architecture = PartitionedSerial::new(tables, &state, &latches);
-            let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
-            session::run(txn, client, &epochs, options, until)
-        })
+        worker::run_each_with_service(
+            seats,
+            options.epoch_interval,
+            advance,
+            |number, (client, supply), start| {
+                let architecture = PartitionedSerial::new(tables, &state, &latches);
+                let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
+                session::run(txn, client, start, run)
+            },
+        )
         .into_iter()
         .unzip()
     }
@@ -134,20 +146,21 @@ where
             _ => (0, owners.max(hosts)),
         };
         let state = DelegationState::<P>::new(workers, owners);
-        let epochs = Epochs::new(workers);
+        let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let mut seats: Vec<Option<(C, Supply)>> = std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(supplies)) {
             *seat = Some(host);
         }
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat| {
+        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat, start| {
             let slot = SlotId(number as u32);
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
             // A server serves while its architecture is dropped, until all have ended.
             let (client, supply) = seat?;
             let txn = Txn::new(architecture, tables, &epochs, slot, supply);
-            Some(session::run(txn, client, &epochs, options, until))
+            Some(session::run(txn, client, start, run))
         })
         .into_iter()
         .flatten()
@@ -174,8 +187,9 @@ where
         let Setting { tables, until, options, .. } = setting;
         let (workers, slots) = (clients.len(), supplies.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots);
-        let epochs = Epochs::new(slots);
-        let world = fibers::World { tables, state: &state, epochs: &epochs, options, workers };
+        let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let world = fibers::World { tables, state: &state, run, workers };
         let mut supplies = supplies.into_iter();
         let seats = clients
             .into_iter()
@@ -186,7 +200,7 @@ where
             seats,
             options.epoch_interval,
             advance,
-            |me, (client, supplies)| fibers::run(me, client, supplies, &world, until),
+            |me, (client, supplies), start| fibers::run(me, client, supplies, start, &world),
         )
         .into_iter()
         .unzip();
@@ -230,16 +244,18 @@ pub(crate) struct Run<'a, C> {
 }
 
 impl<C: Client> Drives for Run<'_, C> {
-    type Output = Vec<Report<C>>;
+    /// What the workers report, and how many transaction slots they had.
+    type Output = (Vec<Report<C>>, usize);
 
-    fn drive<S: System>(self) -> Vec<Report<C>> {
+    fn drive<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
         store.prepare(selection, options.latch);
-        let supplies = store.hand_out(S::slots(clients.len(), options));
+        let slots = S::slots(clients.len(), options);
+        let supplies = store.hand_out(slots);
         let setting =
             Setting { tables: &store.tables, architecture: selection.architecture(), until, options };
         let (reports, supplies) = S::run(setting, supplies, clients);
         store.take_back(supplies);
-        reports
+        (reports, slots)
     }
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | how is it measured? | [`options`], [`subject`] |
 //! | how are systems driven? | [`measure`] |
+//! | are two systems told apart? | [`confidence`] |
 //! | what is one system's result? | [`summary`], and what is odd about it: [`measure::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod confidence;
 pub mod failure;
 pub mod folder;
 pub mod measure;

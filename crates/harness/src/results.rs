@@ -2,14 +2,16 @@
 //! down one by one: [`crate::sweep`].
 
 use crate::check::{self, CheckSummary};
+use crate::confidence::{self, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::measure::{Measured, warnings};
+use crate::measure::{Measured, Turns, warnings};
 use crate::report;
 use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
 use crate::text::dates::Utc;
+use crate::text::numbers::{ratio, thousands};
 use crate::validation::ModelErrors;
 use contract::LatencyHistogram;
 use serde::Serialize;
@@ -34,6 +36,11 @@ impl System {
             samples: Sample::all(&measured.repetitions, &subject.options),
             latency_ns: merged_latency(&measured.repetitions),
         }
+    }
+
+    /// By repetition.
+    pub fn throughputs(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.throughput_per_s).collect()
     }
 }
 
@@ -101,6 +108,10 @@ pub struct CompareResult<'a> {
     pub surroundings: &'a Surroundings,
     /// The measured systems, best first.
     pub systems: Vec<System>,
+    /// The place of each in the ranking, from 1. Systems that are not told apart share one.
+    pub places: Vec<usize>,
+    /// How they were taken.
+    pub turns: Turns,
     /// The pairs that were not measured.
     pub unmeasured: Vec<Unmeasured>,
 }
@@ -110,13 +121,61 @@ impl<'a> CompareResult<'a> {
     pub fn of(
         subject: &'a Subject,
         surroundings: &'a Surroundings,
-        measured: &[Measured],
+        (measured, turns): &(Vec<Measured>, Turns),
         unmeasured: Vec<Unmeasured>,
     ) -> CompareResult<'a> {
         let mut systems: Vec<System> =
             measured.iter().map(|measured| System::of(subject, measured)).collect();
         systems.sort_by(|a, b| b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s));
-        CompareResult { subject, surroundings, systems, unmeasured }
+        let throughputs: Vec<Vec<f64>> = systems.iter().map(System::throughputs).collect();
+        let places = confidence::places(&throughputs).into_iter().map(|position| position + 1).collect();
+        CompareResult { subject, surroundings, systems, places, turns: turns.clone(), unmeasured }
+    }
+
+    /// A system's place, for people: 3, or 3= if it shares it.
+    pub fn place(&self, position: usize) -> String {
+        let place = self.places[position];
+        let shared = self.places.iter().filter(|other| **other == place).count() > 1;
+        format!("{place}{}", if shared { "=" } else { "" })
+    }
+
+    /// From where to where a system's throughput lies, as a part of the best one's, with 95 % confidence.
+    pub fn interval_to_best(&self, system: &System) -> Option<Interval> {
+        let best = self.systems.first()?;
+        Interval::of_ratio(&system.throughputs(), &best.throughputs())
+    }
+
+    /// Who is fastest, and by how much, as far as the repetitions tell.
+    pub fn finding(&self) -> String {
+        let Some(best) = self.systems.first() else { return "Nothing was measured.".to_owned() };
+        let name = |system: &System| system.summary.system();
+        if best.summary.throughput_per_s == 0.0 {
+            return "No system committed anything.".to_owned();
+        }
+        if self.subject.options.repeat < 2 && self.systems.len() > 1 {
+            return "One repetition does not tell which system is fastest.".to_owned();
+        }
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.systems.iter().zip(&self.places).partition(|(_, place)| **place == 1);
+        let fast = format!("{} transactions per second", thousands(best.summary.throughput_per_s));
+        if first.len() > 1 {
+            let names: Vec<String> = first.iter().map(|(system, _)| name(system)).collect();
+            return format!("{} are not told apart: {fast}, the first of them.", names.join(", "));
+        }
+        let lead = others.first().map(|(second, _)| {
+            match Interval::of_ratio(&best.throughputs(), &second.throughputs()) {
+                None => format!("; {} committed nothing in some repetition", name(second)),
+                Some(Interval { low, high }) => {
+                    let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
+                    let (low, high) = (ratio(low), ratio(high));
+                    format!(
+                        ", {times} times as many as {} ({low} to {high} with 95 % confidence)",
+                        name(second)
+                    )
+                }
+            }
+        });
+        format!("{} is fastest: {fast}{}.", name(best), lead.unwrap_or_default())
     }
 
     /// A system's throughput as a part of the best one's.
@@ -140,6 +199,9 @@ impl<'a> CompareResult<'a> {
         Comparison {
             schema: COMPARISON_SCHEMA,
             rows: measured.chain(unmeasured).collect(),
+            places: self.places.clone(),
+            finding: self.finding(),
+            turns: self.turns.clone(),
             warnings: self.warnings(),
         }
     }
@@ -271,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_interleaves_the_systems_of_one_layout_over_one_store() {
+    fn a_comparison_takes_the_systems_of_all_layouts_by_turns() {
         let (pairs, _) = supported::<MockEngine>(&subject().options);
         let drives = Drives::default();
         measure::<MockEngine, _>(
@@ -285,22 +347,22 @@ mod tests {
         let told = drives.0.into_inner().expect("no test panics with it");
         let expected = [
             "load 100",
+            "load 100",
             "1 shared-everything no-wait",
             "1 shared-everything dl-detect",
             "1 shared-everything silo",
+            "1 delegation no-wait",
             "1 asymmetric-delegation no-wait",
             "2 shared-everything dl-detect",
             "2 shared-everything silo",
+            "2 delegation no-wait",
             "2 asymmetric-delegation no-wait",
             "2 shared-everything no-wait",
             "3 shared-everything silo",
+            "3 delegation no-wait",
             "3 asymmetric-delegation no-wait",
             "3 shared-everything no-wait",
             "3 shared-everything dl-detect",
-            "load 100",
-            "1 delegation no-wait",
-            "2 delegation no-wait",
-            "3 delegation no-wait",
         ];
         assert_eq!(told, expected);
     }
@@ -358,7 +420,7 @@ mod tests {
             &Silent,
         )
         .expect("measured");
-        let system = System::of(&subject, &measured[0]);
+        let system = System::of(&subject, &measured.0[0]);
         assert_eq!(system.summary.commits, 3 * 200);
         assert!((system.summary.abort_rate - 0.25).abs() < 1e-9, "every fourth aborts once");
         assert!(system.summary.checks.iter().all(|check| check.passed));

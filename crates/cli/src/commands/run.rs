@@ -9,7 +9,7 @@ use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
-use harness::measure::{self, After, Measured};
+use harness::measure::{self, After, Measured, Turns};
 use harness::results::{RunResult, Surroundings, System};
 use harness::{Failure, Observer, RunOptions};
 use machine::hardware::environment::Environment;
@@ -34,7 +34,7 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let progress = Progress::on(machine, matches);
     let (options, after) = (&subject.options, machine.after());
     let job = Measure { workload: &workload, pairs: &[pair], options, after, observer: &progress };
-    let measured = machine.run(job)?;
+    let (measured, _) = machine.run(job)?;
 
     let system = System::of(&subject, &measured[0]);
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
@@ -81,7 +81,7 @@ pub struct Measure<'a> {
 }
 
 impl Job for Measure<'_> {
-    type Output = Result<Vec<Measured>, Failure>;
+    type Output = Result<(Vec<Measured>, Turns), Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
         self.workload.visit(Over::<E>(self, PhantomData))
@@ -92,7 +92,7 @@ impl Job for Measure<'_> {
 struct Over<'a, E>(Measure<'a>, PhantomData<E>);
 
 impl<E: Engine> WorkloadVisitor for Over<'_, E> {
-    type Output = Result<Vec<Measured>, Failure>;
+    type Output = Result<(Vec<Measured>, Turns), Failure>;
 
     fn visit<W: Audited>(self, workload: &W) -> Self::Output {
         let Measure { pairs, options, after, observer, .. } = self.0;

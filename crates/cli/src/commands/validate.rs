@@ -94,6 +94,6 @@ fn systems(
     observer: &dyn Observer,
 ) -> Result<Vec<System>, Failure> {
     let subject = Subject { options: options.clone(), place: machine.place(), ..subject.clone() };
-    let measured = machine.run(Measure { workload, pairs, options, after: After::Nothing, observer })?;
+    let (measured, _) = machine.run(Measure { workload, pairs, options, after: After::Nothing, observer })?;
     Ok(measured.iter().map(|measured| System::of(&subject, measured)).collect())
 }

@@ -1,22 +1,30 @@
 //! What a worker draws, counts and decides: its client, the transactions drawn, the tally of those that ended, and
 //! whether the run is over.
 //!
-//! What counts is what ends between the end of the warm-up and the end of the run, the same moments for every worker. (A
-//! worker that began to count with its first transaction after the warm-up, for as long as the run is to take, would
-//! have a time of its own if it had waited for long: under a latch that is not fair one after the other would have the
-//! latch to itself for that time, and their sum be many times what was done in it.)
+//! What counts, and for what, is told in [`interval`](super::interval). Of a transaction's time there are two parts:
 //!
-//! Everything here belongs to one worker, and nothing is shared: the run's end is read off the worker's own clock.
+//! - its *latency*: from the beginning of its first attempt to its commit, with all that lies in between, aborted attempts and
+//!   back-off among them;
+//! - what lies *between* the end of one transaction of a slot and the beginning of the next: drawing it, planning it, and
+//!   waiting for the worker where several slots share one.
+//!
+//! This is so under every architecture. Together they are all of a slot's time, which is what Little's law is checked by.
+//!
+//! A transaction that carries a stopwatch takes longer than it would without: it counts for everything but the histogram of
+//! latencies.
+//!
+//! Everything here belongs to one worker, and nothing is shared until the interval is over, which is read off the worker's own
+//! clock.
 
+use super::interval::{CoolDown, Interval};
 use super::ring::{Drawn, RING, Ring};
 use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
 use crate::work;
 use contract::{
     AbortReason, Client, Completion, DriveError, Effort, EngineOptions, LatencyHistogram, Measurement,
-    Outcome, Receipts, TimeShare, Until,
+    Outcome, Receipts, Sampled, TimeShare, Until,
 };
-use std::time::Duration;
 
 /// Drawn at once when so many are left.
 const REFILL_AT: usize = 4;
@@ -27,24 +35,29 @@ pub(super) type Aborts = [u64; AbortReason::ALL.len()];
 /// What one worker brings back.
 pub(crate) struct Report<C> {
     pub client: C,
+    pub counts: Counts,
+    /// The counted time.
     pub elapsed_ns: u64,
-    pub commits: u64,
-    pub user_rollbacks: u64,
-    pub aborts: Aborts,
-    pub latency_ns: LatencyHistogram,
-    pub time_share: TimeShare,
-    pub effort: Effort,
     pub error: Option<DriveError>,
 }
 
-/// What was counted since the warm-up ended.
-struct Counts {
-    commits: u64,
-    user_rollbacks: u64,
-    aborts: Aborts,
-    latency_ns: LatencyHistogram,
-    time_share: TimeShare,
-    effort: Effort,
+/// What was counted in the interval.
+pub(crate) struct Counts {
+    pub commits: u64,
+    pub user_rollbacks: u64,
+    /// Commits that took more than one attempt.
+    pub retried: u64,
+    pub aborts: Aborts,
+    pub time_share: TimeShare,
+    pub effort: Effort,
+    /// Of what began in the interval and committed, without a stopwatch.
+    pub latency_ns: LatencyHistogram,
+    /// Of all that began in the interval and ended, rollbacks among them.
+    pub response: Sampled,
+    /// What lay between two transactions.
+    pub between: Sampled,
+    /// What began in the interval and was given up.
+    pub unfinished: u64,
 }
 
 impl Counts {
@@ -52,68 +65,79 @@ impl Counts {
         Counts {
             commits: 0,
             user_rollbacks: 0,
+            retried: 0,
             aborts: Aborts::default(),
-            latency_ns: Measurement::empty_histogram(),
             time_share: TimeShare::default(),
             effort: Effort::default(),
+            latency_ns: Measurement::empty_histogram(),
+            response: Sampled::default(),
+            between: Sampled::default(),
+            unfinished: 0,
         }
-    }
-
-    fn clear(&mut self) {
-        (self.commits, self.user_rollbacks) = (0, 0);
-        self.aborts = Aborts::default();
-        self.latency_ns.reset();
-        self.time_share = TimeShare::default();
-        self.effort = Effort::default();
     }
 }
 
-/// When counting begins and when the run ends.
-struct Interval {
-    /// The end of the warm-up.
-    counting_since: Ticks,
-    /// Whether no transaction has ended since.
-    warming_up: bool,
-    end: Ticks,
-    /// The end of the last transaction.
-    last: Ticks,
+/// Where a worker is in its run, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing counts yet.
+    WarmUp,
+    /// What ends counts.
+    Counting,
+    /// What began in the interval is followed to its end.
+    CoolDown,
 }
 
 /// A worker's desk.
-pub(crate) struct Desk<C: Client> {
+pub(crate) struct Desk<'e, C: Client> {
     client: C,
     ring: Ring<C::Procedure>,
     /// Transactions to be taken yet.
     left: u64,
     counts: Counts,
     interval: Interval,
+    phase: Phase,
+    /// When the last transaction ended, or the worker was ready for another.
+    last: Ticks,
+    /// Transactions that began in the interval and have not ended.
+    running: usize,
+    cool_down: &'e CoolDown,
+    /// Whether the cool-down has been told that all of them have.
+    done: bool,
     error: Option<DriveError>,
-    /// How often counting has begun: what was tallied elsewhere before is not to be counted.
-    pub generation: u32,
 }
 
-impl<C: Client> Desk<C> {
-    /// A worker with up to `in_flight` transactions at a time.
-    pub fn new(client: C, until: Until, in_flight: usize) -> Self {
-        let start = clock::now();
-        let after = |time: Ticks, pass: Duration| Ticks(time.0.saturating_add(clock::ticks_of(pass)));
-        let (counting_since, end, left) = match until {
-            Until::Interval { warmup, duration } => {
-                let warm_at = after(start, warmup);
-                (warm_at, after(warm_at, duration), u64::MAX)
-            }
-            Until::Transactions(number) => (start, Ticks(u64::MAX), number),
+impl<'e, C: Client> Desk<'e, C> {
+    /// A worker with up to `in_flight` transactions at a time, in a run that began at `start`.
+    pub fn new(client: C, start: Ticks, until: Until, in_flight: usize, cool_down: &'e CoolDown) -> Self {
+        let (phase, left) = match until {
+            Until::Interval { .. } => (Phase::WarmUp, u64::MAX),
+            Until::Transactions(number) => (Phase::Counting, number),
         };
-        let warming_up = matches!(until, Until::Interval { .. });
-        let interval = Interval { counting_since, warming_up, end, last: start };
-        let (ring, counts) = (Ring::new(in_flight), Counts::new());
-        Desk { client, ring, left, counts, interval, error: None, generation: 0 }
+        Desk {
+            client,
+            ring: Ring::new(in_flight),
+            left,
+            counts: Counts::new(),
+            interval: Interval::new(start, until),
+            phase,
+            last: start,
+            running: 0,
+            cool_down,
+            done: false,
+            error: None,
+        }
     }
 
     /// Whether there is to be another transaction: if so, it is drawn, and is the first of the ring. `plan` is given every
     /// transaction that is drawn.
     #[inline(always)]
     pub fn has_next(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> bool {
+        if self.phase == Phase::CoolDown
+            && (self.cool_down.is_over() || self.last >= self.interval.given_up_at)
+        {
+            self.left = 0;
+        }
         if self.left == 0 {
             return false;
         }
@@ -124,7 +148,7 @@ impl<C: Client> Desk<C> {
                 let last = self.ring.len() - 1;
                 plan(self.ring.peek(last).expect("just drawn"));
             }
-            self.interval.last = clock::now();
+            self.last = clock::now();
         }
         true
     }
@@ -143,27 +167,49 @@ impl<C: Client> Desk<C> {
         self.ring.pop().expect("there is a next one")
     }
 
-    /// When a transaction that has not ended outlasts the run.
+    /// A transaction begins, in a slot that has been free since `free_since`.
     #[inline(always)]
-    pub fn gives_up_at(&self) -> Ticks {
-        self.interval.end
+    pub fn begin(&mut self, free_since: Ticks, began: Ticks) {
+        self.turn(began);
+        if self.interval.contains(began) {
+            self.running += 1;
+            self.counts.between.add(began.since(free_since));
+        }
+    }
+
+    /// When transactions count.
+    #[inline(always)]
+    pub fn interval(&self) -> Interval {
+        self.interval
     }
 
     /// A transaction was given up, now: the run is over.
-    pub fn give_up(&mut self, aborts: &mut Aborts) {
+    pub fn give_up(&mut self, began: Ticks, aborts: &mut Aborts) {
         let now = clock::now();
-        self.warm_up(now);
-        for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
-            *sum += aborts;
+        self.turn(now);
+        self.count_aborts(aborts);
+        if self.interval.contains(began) {
+            self.counts.unfinished += 1;
+            self.counts.response.add(now.since(began));
+            // It would have taken longer still.
+            self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
+            self.running -= 1;
         }
-        self.interval.last = now;
+        self.tell_if_done();
+        self.last = now;
         self.left = 0;
     }
 
     /// When the last transaction ended, or the worker was ready for another.
     #[inline(always)]
     pub fn last(&self) -> Ticks {
-        self.interval.last
+        self.last
+    }
+
+    /// Where the worker is in its run.
+    #[inline(always)]
+    pub fn phase(&self) -> Phase {
+        self.phase
     }
 
     /// A transaction has ended, now.
@@ -177,12 +223,14 @@ impl<C: Client> Desk<C> {
         receipts: &dyn Receipts,
     ) {
         let now = clock::now();
-        self.interval.last = now;
-        self.warm_up(now);
-        if now < self.interval.end {
-            self.count(&ended, now.since(began), aborts);
-        } else {
-            self.left = 0;
+        self.last = now;
+        self.turn(now);
+        self.count(&ended, aborts);
+        if self.interval.contains(began) {
+            self.time(&ended, now.since(began));
+        }
+        if self.phase == Phase::CoolDown {
+            self.tell_if_done();
         }
         let completion = Completion {
             outcome: ended.outcome,
@@ -195,38 +243,68 @@ impl<C: Client> Desk<C> {
         self.ring.recycle(drawn.plan);
     }
 
-    /// If the warm-up is over, forgets what came before.
+    /// Goes on to the phase that `now` lies in.
     #[inline(always)]
-    fn warm_up(&mut self, now: Ticks) {
-        if self.interval.warming_up && now >= self.interval.counting_since {
-            self.interval.warming_up = false;
-            self.counts.clear();
-            self.generation += 1;
+    fn turn(&mut self, now: Ticks) {
+        if self.phase == Phase::WarmUp && now >= self.interval.from {
+            self.phase = Phase::Counting;
+        }
+        if self.phase == Phase::Counting && now >= self.interval.to {
+            self.phase = Phase::CoolDown;
         }
     }
 
+    /// Once the interval is over and all that began in it has ended.
     #[inline(always)]
-    fn count(&mut self, ended: &Ended, ticks: u64, aborts: &mut Aborts) {
-        match ended.outcome {
-            Outcome::Commit => {
-                self.counts.commits += 1;
-                self.counts.latency_ns.saturating_record(clock::nanoseconds(ticks));
+    fn tell_if_done(&mut self) {
+        if self.running == 0 && !self.done {
+            self.done = true;
+            self.cool_down.worker_done();
+        }
+    }
+
+    /// What ends in the interval counts for throughput.
+    #[inline(always)]
+    fn count(&mut self, ended: &Ended, aborts: &mut Aborts) {
+        if self.phase == Phase::Counting {
+            match ended.outcome {
+                Outcome::Commit => {
+                    self.counts.commits += 1;
+                    self.counts.retried += u64::from(ended.attempts > 1);
+                }
+                Outcome::Rollback => self.counts.user_rollbacks += 1,
             }
-            Outcome::Rollback => self.counts.user_rollbacks += 1,
         }
         if ended.attempts > 1 {
-            for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
-                *sum += aborts;
-            }
+            self.count_aborts(aborts);
         }
     }
 
-    /// Adds what was sampled of a transaction.
-    pub fn add_sample(&mut self, time_share: &TimeShare) {
-        self.counts.time_share.add(time_share);
+    /// Aborts count when they happen, so these have happened in the interval, whenever their transaction ends.
+    fn count_aborts(&mut self, aborts: &mut Aborts) {
+        for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
+            *sum += aborts;
+        }
     }
 
-    /// Adds what the architecture cost.
+    /// What began in the interval counts for latency.
+    #[inline(always)]
+    fn time(&mut self, ended: &Ended, ticks: u64) {
+        self.running -= 1;
+        self.counts.response.add(ticks);
+        if ended.outcome == Outcome::Commit && !ended.sampled {
+            self.counts.latency_ns.saturating_record(clock::nanoseconds(ticks));
+        }
+    }
+
+    /// Adds what was sampled of a transaction that has ended.
+    pub fn add_sample(&mut self, time_share: &TimeShare) {
+        if self.phase == Phase::Counting {
+            self.counts.time_share.add(time_share);
+        }
+    }
+
+    /// Adds what the architecture cost in the interval.
     pub fn add_effort(&mut self, effort: &Effort) {
         self.counts.effort.merge(effort);
     }
@@ -244,12 +322,23 @@ impl<C: Client> Desk<C> {
     }
 
     /// What the worker brings back.
-    pub fn report(self) -> Report<C> {
-        let Counts { commits, user_rollbacks, aborts, latency_ns, time_share, effort } = self.counts;
-        let Interval { counting_since, end, last, .. } = self.interval;
-        let elapsed_ns = clock::nanoseconds(last.min(end).since(counting_since));
-        let (client, error) = (self.client, self.error);
-        Report { client, elapsed_ns, commits, user_rollbacks, aborts, latency_ns, time_share, effort, error }
+    pub fn report(mut self) -> Report<C> {
+        // A worker that failed has transactions that nobody will end.
+        self.running = 0;
+        self.tell_if_done();
+        let Interval { from, to, .. } = self.interval;
+        let end = if to == Ticks(u64::MAX) { self.last } else { to };
+        let mut counts = self.counts;
+        // Until here in ticks.
+        for timed in [&mut counts.response, &mut counts.between] {
+            timed.ns = clock::nanoseconds(timed.ns);
+        }
+        Report {
+            client: self.client,
+            counts,
+            elapsed_ns: clock::nanoseconds(end.since(from)),
+            error: self.error,
+        }
     }
 }
 

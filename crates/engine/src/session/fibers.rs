@@ -7,18 +7,19 @@
 //! A procedure that panics is caught in its fiber, so that what it holds can be given back by going there; the panic is
 //! passed on when the run has ended.
 
+use super::Run;
 use super::desk::{Desk, Report};
 use super::slot::Slot;
 use crate::architecture::{BackOff, Dora, DoraState};
-use crate::epoch::Epochs;
 use crate::facade::atomic::Ordering;
-use crate::facade::{clock, cpu};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
 use crate::fiber::{Current, Fiber, Scheduler};
 use crate::protocol::{Protocol, SlotId};
 use crate::storage::Supply;
 use crate::storage::Table;
 use crate::transaction::Txn;
-use contract::{Client, EngineOptions, Until};
+use contract::Client;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -26,21 +27,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(crate) struct World<'e, P: Protocol> {
     pub tables: &'e [Table],
     pub state: &'e DoraState<P>,
-    pub epochs: &'e Epochs,
-    pub options: &'e EngineOptions,
+    pub run: Run<'e>,
     pub workers: usize,
 }
 
 /// What a worker's fibers share, at home.
-struct Home<C: Client> {
-    desk: Desk<C>,
+struct Home<'e, C: Client> {
+    desk: Desk<'e, C>,
     supplies: Vec<Supply>,
     panic: Option<Box<dyn Any + Send>>,
     /// Transactions that have ended since a partition was offered last.
     kept_for: u64,
 }
 
-impl<C: Client> Home<C> {
+impl<C: Client> Home<'_, C> {
     /// Something of the client's has panicked: no transaction is begun any more.
     fn fail(&mut self, panic: Box<dyn Any + Send>) {
         self.desk.stop();
@@ -53,11 +53,11 @@ pub(crate) fn run<P: Protocol, C: Client>(
     me: usize,
     client: C,
     supplies: Vec<Supply>,
+    start: Ticks,
     world: &World<'_, P>,
-    until: Until,
 ) -> (Report<C>, Vec<Supply>) {
     let in_flight = supplies.len();
-    let desk = Desk::new(client, until, in_flight);
+    let desk = Desk::new(client, start, world.run.until, in_flight, world.run.cool_down);
     let mut home = Home { desk, supplies: Vec::new(), panic: None, kept_for: 0 };
     let place = &raw mut home;
     let body = |(number, supply)| {
@@ -65,7 +65,7 @@ pub(crate) fn run<P: Protocol, C: Client>(
         // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds
         // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
         // for `place`, which is used at home only.
-        unsafe { Fiber::new(move |current| live(current, slot, supply, place, world)) }
+        unsafe { Fiber::new(move |current| live(current, slot, supply, start, place, world)) }
     };
     let fibers = supplies.into_iter().enumerate().map(body).collect();
     let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
@@ -103,23 +103,25 @@ fn live<P: Protocol, C: Client>(
     current: Current,
     slot: SlotId,
     supply: Supply,
-    home: *mut Home<C>,
+    start: Ticks,
+    home: *mut Home<'_, C>,
     world: &World<'_, P>,
 ) {
-    let back_off = BackOff::new(world.options, slot.0);
+    let Run { epochs, options, .. } = world.run;
+    let back_off = BackOff::new(options, slot.0);
     let architecture = Dora::new(current, world.tables, world.state, back_off);
-    let txn = Txn::new(architecture, world.tables, world.epochs, slot, supply);
-    let mut slot = Slot::new(txn, world.epochs, world.options);
+    let txn = Txn::new(architecture, world.tables, epochs, slot, supply);
+    let mut slot = Slot::new(txn, epochs, options);
+    let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
         // it; no other fiber of this home runs; and this borrow ends before the next suspension.
         let desk = unsafe { &mut (*home).desk };
         // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
         // be given back only there.
-        let next = catch_unwind(AssertUnwindSafe(|| {
-            desk.has_next(|_| {}).then(|| (desk.take(), desk.gives_up_at()))
-        }));
-        let (mut drawn, give_up_at) = match next {
+        let next =
+            catch_unwind(AssertUnwindSafe(|| desk.has_next(|_| {}).then(|| (desk.take(), desk.interval()))));
+        let (mut drawn, interval) = match next {
             Ok(Some(next)) => next,
             Ok(None) => break,
             Err(panic) => {
@@ -128,12 +130,18 @@ fn live<P: Protocol, C: Client>(
                 break;
             }
         };
+        // Planning may lead elsewhere, and is over at home: it is outside of latency, as under the other architectures.
+        let planned = catch_unwind(AssertUnwindSafe(|| slot.plan(&mut drawn)));
+        slot.txn.architecture.go_home();
         let began = clock::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            slot.plan(&mut drawn);
-            slot.prefetch_now(&drawn);
-            slot.execute(&mut drawn, give_up_at)
-        }));
+        // SAFETY: as above.
+        unsafe { &mut *home }.desk.begin(free_since, began);
+        let outcome = planned.and_then(|()| {
+            catch_unwind(AssertUnwindSafe(|| {
+                slot.prefetch_now(&drawn);
+                slot.execute(&mut drawn, interval)
+            }))
+        });
         if outcome.is_err() {
             slot.txn.abandon();
         }
@@ -148,12 +156,13 @@ fn live<P: Protocol, C: Client>(
                     home.fail(panic);
                 }
             }
-            Ok(Ok(None)) => slot.give_up(&mut home.desk),
+            Ok(Ok(None)) => slot.give_up(&mut home.desk, began),
             Ok(Err(error)) => home.desk.fail(error),
             Err(panic) => home.fail(panic),
         }
+        free_since = home.desk.last();
         home.kept_for += 1;
-        if home.kept_for == world.options.hand_over_every {
+        if home.kept_for == options.hand_over_every {
             home.kept_for = 0;
             slot.txn.architecture.offer_a_partition();
         }

@@ -6,6 +6,7 @@
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`desk`] | what the worker draws, counts and decides |
+//! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
 //!
 //! One clock reading between two transactions ends the one and begins the next, and the lines of planned keys are asked
@@ -16,43 +17,57 @@
 
 mod desk;
 pub(crate) mod fibers;
+mod interval;
 mod ring;
 mod slot;
 
 pub(crate) use desk::Report;
+pub(crate) use interval::CoolDown;
 
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
+use crate::facade::clock::Ticks;
 use crate::storage::Supply;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use desk::Desk;
 use slot::Slot;
 
-/// Runs `client`'s transactions in `txn`'s slot, one at a time, until `until`; answers what was counted, and the slot's
-/// supply of records.
-pub(crate) fn run<'e, A: Architecture, C: Client>(
-    txn: Txn<'e, A>,
+/// What all workers' loops are given.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'e> {
+    pub epochs: &'e Epochs,
+    pub options: &'e EngineOptions,
+    pub until: Until,
+    pub cool_down: &'e CoolDown,
+}
+
+/// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
+/// counted, and the slot's supply of records.
+pub(crate) fn run<A: Architecture, C: Client>(
+    txn: Txn<'_, A>,
     client: C,
-    epochs: &'e Epochs,
-    options: &EngineOptions,
-    until: Until,
+    start: Ticks,
+    run: Run<'_>,
 ) -> (Report<C>, Supply) {
-    let mut slot = Slot::new(txn, epochs, options);
-    let mut desk = Desk::new(client, until, 1);
+    let mut slot = Slot::new(txn, run.epochs, run.options);
+    let mut desk = Desk::new(client, start, run.until, 1, run.cool_down);
+    let mut free_since = start;
     while desk.has_next(|drawn| slot.plan(drawn)) {
         let began = desk.last();
+        desk.begin(free_since, began);
         slot.prefetch(&mut desk);
         // It runs where it lies in the ring: procedures are large.
-        let give_up_at = desk.gives_up_at();
-        match slot.execute(desk.peek(0).expect("there is a next one"), give_up_at) {
+        let interval = desk.interval();
+        match slot.execute(desk.peek(0).expect("there is a next one"), interval) {
             Ok(Some(ended)) => {
                 let drawn = desk.take();
                 slot.enter(&mut desk, drawn, ended, began);
             }
-            Ok(None) => slot.give_up(&mut desk),
+            Ok(None) => slot.give_up(&mut desk, began),
             Err(error) => desk.fail(error),
         }
+        free_since = desk.last();
     }
     let supply = slot.leave(&mut desk);
     (desk.report(), supply)

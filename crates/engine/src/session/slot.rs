@@ -1,6 +1,7 @@
 //! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
 
-use super::desk::{Aborts, Desk, Sampling};
+use super::desk::{Aborts, Desk, Phase, Sampling};
+use super::interval::Interval;
 use super::ring::Drawn;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
@@ -9,7 +10,7 @@ use crate::facade::memory;
 use crate::storage::Supply;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, DriveError, Effort, EngineOptions, Outcome, Plan, Procedure};
+use contract::{AbortReason, Client, DriveError, EngineOptions, Outcome, Plan, Procedure};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -18,15 +19,13 @@ const RECLAIM_EVERY: u64 = 64;
 /// next; one that is wrong is wrong for ever.
 const MOST_PLANS: u32 = 8;
 
-/// Attempts between two looks at the clock: a transaction that aborts for ever, as transactions that retry at once may,
-/// must not outlast its run.
-const LOOK_UP_EVERY: u32 = 64;
-
 /// How a transaction ended.
 #[derive(Clone, Copy)]
 pub(super) struct Ended {
     pub outcome: Outcome,
     pub attempts: u32,
+    /// Whether a stopwatch ran along, which takes time.
+    pub sampled: bool,
 }
 
 /// One slot.
@@ -35,16 +34,18 @@ pub(super) struct Slot<'e, A: Architecture> {
     epochs: &'e Epochs,
     sampling: Sampling,
     prefetch: bool,
+    /// Of the transaction that runs, in the interval.
     aborts: Aborts,
     ended: u64,
-    generation: u32,
+    /// What was spent on the architecture since then is not yet told.
+    phase: Phase,
 }
 
 impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
     pub fn new(txn: Txn<'e, A>, epochs: &'e Epochs, options: &EngineOptions) -> Self {
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
-        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, generation: 0 }
+        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, phase: Phase::WarmUp }
     }
 
     /// Whether transactions are planned before they run.
@@ -80,19 +81,20 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Runs one transaction until it ends, or if it will not, until `give_up_at`; `None`: it was given up.
+    /// Runs one transaction until it ends, or if it will not (as transactions that retry at once may abort for ever), until
+    /// the run is over; `None`: it was given up. Its aborts count if they happen in the interval.
     #[inline(always)]
     pub fn execute<P: Procedure>(
         &mut self,
         drawn: &mut Drawn<P>,
-        give_up_at: Ticks,
+        interval: Interval,
     ) -> Result<Option<Ended>, DriveError> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
         let mut attempts = 1;
         let mut plans = 1;
-        let ended = loop {
+        let (outcome, attempts) = loop {
             work::attempt();
             self.txn.begin(&drawn.plan);
             let ended = match drawn.procedure.run(&mut self.txn) {
@@ -105,9 +107,10 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 }
             };
             match ended {
-                Ok(outcome) => break Ended { outcome, attempts },
+                Ok(outcome) => break (outcome, attempts),
                 Err(abort) => {
-                    self.aborts[abort.0.index()] += 1;
+                    let now = clock::now();
+                    self.aborts[abort.0.index()] += u64::from(interval.contains(now));
                     if abort.0 == AbortReason::Undeclared {
                         plans += 1;
                         if plans > MOST_PLANS {
@@ -117,36 +120,35 @@ impl<'e, A: Architecture> Slot<'e, A> {
                     }
                     self.txn.architecture.back_off(attempts);
                     self.txn.stopwatch.aborted();
-                    if attempts.is_multiple_of(LOOK_UP_EVERY) && clock::now() >= give_up_at {
+                    if now >= interval.given_up_at {
                         return Ok(None);
                     }
                     attempts += 1;
                 }
             }
         };
-        if self.txn.stopwatch.is_on() {
+        let sampled = self.txn.stopwatch.is_on();
+        if sampled {
             self.txn.stopwatch.stop();
         }
-        Ok(Some(ended))
+        Ok(Some(Ended { outcome, attempts, sampled }))
     }
 
     /// Enters the transaction that has ended into the worker's books.
     #[inline(always)]
     pub fn enter<C: Client>(
         &mut self,
-        desk: &mut Desk<C>,
+        desk: &mut Desk<'_, C>,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
         began: Ticks,
     ) {
+        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
         if self.txn.stopwatch.has_samples() {
             desk.add_sample(&self.txn.stopwatch.take());
         }
-        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
-        if desk.generation != self.generation {
-            // Counting has begun: what was spent before does not count.
-            self.generation = desk.generation;
-            self.effort();
+        if desk.phase() != self.phase {
+            self.tell_effort(desk);
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
@@ -157,22 +159,27 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Enters a transaction that was given up: only its aborts count.
+    /// Enters a transaction that was given up.
     #[cold]
-    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<C>) {
-        desk.give_up(&mut self.aborts);
+    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<'_, C>, began: Ticks) {
+        desk.give_up(began, &mut self.aborts);
     }
 
-    fn effort(&mut self) -> Effort {
+    /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.
+    #[cold]
+    fn tell_effort<C: Client>(&mut self, desk: &mut Desk<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
         effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
-        effort
+        if self.phase == Phase::Counting {
+            desk.add_effort(&effort);
+        }
+        self.phase = desk.phase();
     }
 
     /// Asks for the lines of the two transactions that the worker will run next: the index's two transactions ahead, the
     /// records' one.
     #[inline(always)]
-    pub fn prefetch<C: Client>(&self, desk: &mut Desk<C>) {
+    pub fn prefetch<C: Client>(&self, desk: &mut Desk<'_, C>) {
         if !self.prefetch {
             return;
         }
@@ -194,9 +201,8 @@ impl<'e, A: Architecture> Slot<'e, A> {
     }
 
     /// Ends the slot; the worker is given its books and its records.
-    pub fn leave<C: Client>(mut self, desk: &mut Desk<C>) -> Supply {
-        let effort = self.effort();
-        desk.add_effort(&effort);
+    pub fn leave<C: Client>(mut self, desk: &mut Desk<'_, C>) -> Supply {
+        self.tell_effort(desk);
         self.txn.leave()
     }
 }

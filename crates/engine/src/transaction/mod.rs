@@ -443,8 +443,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         self.enter(place)?;
         match ProtocolOf::<A>::READS {
             Reads::Alone => {
-                self.look_up_if_sampled(place);
-                let Some(record) = self.look_up(place).0 else { return Ok(Presence::Missing) };
+                let Some(record) = self.look_up_timed(place).0 else { return Ok(Presence::Missing) };
                 self.stopwatch.enter(TimeClass::Useful);
                 // SAFETY: the span was checked against the row; nobody else is in the partition.
                 unsafe { record.view(span, see) };

@@ -52,8 +52,7 @@ impl<A: Architecture> Txn<'_, A> {
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
         let mut asked = 0;
         loop {
-            self.look_up_if_sampled(place);
-            let (found, gap) = self.look_up(place);
+            let (found, gap) = self.look_up_timed(place);
             let Some(record) = found else {
                 let gap = place.gap(gap);
                 if self.find_gap(gap).is_some() {

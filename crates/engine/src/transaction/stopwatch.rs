@@ -1,8 +1,8 @@
 //! Where a sampled transaction's time goes: one clock reading at every change of class.
 //!
 //! A transaction that is not sampled pays a predicted branch at each change. A sampled one pays two clock readings an
-//! operation, and looks each key up once more, to tell the index from the lock; that is why one in 64 is sampled, not
-//! all.
+//! operation, and where a key is looked up and locked in one step, looks it up once more, to tell the index from the
+//! lock; that is why one in 64 is sampled, not all, and why its latency is not among those that are reported.
 
 use crate::facade::clock::{self, Ticks};
 use contract::{Sampled, TimeClass, TimeShare};

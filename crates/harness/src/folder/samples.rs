@@ -13,7 +13,7 @@ pub struct Sample {
     pub repetition: usize,
     /// Its seed.
     pub seed: u64,
-    /// The counted interval, the mean over the workers.
+    /// The counted interval, one for all workers.
     pub elapsed_s: f64,
     /// Commits per second.
     pub throughput_per_s: f64,
@@ -21,6 +21,14 @@ pub struct Sample {
     pub commits: u64,
     /// Rollbacks by the procedures' own will.
     pub user_rollbacks: u64,
+    /// The part of the commits that had been aborted at least once.
+    pub retried_share: f64,
+    /// Workers with transactions of which none ended in the interval.
+    pub absent_workers: usize,
+    /// Transactions that began in the interval and were given up.
+    pub unfinished: u64,
+    /// [`Measurement::littles_law`].
+    pub littles_law: Option<f64>,
     /// By [`AbortReason::index`].
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Percentiles of this repetition alone.
@@ -37,9 +45,13 @@ impl Sample {
             repetition: number + 1,
             seed: options.repetition_seed(number),
             elapsed_s: measurement.elapsed.as_secs_f64(),
-            throughput_per_s: measurement.throughput_per_s,
+            throughput_per_s: measurement.throughput_per_s(),
             commits: measurement.commits,
             user_rollbacks: measurement.user_rollbacks,
+            retried_share: measurement.retried_share(),
+            absent_workers: measurement.absent_workers,
+            unfinished: measurement.unfinished,
+            littles_law: measurement.littles_law(),
             aborts: measurement.aborts,
             latency_ns: Latency::of(&measurement.latency_ns),
             costs: Costs::of([measurement]),
@@ -71,6 +83,7 @@ fn header<'a>(labels: impl Iterator<Item = &'a str>) -> String {
         ["repetition", "seed", "elapsed_s", "throughput_per_s", "commits", "user_rollbacks"]
             .map(String::from),
     );
+    columns.extend(["retried_share", "absent_workers", "unfinished", "littles_law"].map(String::from));
     columns.extend(AbortReason::ALL.map(|reason| format!("aborts_{}", reason.name().replace('-', "_"))));
     columns.extend(["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns"].map(String::from));
     columns.extend(COSTS.map(String::from));
@@ -79,13 +92,16 @@ fn header<'a>(labels: impl Iterator<Item = &'a str>) -> String {
 
 fn row(sample: &Sample) -> String {
     let Sample { repetition, seed, elapsed_s, throughput_per_s, commits, user_rollbacks, .. } = sample;
+    let Sample { retried_share, absent_workers, unfinished, littles_law, .. } = sample;
+    // A field stays empty where nothing was measured.
+    let littles_law = littles_law.map_or(String::new(), |ratio| format!("{ratio:.4}"));
     let Latency { p50, p90, p99, p999, max, mean } = &sample.latency_ns;
     let aborts: String = sample.aborts.iter().map(|count| format!("{count},")).collect();
-    // A field stays empty where nothing was measured.
     let costs: String =
         sample.costs.values().map(|cost| cost.map_or(",".to_owned(), |cost| format!(",{cost:.4}"))).concat();
     format!(
         "{repetition},{seed},{elapsed_s:.6},{throughput_per_s:.3},{commits},{user_rollbacks},\
+         {retried_share:.6},{absent_workers},{unfinished},{littles_law},\
          {aborts}{p50},{p90},{p99},{p999},{max},{mean:.1}{costs}\n"
     )
 }
@@ -103,6 +119,10 @@ mod tests {
             throughput_per_s: 10.5,
             commits: 10,
             user_rollbacks: 0,
+            retried_share: 0.5,
+            absent_workers: 1,
+            unfinished: 2,
+            littles_law: Some(0.99),
             aborts: std::array::from_fn(|reason| reason as u64 + 1),
             latency_ns: Latency::default(),
             costs: Costs { messages_per_txn: Some(2.5), ..Costs::default() },
@@ -113,7 +133,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("architecture,protocol,repetition,"));
-        assert!(lines[1].starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,1,2,3,"));
+        assert!(
+            lines[1]
+                .starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,0.500000,1,2,0.9900,1,2,3,")
+        );
         assert!(lines[0].ends_with(",lock_hold_ns") && lines[1].ends_with(",0.0,2.5000,,,,,"), "{text}");
         assert_eq!(lines[0].split(',').count() + 1, lines[1].split(',').count(), "one comma is quoted");
     }

@@ -12,6 +12,10 @@ pub const MOST_SPREAD: f64 = 0.10;
 /// Fewer sampled transactions than this do not tell where the time goes.
 const FEWEST_SAMPLES: u64 = 100;
 
+/// So far from 1 may Little's law be for other reasons than that something is missing, and so much farther where few transactions
+/// ended: those that are under way at either end of the interval are a part of them.
+const LITTLES_LAW_MARGIN: f64 = 0.1;
+
 /// A shorter interval than this is decided by chance.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -104,10 +108,42 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
             thousands(summary.time_samples as f64)
         ));
     }
+    if summary.absent_workers > 0 {
+        warnings.push(format!(
+            "of {} {} ended no transaction in the interval: {}; use a longer --duration, or fewer --workers",
+            counted(summary.workers, "worker"),
+            summary.absent_workers,
+            if summary.simulated { "they waited" } else { "they waited, or the system did not let them run" }
+        ));
+    }
+    if summary.unfinished > 0 {
+        warnings.push(format!(
+            "{} {UNFINISHED}; their latencies count as what they had taken by then; look at the abort rate, or use --back-off",
+            thousands(summary.unfinished as f64)
+        ));
+    }
+    warnings.extend(off_littles_law(summary).map(|ratio| {
+        format!(
+            "by Little's law the slots were busy for {} of the interval: latencies or transactions are missing",
+            percent(ratio)
+        )
+    }));
     for check in summary.checks.iter().filter(|check| !check.passed) {
         warnings.push(format!("the check {} failed: {}; do not use these numbers", check.name, check.detail));
     }
     warnings
+}
+
+const UNFINISHED: &str =
+    "transactions that began in the interval were given up when they had not ended long after it";
+
+/// The farthest repetition's ratio, if it is too far.
+fn off_littles_law(summary: &Summary) -> Option<f64> {
+    // Workers that were absent explain it.
+    let ratio = summary.littles_law.filter(|_| summary.absent_workers == 0)?;
+    let by_slot = summary.commits as f64 / summary.repetitions.max(1) as f64 / summary.slots.max(1) as f64;
+    let margin = LITTLES_LAW_MARGIN + 2.0 / by_slot.max(1.0);
+    ((ratio - 1.0).abs() > margin).then_some(ratio)
 }
 
 /// What is odd at the points of a sweep: each warning once, with the number of points that have it.
@@ -167,6 +203,26 @@ mod tests {
         assert_eq!(warnings[0], "at one of 3 points: odd");
         assert!(warnings[1].starts_with(expected), "{}", warnings[1]);
         assert!(of_points(&[]).is_empty());
+    }
+
+    #[test]
+    fn workers_that_did_not_run_and_latencies_that_are_missing_are_told() {
+        let sound = Summary { throughput_min: 1000.0, throughput_max: 1000.0, ..some_summary() };
+        assert_eq!(of_numbers(&sound), [""; 0]);
+        let said = |summary: Summary| of_numbers(&summary).join("\n");
+        let absent = said(Summary { absent_workers: 2, ..sound.clone() });
+        assert!(absent.starts_with("of 2 workers 2 ended no transaction in the interval"), "{absent}");
+        let given_up = said(Summary { unfinished: 3, ..sound.clone() });
+        assert!(
+            given_up.starts_with("3 transactions that began in the interval were given up"),
+            "{given_up}"
+        );
+        // Figure 4c of trireme, as it was: 300 microseconds where Little's law asks for 363.
+        let short = said(Summary { littles_law: Some(300.0 / 363.0), ..sound.clone() });
+        assert!(short.starts_with("by Little's law the slots were busy for 82.6 %"), "{short}");
+        // Of few transactions those at the ends of the interval are many.
+        let few = Summary { littles_law: Some(300.0 / 363.0), commits: 18, ..sound };
+        assert!(!said(few).contains("Little"));
     }
 
     #[test]

@@ -17,12 +17,13 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         title: format!("{} over {}", summary.system(), result.subject.workload),
         command: result.surroundings.command.clone(),
         lead: format!(
-            "{} on {}; {} of {} after {} of warm-up.",
+            "{} on {}; {} of {} after {} of warm-up. {}.",
             counted(options.workers, "worker"),
             place.shown(),
             counted(options.repeat, "repetition"),
             durations::show(options.duration),
             durations::show(options.warmup),
+            options.engine,
         ),
         finding: Vec::new(),
         claim: None,
@@ -67,7 +68,18 @@ fn counts(summary: &Summary) -> Block {
     ];
     let aborts = summary.aborts.iter();
     facts.extend(aborts.map(|(reason, count)| (format!("aborts: {reason}"), thousands(*count as f64))));
-    facts.push(("transactions timed by class".to_owned(), thousands(summary.time_samples as f64)));
+    facts.push(("commits that had been aborted".to_owned(), percent(summary.retried_share)));
+    facts.push(("latencies".to_owned(), thousands(summary.latency_samples as f64)));
+    facts.push((
+        "transactions timed by class, not among them".to_owned(),
+        thousands(summary.time_samples as f64),
+    ));
+    facts.extend(
+        summary
+            .between_ns
+            .map(|ns| ("between two transactions, mean".to_owned(), latency(ns.round() as u64))),
+    );
+    facts.extend(summary.littles_law.map(|ratio| ("slots busy, by Little's law".to_owned(), percent(ratio))));
     facts.push(("slowest transaction".to_owned(), latency(summary.latency_ns.max)));
     Block::Facts { title: "Counts, all repetitions".to_owned(), facts }
 }

@@ -7,6 +7,11 @@ use crate::text::numbers::{latency, percent, ratio, thousands};
 /// What the spread among [`NUMBERS`] is.
 pub const SPREAD: &str = "Spread is from the slowest to the fastest repetition, as a part of the median.";
 
+/// What a latency is.
+pub const LATENCY: &str = "Latency is from the beginning of a transaction's first attempt to its commit, with aborted attempts and \
+                           back-off; drawing it, planning it and waiting for a free worker are outside. Transactions that were \
+                           timed class by class are not among the latencies.";
+
 /// The heads of [`numbers`].
 pub const NUMBERS: [&str; 6] = ["txn/s", "spread", "aborts per commit", "p50", "p99", "p99.9"];
 

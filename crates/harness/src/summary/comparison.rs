@@ -1,11 +1,12 @@
 //! What `compare` prints: every pair of the matrix, measured or not.
 
 use super::Summary;
+use crate::measure::Turns;
 use contract::PairName;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of [`Comparison`]'s fields.
-pub const COMPARISON_SCHEMA: &str = "trireme.compare/1";
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/2";
 
 /// A pair of the matrix that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ pub struct Comparison {
     pub schema: &'static str,
     /// The systems.
     pub rows: Vec<Row>,
+    /// The place of each measured system in the ranking, from 1; those that are not told apart share one.
+    pub places: Vec<usize>,
+    /// Who is fastest, in words.
+    pub finding: String,
+    /// How the systems were taken by turns.
+    pub turns: Turns,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
 }

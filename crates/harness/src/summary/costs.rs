@@ -76,7 +76,7 @@ mod tests {
             round_trip: Sampled { samples: 4, ns: 8000 },
             ..Effort::default()
         };
-        let measurement = Measurement { effort, ..some_measurement(1.0) };
+        let measurement = Measurement { effort, ..some_measurement(1000.0) };
         let expected = Costs {
             messages_per_txn: Some(3.0),
             migrations_per_txn: Some(0.0),

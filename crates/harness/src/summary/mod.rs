@@ -19,12 +19,12 @@ pub use time_shares::TimeShares;
 use crate::measure::{Measured, warnings};
 use crate::options::EngineChoices;
 use crate::subject::Subject;
-use contract::{AbortReason, LatencyHistogram, Measurement, TimeShare};
+use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Name and version of [`Summary`]'s fields.
-pub const SCHEMA: &str = "trireme.run/1";
+pub const SCHEMA: &str = "trireme.run/2";
 
 /// What was measured of one system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,8 +59,24 @@ pub struct Summary {
     pub aborts: BTreeMap<String, u64>,
     /// Transactions that the procedures rolled back by their own will: not aborts.
     pub user_rollbacks: u64,
-    /// From a transaction's first attempt to its commit, retries included, over all repetitions.
+    /// The part of the commits that had been aborted at least once, 0 to 1.
+    pub retried_share: f64,
+    /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, with retries and
+    /// back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`.
     pub latency_ns: Latency,
+    /// Transactions whose latencies these are.
+    pub latency_samples: u64,
+    /// The mean time between the end of a slot's transaction and the beginning of its next one; `null` if none began.
+    pub between_ns: Option<f64>,
+    /// Transactions that began in an interval and were given up; the time that they had taken is among the latencies.
+    pub unfinished: u64,
+    /// Transactions that the workers may have begun and not ended, all together.
+    pub slots: usize,
+    /// Workers with transactions of which none ended in the interval, in the repetition that had most of them.
+    pub absent_workers: usize,
+    /// By Little's law 1: transactions that ended in the interval, times latency and what lies between two of them, over the
+    /// slots; of the repetition that is farthest off. `null` if nothing ended.
+    pub littles_law: Option<f64>,
     /// Where the time of sampled transactions went; the classes add up to 1, or to 0 without samples.
     pub time_share: TimeShares,
     /// Transactions that were sampled for `time_share`.
@@ -96,10 +112,14 @@ impl Summary {
         let repetitions = &measured.repetitions;
         assert!(!repetitions.is_empty(), "a summary of no repetition");
         let [throughput_min, throughput_per_s, throughput_max] =
-            min_median_max(repetitions.iter().map(|repetition| repetition.throughput_per_s).collect());
+            min_median_max(repetitions.iter().map(Measurement::throughput_per_s).collect());
         let commits = repetitions.iter().map(|repetition| repetition.commits).sum::<u64>();
         let all_aborts = repetitions.iter().map(Measurement::all_aborts).sum::<u64>();
-        let time = merged_time(repetitions);
+        let (time, latencies) = (merged_time(repetitions), merged_latency(repetitions));
+        let retried: u64 = repetitions.iter().map(|repetition| repetition.retried).sum();
+        let mut between = Sampled::default();
+        repetitions.iter().for_each(|repetition| between.merge(&repetition.between));
+        let off = |ratio: &f64| ratio.ln().abs();
         let options = &subject.options;
         let mut summary = Summary {
             schema: SCHEMA.to_owned(),
@@ -117,7 +137,17 @@ impl Summary {
             abort_rate: if all_aborts == 0 { 0.0 } else { all_aborts as f64 / commits.max(1) as f64 },
             aborts: aborts_by_reason(repetitions.iter()),
             user_rollbacks: repetitions.iter().map(|repetition| repetition.user_rollbacks).sum(),
-            latency_ns: Latency::of(&merged_latency(repetitions)),
+            retried_share: retried as f64 / commits.max(1) as f64,
+            latency_ns: Latency::of(&latencies),
+            latency_samples: latencies.len(),
+            between_ns: between.mean_ns(),
+            unfinished: repetitions.iter().map(|repetition| repetition.unfinished).sum(),
+            slots: repetitions.iter().map(|repetition| repetition.slots).max().unwrap_or(0),
+            absent_workers: repetitions.iter().map(|repetition| repetition.absent_workers).max().unwrap_or(0),
+            littles_law: repetitions
+                .iter()
+                .filter_map(Measurement::littles_law)
+                .max_by(|one, other| off(one).total_cmp(&off(other))),
             time_share: TimeShares::of(&time),
             time_samples: time.samples,
             costs: Costs::of(repetitions),
@@ -188,7 +218,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::{ArchitectureName, Effort, PairName, ProtocolName, TimeClass};
+    use contract::{ArchitectureName, PairName, ProtocolName, TimeClass};
     use std::time::Duration;
 
     pub(crate) fn some_subject() -> Subject {
@@ -208,16 +238,21 @@ pub(crate) mod tests {
         for ns in 1..=1000 {
             latency_ns.record(ns * 10).expect("in bounds");
         }
+        let elapsed_s = if throughput_per_s > 0.0 { 1000.0 / throughput_per_s } else { 1.0 };
+        // Two slots, busy all the time.
+        let each_ns = (2e9 * elapsed_s / 1005.0) as u64;
+        let all = |ns: u64| Sampled { samples: 1005, ns: 1005 * ns };
         Measurement {
-            elapsed: Duration::from_secs(1),
-            throughput_per_s,
             commits: 1000,
             user_rollbacks: 5,
+            retried: 25,
             aborts,
             commits_by_worker: vec![600, 400],
             latency_ns,
+            response: all(each_ns - each_ns / 10),
+            between: all(each_ns / 10),
             time_share: TimeShare { ns: [50, 10, 0, 20, 10, 10], samples: 500 },
-            effort: Effort::default(),
+            ..Measurement::nothing(Duration::from_secs_f64(elapsed_s), 2)
         }
     }
 
@@ -237,10 +272,10 @@ pub(crate) mod tests {
     #[test]
     fn throughput_is_the_median_and_counts_are_sums() {
         let summary = some_summary();
-        assert_eq!(
-            [summary.throughput_min, summary.throughput_per_s, summary.throughput_max],
-            [900.0, 950.0, 1000.0]
-        );
+        let throughputs = [summary.throughput_min, summary.throughput_per_s, summary.throughput_max];
+        assert_eq!(throughputs.map(|per_s| per_s.round()), [900.0, 950.0, 1000.0]);
+        assert_eq!(summary.retried_share, 0.025);
+        assert!(summary.littles_law.is_some_and(|ratio| (ratio - 1.0).abs() < 1e-6), "{summary:?}");
         assert_eq!((summary.commits, summary.user_rollbacks), (3000, 15));
         assert_eq!((summary.aborts["conflict"], summary.aborts["read-validation"]), (30, 60));
         assert!((summary.abort_rate - 0.03).abs() < 1e-12, "user rollbacks are no aborts");

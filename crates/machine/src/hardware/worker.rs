@@ -1,6 +1,7 @@
 //! Workers: one system thread each, bound to a core of its own, all starting together.
 
 use super::affinity::pin_to;
+use super::clock::{self, Ticks};
 use super::topology::Topology;
 use crate::panics::with_context;
 use crate::seats::Seats;
@@ -29,6 +30,7 @@ pub fn is_unwinding() -> bool {
 ///
 /// Panics if the system has no thread for a worker.
 pub fn run<R: Send>(workers: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let f = |worker, _| f(worker);
     thread::scope(|scope| results(join(start(scope, workers, &f))))
 }
 
@@ -41,6 +43,16 @@ pub fn run_with_service<R: Send>(
     period: Duration,
     service: impl Fn() + Sync,
     f: impl Fn(usize) -> R + Sync,
+) -> Vec<R> {
+    timed_with_service(workers, period, service, |worker, _| f(worker))
+}
+
+/// As [`run_with_service`]; the workers are told when they were let go, all the same point in time.
+fn timed_with_service<R: Send>(
+    workers: usize,
+    period: Duration,
+    service: impl Fn() + Sync,
+    f: impl Fn(usize, Ticks) -> R + Sync,
 ) -> Vec<R> {
     assert!(!period.is_zero(), "a service without a period would never rest");
     let ended = AtomicBool::new(false);
@@ -60,15 +72,16 @@ pub fn run_with_service<R: Send>(
     })
 }
 
-/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w])`.
+/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when all had
+/// arrived and were let go: the same point in time for every worker, however late the system lets it run.
 pub fn run_each_with_service<T: Send, R: Send>(
     own: Vec<T>,
     period: Duration,
     service: impl Fn() + Sync,
-    f: impl Fn(usize, T) -> R + Sync,
+    f: impl Fn(usize, T, Ticks) -> R + Sync,
 ) -> Vec<R> {
     let (workers, seats) = (own.len(), Seats::new(own));
-    run_with_service(workers, period, service, |worker| f(worker, seats.take(worker)))
+    timed_with_service(workers, period, service, |worker, start| f(worker, seats.take(worker), start))
 }
 
 fn serve(period: Duration, service: &impl Fn(), ended: &AtomicBool) {
@@ -91,7 +104,7 @@ type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 fn start<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     workers: usize,
-    f: &'scope (impl Fn(usize) -> R + Sync),
+    f: &'scope (impl Fn(usize, Ticks) -> R + Sync),
 ) -> Vec<ScopedJoinHandle<'scope, Option<R>>> {
     let places = &Topology::of_this_machine().fill_order;
     let gate = Arc::new(Gate::default());
@@ -101,7 +114,7 @@ fn start<'scope, R: Send + 'scope>(
         Builder::new().name(format!("worker {w}")).spawn_scoped(scope, move || {
             // A system that refuses leaves the worker where it likes: slower, not wrong.
             let _pinned = place.is_some_and(pin_to);
-            gate.arrive_and_wait().then(|| f(w))
+            gate.arrive_and_wait().map(|start| f(w, start))
         })
     };
     match (0..workers).map(spawn).collect::<Result<Vec<_>, _>>() {
@@ -140,32 +153,43 @@ struct Gate {
 #[derive(Default)]
 struct GateState {
     arrived: usize,
-    /// Whether to start, once that is known.
-    start: Option<bool>,
+    /// What to do, once that is known.
+    word: Option<Word>,
+}
+
+/// What those who wait at the gate are told.
+#[derive(Clone, Copy)]
+enum Word {
+    /// All have arrived and are let go, now.
+    Start(Ticks),
+    GiveUp,
 }
 
 impl Gate {
-    /// Whether to start.
-    fn arrive_and_wait(&self) -> bool {
+    /// When all were let go; `None`: not to start.
+    fn arrive_and_wait(&self) -> Option<Ticks> {
         let mut state = self.lock();
         state.arrived += 1;
         self.changed.notify_all();
-        let state = self.changed.wait_while(state, |state| state.start.is_none());
-        state.unwrap_or_else(PoisonError::into_inner).start.expect("waited for it")
+        let state = self.changed.wait_while(state, |state| state.word.is_none());
+        match state.unwrap_or_else(PoisonError::into_inner).word.expect("waited for it") {
+            Word::Start(at) => Some(at),
+            Word::GiveUp => None,
+        }
     }
 
     fn open_when_all_arrived(&self, workers: usize) {
         let state = self.changed.wait_while(self.lock(), |state| state.arrived < workers);
-        state.unwrap_or_else(PoisonError::into_inner).start = Some(true);
+        state.unwrap_or_else(PoisonError::into_inner).word = Some(Word::Start(clock::now()));
         self.changed.notify_all();
     }
 
     fn give_up(&self) {
-        self.lock().start = Some(false);
+        self.lock().word = Some(Word::GiveUp);
         self.changed.notify_all();
     }
 
-    /// The state is three plain words, sound after any panic.
+    /// The state is a few plain words, sound after any panic.
     fn lock(&self) -> std::sync::MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,10 +1,12 @@
 //! Workers: virtual cores, each a coroutine, all on the host thread that simulates.
 
 use super::access::{Control, control, timed};
+use super::clock::{self, Ticks};
 use super::exploration::{explore, machine as exploring};
 use super::schedule::Schedule;
 use super::{cores, unobserved};
 use crate::seats::Seats;
+use std::cell::OnceCell;
 use std::time::Duration;
 
 /// Number of cores that the machine says it has.
@@ -41,33 +43,46 @@ pub fn run_with_service<R: Send>(
     service: impl Fn() + Sync,
     f: impl Fn(usize) -> R + Sync,
 ) -> Vec<R> {
-    let period_ns = super::clock::ticks_of(period);
+    timed_with_service(workers, period, service, |worker, _| f(worker))
+}
+
+/// As [`run_with_service`]; the workers are told when the first of them began, all the same point in time.
+fn timed_with_service<R: Send>(
+    workers: usize,
+    period: Duration,
+    service: impl Fn() + Sync,
+    f: impl Fn(usize, Ticks) -> R + Sync,
+) -> Vec<R> {
+    let period_ns = clock::ticks_of(period);
     assert!(period_ns > 0, "a service without a period would never rest");
+    let start = OnceCell::new();
     run_cores(workers, workers + 1, &|core| {
+        let start = *start.get_or_init(|| Ticks(clock::passed_ns()));
         if core < workers {
-            return Some(f(core));
+            return Some(f(core, start));
         }
         serve(period_ns, &service);
         None
     })
 }
 
-/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w])`.
+/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when the first
+/// core began: the same point in time for every worker.
 pub fn run_each_with_service<T: Send, R: Send>(
     own: Vec<T>,
     period: Duration,
     service: impl Fn() + Sync,
-    f: impl Fn(usize, T) -> R + Sync,
+    f: impl Fn(usize, T, Ticks) -> R + Sync,
 ) -> Vec<R> {
     let (workers, seats) = (own.len(), Seats::new(own));
-    run_with_service(workers, period, service, |worker| f(worker, seats.take(worker)))
+    timed_with_service(workers, period, service, |worker, start| f(worker, seats.take(worker), start))
 }
 
 fn serve(period_ns: u64, service: &impl Fn()) {
-    let mut due = super::clock::passed_ns().saturating_add(period_ns);
+    let mut due = clock::passed_ns().saturating_add(period_ns);
     while !sleep_until(due) {
         service();
-        due = due.saturating_add(period_ns).max(super::clock::passed_ns());
+        due = due.saturating_add(period_ns).max(clock::passed_ns());
     }
 }
 

@@ -20,6 +20,7 @@ impl fmt::Display for Measure {
 impl Measure {
     const THROUGHPUT: &'static str = "throughput";
     const ABORT_RATE: &'static str = "abort_rate";
+    const RETRIED: &'static str = "retried_share";
     const MEAN: &'static str = "mean_ns";
     const P50: &'static str = "p50_ns";
     const P99: &'static str = "p99_ns";
@@ -36,10 +37,10 @@ impl Measure {
         "abort_rate_hand_over",
     ];
 
-    /// Commits per second, aborts per commit, for any reason and by reason, the commit latency's mean and percentiles,
+    /// Commits per second, aborts per commit, for any reason and by reason, the part of the commits that had been aborted, the commit latency's mean and percentiles,
     /// and the architectures' costs.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        [Measure::THROUGHPUT, Measure::ABORT_RATE]
+        [Measure::THROUGHPUT, Measure::ABORT_RATE, Measure::RETRIED]
             .into_iter()
             .chain(Measure::ABORT_RATES)
             .chain([Measure::MEAN, Measure::P50, Measure::P99, Measure::P999])
@@ -72,6 +73,7 @@ impl Measure {
         match self.0 {
             Measure::THROUGHPUT => Some(sample.throughput_per_s),
             Measure::ABORT_RATE => per_commit(sample.aborts.iter().sum()),
+            Measure::RETRIED => (sample.commits > 0).then_some(sample.retried_share),
             Measure::MEAN => latency(sample.latency_ns.mean),
             Measure::P50 => latency(sample.latency_ns.p50 as f64),
             Measure::P99 => latency(sample.latency_ns.p99 as f64),

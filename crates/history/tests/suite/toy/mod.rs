@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    AbortReason, ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Effort, Engine,
-    EngineOptions, Indexing, Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure,
-    ProtocolName, Remains, Selection, Support, TableId, TimeShare, Until, Workload,
+    ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Engine, EngineOptions, Indexing,
+    Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, Remains,
+    Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
@@ -253,26 +253,12 @@ impl<R: Rules> Engine for Toy<R> {
             workers.into_iter().map(|worker| worker.join().expect("no worker panicked")).collect()
         });
         store.rows = shared.world.into_inner().expect("no worker panicked").rows;
-        Ok(Drive { clients, measurement: nothing_measured() })
+        Ok(Drive { clients, measurement: Measurement::nothing(Duration::ZERO, 0) })
     }
 
     fn remains(store: &Store) -> Remains {
         let linked = store.rows.values().filter(|row| row.bytes.is_some()).count() as u64;
         Remains { linked_records: linked, allocated_records: linked, held: 0, memory_bytes: 0 }
-    }
-}
-
-fn nothing_measured() -> Measurement {
-    Measurement {
-        elapsed: Duration::from_secs(1),
-        throughput_per_s: 0.0,
-        commits: 0,
-        user_rollbacks: 0,
-        aborts: [0; AbortReason::ALL.len()],
-        commits_by_worker: Vec::new(),
-        latency_ns: Measurement::empty_histogram(),
-        time_share: TimeShare::default(),
-        effort: Effort::default(),
     }
 }
 

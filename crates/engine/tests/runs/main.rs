@@ -1,0 +1,13 @@
+//! Whole runs of the engine, under every pair.
+
+mod at_fault;
+mod interval;
+mod rows;
+
+use contract::{Engine, PairName, Support};
+use engine::ThisEngine;
+
+/// Every pair that the engine supports.
+fn supported() -> impl Iterator<Item = PairName> {
+    PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported)
+}

@@ -1,0 +1,199 @@
+//! Systems by turns: in every repetition each of them runs once, and each repetition starts with another one.
+//!
+//! A store serves all systems of one [`Layout`], and stores of different layouts lie side by side in memory, so that systems that
+//! want different ones take turns, too. Where memory does not have room for all of them, systems are taken in groups, one after
+//! the other, and results say so: what is compared across groups was measured at different times.
+//!
+//! A machine that repeats bit for bit has nothing that turns would even out; there, stores come one after the other.
+
+use super::{After, Measured, Session, layouts};
+use crate::failure::Failure;
+use crate::observer::{Event, Observer};
+use crate::options::RunOptions;
+use crate::summary::Check;
+use crate::text::numbers::counted;
+use contract::{Engine, Layout, LoadError, PairName, Selection};
+use serde::Serialize;
+use std::fmt;
+use workloads::audit::Audited;
+
+/// How systems were taken by turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Turns {
+    /// Groups, one after the other.
+    pub groups: Vec<Group>,
+    /// Whether the machine repeats bit for bit.
+    pub repeats: bool,
+}
+
+/// Systems that took turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Which.
+    pub systems: Vec<String>,
+    /// Stores that lay side by side for them.
+    pub stores: usize,
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let systems = |group: &Group| counted(group.systems.len(), "system");
+        let over = |group: &Group| match group.stores {
+            1 => "one store".to_owned(),
+            stores => format!("{stores} stores side by side"),
+        };
+        match &self.groups[..] {
+            _ if self.repeats => {
+                f.write_str("one store after the other: what is simulated repeats bit for bit")
+            }
+            [] => f.write_str("nothing was measured"),
+            [all] if all.systems.len() == 1 => f.write_str("one system, one repetition after the other"),
+            [all] => write!(f, "in each repetition {} by turns, over {}", systems(all), over(all)),
+            groups => {
+                let groups: Vec<String> =
+                    groups.iter().map(|group| format!("{} over {}", systems(group), over(group))).collect();
+                write!(
+                    f,
+                    "in groups one after the other, since memory has no room for all stores: {}; by turns within each",
+                    groups.join(", then ")
+                )
+            }
+        }
+    }
+}
+
+/// The loaded stores of one workload.
+pub struct Stores<'a, E: Engine, W: Audited> {
+    workload: &'a W,
+    sessions: Vec<Session<'a, E, W>>,
+}
+
+impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
+    /// None are loaded yet.
+    pub fn of(workload: &'a W) -> Self {
+        Stores { workload, sessions: Vec::new() }
+    }
+
+    /// Forgets the stores whose rows are not as they were loaded, so that what runs next does not depend on what ran before.
+    pub fn forget_changed(&mut self) {
+        self.sessions.retain(|session| session.memory().is_as_loaded());
+    }
+
+    /// Drives the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
+    pub fn measure_by_turns(
+        &mut self,
+        systems: &mut [&mut Measured],
+        options: &RunOptions,
+        after: After,
+        observer: &dyn Observer,
+    ) -> Result<Turns, Failure> {
+        let pairs: Vec<PairName> = systems.iter().map(|system| system.pair).collect();
+        let mut waiting = layouts::<E>(&pairs, options)?;
+        let mut turns = Turns { groups: Vec::new(), repeats: E::REPEATS };
+        while !waiting.is_empty() {
+            let ready = self.load(&mut waiting, observer)?;
+            let mut group: Vec<(Layout, &mut Measured)> = Vec::new();
+            for system in systems.iter_mut() {
+                let layout = super::layout_of::<E>(system.pair.architecture, options)?;
+                if ready.contains(&layout) {
+                    group.push((layout, system));
+                }
+            }
+            self.take_turns(&mut group, options, observer)?;
+            if after == After::Audit {
+                self.audit(&mut group, options)?;
+            }
+            let systems = group.iter().map(|(_, system)| system.pair.to_string()).collect();
+            turns.groups.push(Group { systems, stores: ready.len() });
+        }
+        Ok(turns)
+    }
+
+    /// Loads stores of the layouts that are waited for, as many as there is room for, one at least, and keeps those that are there
+    /// already; takes them off `waiting` and answers which. A store that nobody waits for is forgotten.
+    fn load(&mut self, waiting: &mut Vec<Layout>, observer: &dyn Observer) -> Result<Vec<Layout>, Failure> {
+        self.sessions.retain(|session| waiting.contains(&session.layout()));
+        let mut ready = Vec::new();
+        while let Some(&layout) = waiting.first() {
+            let is_loaded = self.sessions.iter().any(|session| session.layout() == layout);
+            if E::REPEATS && !is_loaded {
+                self.sessions.clear();
+            }
+            if !ready.is_empty() && (E::REPEATS || !is_loaded && !self.has_room()) {
+                break;
+            }
+            if !is_loaded {
+                match Session::load(self.workload, layout, observer) {
+                    Ok(session) => self.sessions.push(session),
+                    Err(Failure::Load(LoadError::Memory { .. })) if !self.sessions.is_empty() => {
+                        if !ready.is_empty() {
+                            break;
+                        }
+                        // Only what somebody waits for later is in the way.
+                        self.sessions.clear();
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+            ready.push(waiting.remove(0));
+        }
+        Ok(ready)
+    }
+
+    /// Whether there is room for one more store, and for all of them to grow.
+    fn has_room(&self) -> bool {
+        let taken: u64 = self.sessions.iter().map(|session| session.memory().bytes).sum();
+        let largest = self.sessions.iter().map(|session| session.memory().bytes).max().unwrap_or(0);
+        E::available_bytes() >= taken + 2 * largest
+    }
+
+    fn session(&mut self, layout: Layout) -> &mut Session<'a, E, W> {
+        let found = self.sessions.iter_mut().find(|session| session.layout() == layout);
+        found.expect("the stores of a group are loaded")
+    }
+
+    fn take_turns(
+        &mut self,
+        group: &mut [(Layout, &mut Measured)],
+        options: &RunOptions,
+        observer: &dyn Observer,
+    ) -> Result<(), Failure> {
+        let drives = group.len() * options.repeat;
+        observer.tell(Event::MeasureBegins { drives, each: options.repetition() });
+        for repetition in 0..options.repeat {
+            for position in 0..group.len() {
+                let turn = (position + repetition) % group.len();
+                let (layout, system) = &mut group[turn];
+                let name = system.pair.to_string();
+                let (number, of) = (repetition + 1, options.repeat);
+                observer.tell(Event::DriveBegins { system: &name, repetition: number, of });
+                let session = self.session(*layout);
+                let (measurement, checks) =
+                    session.repetition(Selection::Pair(system.pair), options, repetition)?;
+                system.repetitions.push(measurement);
+                system.memory = session.memory();
+                Check::join(&mut system.checks, checks);
+            }
+        }
+        observer.tell(Event::MeasureEnds);
+        Ok(())
+    }
+
+    /// Audits each store, as the system reads it that ran last over it.
+    fn audit(&mut self, group: &mut [(Layout, &mut Measured)], options: &RunOptions) -> Result<(), Failure> {
+        let mut audited = Vec::new();
+        for position in (0..group.len()).rev() {
+            let (layout, pair) = (group[position].0, group[position].1.pair);
+            if audited.contains(&layout) {
+                continue;
+            }
+            audited.push(layout);
+            let check = self.session(layout).audit(Selection::Pair(pair), options)?;
+            for (_, system) in group.iter_mut().filter(|(of, _)| *of == layout) {
+                Check::join(&mut system.checks, check.iter().cloned().collect());
+            }
+        }
+        Ok(())
+    }
+}
