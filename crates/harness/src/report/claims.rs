@@ -6,7 +6,7 @@ use crate::results::Surroundings;
 use crate::svg::at_both_widths;
 use crate::svg::dots::{self, Dot};
 use crate::sweep::claims::{Interval, Standing, Sum, Told};
-use crate::text::numbers::{latency, ratio, thousands};
+use crate::text::numbers::{counted, latency, ratio, thousands};
 
 /// How many claims came out how.
 pub(super) fn finding<'a>(claims: impl IntoIterator<Item = &'a Told>) -> Vec<String> {
@@ -103,16 +103,17 @@ pub(super) fn model_error(surroundings: &Surroundings) -> Block {
                 )
             };
             let errors: Vec<String> = validated.errors.iter().map(of).collect();
+            let workers = counted(validated.most_workers, "worker");
             format!(
                 "Simulated points are judged with the error of the model beside the spread of the seeds. It was measured on \
-                 {}, on {}, with up to {} workers ({}). It is off by so many times, typically: {}. Beyond {} workers \
+                 {}, on {}, with up to {} ({}). It is off by so many times, typically: {}. Beyond {} \
                  nobody has measured: the error there is at least this.",
                 validated.measured_on,
                 validated.host,
-                validated.most_workers,
+                workers,
                 validated.command,
                 errors.join("; "),
-                validated.most_workers
+                workers
             )
         }
     };
@@ -173,9 +174,9 @@ mod tests {
         let errors = ModelErrors { host: "a host".to_owned(), ..ModelErrors::supposed([("mean_ns", error)]) };
         let Block::Remark { text, .. } = model_error(&some.validated(Ok(errors))) else { panic!("a remark") };
         for words in [
-            "on 1970-01-01, on a host, with up to 1 workers (none)",
+            "on 1970-01-01, on a host, with up to 1 worker (none)",
             "mean ns: by 1.44 in value, by 1.30 between two systems, by 1.20 along an axis of one",
-            "Beyond 1 workers nobody has measured: the error there is at least this.",
+            "Beyond 1 worker nobody has measured: the error there is at least this.",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -19,6 +19,7 @@
 
 use super::Measure;
 use super::pairs::Pair;
+use crate::text::numbers::counted;
 use crate::validation::{ModelError, ModelErrors};
 use serde::Serialize;
 
@@ -150,6 +151,7 @@ impl ErrorUsed {
             true => format!("; at {workers} it is at least this"),
             false => String::new(),
         };
-        format!("error validated on {measured_on}, {host}, with up to {most_workers} workers{beyond}")
+        let workers = counted(*most_workers, "worker");
+        format!("error validated on {measured_on}, {host}, with up to {workers}{beyond}")
     }
 }
