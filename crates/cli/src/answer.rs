@@ -10,6 +10,7 @@ use harness::measure::warnings;
 use harness::results::CompareResult;
 use harness::subject::shown;
 use harness::summary::{Check, Costs, Latency, Memory, Summary};
+use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, percent, ratio, thousands};
 use harness::validation::Validation;
@@ -282,8 +283,9 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
         let _ = writeln!(text, "claim: {}", claim.trim());
     }
     for claim in &conducted.claims {
-        let _ = writeln!(text, "{}: {}\n    {}", claim.verdict, claim.that, claim.reason());
+        text.push_str(&of_claim(claim, ""));
     }
+    text.push_str(&of_sum(&Sum::of(&conducted.claims)));
     for pair in &conducted.left_out {
         let _ = writeln!(text, "left out: {} {}: {}", pair.architecture, pair.protocol, pair.why);
     }
@@ -325,10 +327,29 @@ pub fn of_validation(validation: &Validation) -> String {
 pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path) -> String {
     let mut text = format!("{name}, on {}: {}\n", place.shown(), conducted.title);
     for claim in &conducted.claims {
-        let _ = writeln!(text, "  {}: {}\n      {}", claim.verdict, claim.that, claim.reason());
+        text.push_str(&of_claim(claim, "  "));
     }
     let _ = writeln!(text, "  report: {}\n", folder.join("report.html").display());
     text
+}
+
+/// A claim, the paper's words, and what came of it; each line after `margin`.
+fn of_claim(claim: &Told, margin: &str) -> String {
+    let standing = match &claim.standing {
+        Standing::Paper => String::new(),
+        other => format!(" ({other})"),
+    };
+    let mut text = format!("{margin}{}: {}{standing}\n", claim.outcome(), claim.that);
+    if let Some(source) = claim.source() {
+        let _ = writeln!(text, "{margin}    {source}");
+    }
+    let _ = writeln!(text, "{margin}    {}", claim.whole_reason());
+    text
+}
+
+/// How many claims came out how.
+pub fn of_sum(sum: &Sum) -> String {
+    sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
 }
 
 fn ruled(head: &[&str], numbers: &[usize]) -> Table {

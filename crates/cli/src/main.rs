@@ -21,6 +21,7 @@ mod progress;
 mod selection;
 mod simulation;
 mod usage;
+mod validated;
 mod worker_facts;
 
 use std::process::ExitCode;

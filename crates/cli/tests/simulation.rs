@@ -4,6 +4,8 @@
 mod common;
 
 use common::{Ran, Scratch, fresh_folder, run, systems, trireme};
+use harness::validation::{ModelError, ModelErrors};
+use machine::simulated::fingerprint;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -233,17 +235,33 @@ fn project(name: &str) -> Scratch {
     folder
 }
 
+/// A model that is off by a tenth, and says of which model that is.
+fn validated(folder: &Path, fingerprint: &str) {
+    let error = ModelError { value: 1.1, between_systems: 1.1, along: 1.1 };
+    let errors = ModelErrors {
+        model_fingerprint: fingerprint.to_owned(),
+        ..ModelErrors::supposed([("throughput", error)])
+    };
+    fs::write(folder.join(ModelErrors::COMMITTED), errors.text()).expect("written");
+}
+
 #[test]
 fn a_figure_is_reproduced_and_judged() {
     let folder = project("reproduced");
+    validated(&folder, &fingerprint::of_model().to_string());
     let ran = run(&folder, &["reproduce", "trireme/small", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let figures = ran.json();
-    let figure = &figures[0];
+    let reproduction = ran.json();
+    assert_eq!(reproduction["schema"], "trireme.reproduction/1");
+    assert_eq!(reproduction["sum"]["paper"]["claims"], 2);
+    assert_eq!(reproduction["sum"]["paper"]["reproduced"]["claims"], 1);
+    let figure = &reproduction["figures"][0];
     assert_eq!(figure["points"].as_array().map(Vec::len), Some(4));
     assert!(figure["points"].as_array().expect("a list").iter().all(is_simulated));
     assert_eq!(figure["claims"][0]["that"], "More workers do more");
     assert_eq!(figure["claims"][0]["verdict"], "reproduced");
+    assert_eq!(figure["claims"][0]["error"]["factor"], 1.1);
+    assert_eq!(figure["claims"][0]["error"]["of"], "along");
     assert_eq!(figure["claims"][1]["verdict"], "not-reproduced");
     assert_eq!(figure["claims"][1]["explanation"], "There is room for four.");
     assert!(folder.join("results/reproduce/trireme/small/report.html").exists());
@@ -252,9 +270,26 @@ fn a_figure_is_reproduced_and_judged() {
 
     // What is there is not simulated again, and is the same.
     let again = run(&folder, &["reproduce", "trireme", "--json"]);
-    assert_eq!(again.json()[0]["points"], figure["points"]);
+    assert_eq!(again.json()["figures"][0]["points"], figure["points"]);
     let elsewhere = run(&folder, &["reproduce", "--all", "--out", "elsewhere", "--json"]);
-    assert_eq!(elsewhere.json()[0]["points"], figure["points"], "a figure repeats bit for bit");
+    assert_eq!(elsewhere.json()["figures"][0]["points"], figure["points"], "a figure repeats bit for bit");
+
+    // Who reads ends with the sum; and what was validated is this model or none.
+    let read = run(&folder, &["reproduce", "trireme"]);
+    assert!(read.out.contains("\nOf 2 claims: 1 reproduced, 1 not reproduced.\n"), "{}", read.out);
+    assert!(
+        read.out.contains(
+            "(error validated on 1970-01-01, nowhere, with up to 1 worker; at 4 it is at least this)"
+        )
+    );
+    validated(&folder, "another");
+    let doubtful = run(&folder, &["reproduce", "trireme"]);
+    assert!(doubtful.out.contains("\nOf 2 claims: 2 cannot be told.\n"), "{}", doubtful.out);
+    assert!(
+        doubtful.out.contains("by a model of unknown error: machines/validated.json is of the model another")
+    );
+    let gallery = fs::read_to_string(folder.join("results/reproduce/index.html")).expect("a gallery");
+    assert!(gallery.contains("So no claim about simulated points can be told."), "once, at the top");
 
     // A machine of the same name with other numbers is another machine.
     let file = folder.join("machines/haswell-ex-4x18.toml");

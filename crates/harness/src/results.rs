@@ -12,6 +12,7 @@ use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
+use crate::validation::ModelErrors;
 use contract::LatencyHistogram;
 use serde::Serialize;
 use serde_json::Value;
@@ -51,9 +52,16 @@ pub struct Surroundings {
     pub began: String,
     /// The machine, its system and its settings.
     pub environment: Value,
+    /// How far the model of simulated machines is off; or why nobody knows.
+    pub validated: Result<ModelErrors, String>,
 }
 
 impl Surroundings {
+    /// The same, with what is known of the model's error.
+    pub fn validated(self, validated: Result<ModelErrors, String>) -> Surroundings {
+        Surroundings { validated, ..self }
+    }
+
     /// `environment` is what the machine says of itself; what this program says of itself is added.
     pub fn new(command: String, environment: &impl Serialize) -> Surroundings {
         let began = Utc::now().readable();
@@ -68,7 +76,8 @@ impl Surroundings {
         {
             environment.insert(name.to_owned(), value.into());
         }
-        Surroundings { command, began, environment: Value::Object(environment) }
+        let validated = Err("no validation was read".to_owned());
+        Surroundings { command, began, environment: Value::Object(environment), validated }
     }
 }
 
@@ -251,7 +260,7 @@ fn write_systems(
         let mut values: Vec<&str> = systems.iter().map(|system| name(&system.summary)).collect();
         values.sort_unstable();
         values.dedup();
-        values
+        parameters::list(&values)
     };
     let axes = vec![("architecture", values(|s| &s.architecture)), ("protocol", values(|s| &s.protocol))];
     let title = format!("Again: {}", surroundings.command);

@@ -7,16 +7,18 @@
 use super::sweep::{Conduct, prepare};
 use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
-use crate::{answer, output};
+use crate::{answer, output, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::folder::Folder;
 use harness::report::{Exhibit, SweepReport, of_gallery};
 use harness::results::Surroundings;
+use harness::sweep::claims::Sum;
 use harness::sweep::{Cases, Conducted, Experiment, PointResult};
 use harness::text::durations::roughly;
 use harness::{Event, Failure, Observer, Place};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use machine::hardware::environment::Environment;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -51,7 +53,10 @@ pub fn arguments() -> Command {
     };
     Command::new("reproduce")
         .about("Simulate a figure of a paper on the paper's machine, and judge its claims")
-        .after_help("Exits with 0 if the figures were drawn, whatever became of their claims.")
+        .after_help(
+            "Exits with 0 if the figures were drawn, whatever became of their claims. What is simulated is judged with the \
+             error of the model, of machines/validated.json.",
+        )
         .arg(
             Arg::new("figure")
                 .value_name("FIGURE")
@@ -92,21 +97,36 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
         prepared.push(Prepared { figure, machine, place, experiment, cases, folder });
     }
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
     let conducted = side_by_side(&prepared, &surroundings, matches.get_flag("progress"))?;
     let conducted = told_again(&prepared, conducted, &surroundings)?;
     let gallery = Folder::create(&folder)?;
     gallery.write("index.html", &page(&prepared, &conducted, &surroundings))?;
 
+    let sum = Sum::of(conducted.iter().flat_map(|figure| &figure.claims));
     if matches.get_flag("json") {
-        output::print_json(&conducted)?;
+        output::print_json(&Reproduction { schema: SCHEMA, sum, figures: &conducted })?;
     } else {
         for (one, conducted) in prepared.iter().zip(&conducted) {
             output::print(&answer::of_figure(&one.figure.name, &one.place, conducted, &one.folder))?;
         }
+        output::print(&answer::of_sum(&sum))?;
         output::print(&format!("gallery: {}\n", folder.join("index.html").display()))?;
     }
     let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
     Ok(super::verdict(checks.into_iter().all(|check| check.passed)))
+}
+
+/// Name and version of [`Reproduction`]'s fields.
+const SCHEMA: &str = "trireme.reproduction/1";
+
+/// What `reproduce --json` prints.
+#[derive(Serialize)]
+struct Reproduction<'a> {
+    schema: &'static str,
+    /// The claims of all figures by standing and verdict.
+    sum: Sum,
+    figures: &'a [Conducted],
 }
 
 /// What was typed, and how long a simulation takes if nothing was.

@@ -4,7 +4,7 @@ use super::verdict;
 use crate::arguments::{default_of, measuring, typed};
 use crate::engines::{self, Hardware, Job, Machine};
 use crate::progress::Progress;
-use crate::{answer, output, selection};
+use crate::{answer, output, selection, validated};
 use clap::{Arg, ArgMatches, Command};
 use contract::Engine;
 use harness::folder::Folder;
@@ -52,6 +52,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     };
     let folder = Folder::create(&folder)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
     let progress = Progress::on(machine, matches);
     let job = Conduct {

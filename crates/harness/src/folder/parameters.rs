@@ -4,8 +4,13 @@ use crate::subject::Subject;
 use std::collections::BTreeMap;
 use toml::Value;
 
-/// Names with the values that they took by turns.
-pub type Axes<'a> = Vec<(&'a str, Vec<&'a str>)>;
+/// Names with the values that they took by turns, as a file says them.
+pub type Axes<'a> = Vec<(&'a str, String)>;
+
+/// The values of an axis, as a file says them.
+pub fn list(values: &[&str]) -> String {
+    format!("[{}]", values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", "))
+}
 
 /// What the file says.
 pub struct Again<'a> {
@@ -45,10 +50,7 @@ impl Again<'_> {
             self.base.iter().filter(|(name, _)| !swept(name)).map(|(name, value)| setting(name, value)),
         );
         lines.push("\n[axes]".to_owned());
-        lines.extend(self.axes.iter().map(|(name, values)| {
-            let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-            format!("{name} = [{}]", values.join(", "))
-        }));
+        lines.extend(self.axes.iter().map(|(name, values)| format!("{name} = {values}")));
         lines.join("\n") + "\n"
     }
 }
@@ -99,7 +101,7 @@ mod tests {
             options: RunOptions::for_run(2),
             place: Place::hardware(2),
         };
-        let axes = vec![("protocol", vec!["silo", "no-wait"]), ("workers", vec!["1", "2"])];
+        let axes = vec![("protocol", list(&["silo", "no-wait"])), ("workers", list(&["1", "2"]))];
         let again = Again {
             command: "trireme compare micro --out 'a\nb\rc'",
             title: "say \"hi\"",

@@ -160,7 +160,7 @@ pub fn latency_curves(systems: &[System]) -> Block {
         legend: systems.iter().enumerate().map(key).collect(),
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };
-            lines::draw(&lines, &x, &y, "Latency of each system by percentile", height, width)
+            lines::draw(&lines, &[], [&x, &y], "Latency of each system by percentile", height, width)
         }),
     }
 }

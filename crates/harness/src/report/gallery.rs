@@ -2,8 +2,8 @@
 //! way to its own report.
 
 use super::page::{Block, Page};
-use super::sweep::{Arrangement, SweepReport, THROUGHPUT, claims, figure, finding};
-use super::{footer, render};
+use super::sweep::{Arrangement, SweepReport, THROUGHPUT, figure};
+use super::{claims, footer, render};
 use crate::results::Surroundings;
 use crate::sweep::claims::Told;
 use crate::text::numbers::counted;
@@ -20,32 +20,122 @@ pub struct Exhibit<'a> {
 
 /// The page.
 pub fn of_gallery(exhibits: &[Exhibit<'_>], surroundings: &Surroundings) -> String {
-    let told: Vec<Told> = exhibits.iter().flat_map(|exhibit| exhibit.report.claims.iter().cloned()).collect();
+    let all: Vec<(&str, &Told)> = exhibits
+        .iter()
+        .flat_map(|exhibit| exhibit.report.claims.iter().map(|claim| (exhibit.name.as_str(), claim)))
+        .collect();
+    let simulated = exhibits.iter().any(|exhibit| exhibit.report.place.simulated);
+    let error = simulated.then(|| claims::model_error(surroundings));
+    let numbers = claims::numbers(all.iter().copied());
+    let figures = exhibits.iter().flat_map(|exhibit| blocks(exhibit, exhibits));
     render(&Page {
         title: "Figures, reproduced".to_owned(),
         command: surroundings.command.clone(),
         lead: format!("{} of the papers, on machines described by files.", counted(exhibits.len(), "figure")),
-        finding: finding(&told).into_iter().collect(),
+        finding: claims::finding(all.iter().map(|(_, claim)| *claim)),
         claim: None,
-        simulated: exhibits.iter().any(|exhibit| exhibit.report.place.simulated),
+        simulated,
         warnings: Vec::new(),
-        blocks: exhibits.iter().flat_map(blocks).collect(),
+        blocks: error.into_iter().chain(numbers).chain(figures).collect(),
         footer: footer(&surroundings.began),
     })
 }
 
-fn blocks(exhibit: &Exhibit<'_>) -> Vec<Block> {
+fn blocks(exhibit: &Exhibit<'_>, all: &[Exhibit<'_>]) -> Vec<Block> {
     let report = &exhibit.report;
     let experiment = report.experiment;
-    let layout = Arrangement::of(experiment);
-    let text = [experiment.claim.as_deref().unwrap_or_default().trim(), &exhibit.fitted];
+    let (there, missing): (Vec<_>, Vec<_>) = experiment
+        .beside
+        .iter()
+        .map(|name| exhibit.beside(name))
+        .map(|name| all.iter().find(|other| other.name == name).ok_or(name))
+        .partition(Result::is_ok);
+    let elsewhere = |name: String| format!("Beside it stands {name}: trireme reproduce {name} simulates it.");
+    let text = [experiment.claim.as_deref().unwrap_or_default().trim().to_owned(), exhibit.fitted.clone()];
+    let missing = missing.into_iter().filter_map(Result::err).map(elsewhere);
     let heading = Block::Heading {
         title: format!("{}: {}", exhibit.name, experiment.title),
         href: format!("{}/report.html", exhibit.name),
-        text: text.into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect(),
+        text: text.into_iter().filter(|text| !text.is_empty()).chain(missing).collect(),
     };
+    let beside = there.into_iter().flatten().flat_map(|other| figures(other, Some(&other.name)));
+    let told = (!report.claims.is_empty()).then(|| claims::table(report.claims));
+    std::iter::once(heading).chain(figures(exhibit, None)).chain(beside).chain(told).collect()
+}
+
+/// Its throughput, panel by panel; `name` is written before each where it stands at another one's place.
+fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
+    let report = &exhibit.report;
+    let layout = Arrangement::of(report.experiment);
     let panels = layout.panels(report);
-    let figures = panels.iter().filter_map(|panel| figure(report, &layout, panel, &THROUGHPUT));
-    let told = (!report.claims.is_empty()).then(|| claims(report.claims));
-    std::iter::once(heading).chain(figures).chain(told).collect()
+    let named = |block| match (block, name) {
+        (Block::Figure { title, note, legend, svg }, Some(name)) => {
+            Block::Figure { title: format!("Beside it, {name}: {title}"), note, legend, svg }
+        }
+        (block, _) => block,
+    };
+    panels.iter().filter_map(|panel| figure(report, &layout, panel, &THROUGHPUT)).map(named).collect()
+}
+
+impl Exhibit<'_> {
+    /// The name of an experiment of the same paper.
+    fn beside(&self, other: &str) -> String {
+        match self.name.rsplit_once('/') {
+            Some((paper, _)) => format!("{paper}/{other}"),
+            None => other.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Place;
+    use crate::summary::tests::some_summary;
+    use crate::sweep::claims::{Figure, Known, Trust, tell};
+    use crate::sweep::{Experiment, combinations};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_figure_is_shown_with_what_stands_beside_it() {
+        let parse = |path: &str, text: &str| Experiment::parse(path, text, 4).expect("an experiment");
+        let claims = "[[claims]]\nthat = 'so'\nsays = 'thus'\nsection = '1'\nleft = {}\nmeasure = 'throughput'\nabout = 1";
+        let fig = parse(
+            "fig.toml",
+            &format!("workload = 'micro'\nbeside = ['latches']\n[axes]\nworkers = [1, 2]\n{claims}"),
+        );
+        let latches = parse(
+            "latches.toml",
+            "workload = 'micro'\n[axes]\nworkers = [1, 2]\nlatch = ['a', 'b']\nprotocol = ['silo']",
+        );
+        let (summary, place, common) =
+            (some_summary(), Place::simulated("m".to_owned(), 4, String::new()), BTreeMap::new());
+        let surroundings = Surroundings::new("trireme reproduce".to_owned(), &());
+        let told = tell(&Figure::new(&fig, |_| Known::NotYet), &[], Trust::Measured);
+        let exhibit = |experiment, claims| Exhibit {
+            name: format!("p/{}", Experiment::clone(experiment).name),
+            fitted: String::new(),
+            report: SweepReport {
+                experiment,
+                place: &place,
+                common: &common,
+                surroundings: &surroundings,
+                points: combinations(experiment).into_iter().map(|at| (at, Some(&summary))).collect(),
+                left_out: Vec::new(),
+                claims,
+            },
+        };
+        let alone = of_gallery(&[exhibit(&fig, &told)], &surroundings);
+        assert!(alone.contains("Beside it stands p&#x2f;latches"));
+        let both = of_gallery(&[exhibit(&fig, &told), exhibit(&latches, &[])], &surroundings);
+        for words in [
+            "<h2>Beside it, p&#x2f;latches: Throughput: latch a",
+            "<h2>Beside it, p&#x2f;latches: Throughput: latch b",
+            "<h2>The model&#x27;s error",
+            "Of 1 claim: 1 cannot be told.",
+            "1: \u{201c}thus\u{201d}",
+        ] {
+            assert!(both.contains(words), "{words}");
+        }
+    }
 }

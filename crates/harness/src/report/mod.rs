@@ -4,6 +4,7 @@
 //! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
 
 mod check;
+mod claims;
 mod compare;
 mod facts;
 mod figures;

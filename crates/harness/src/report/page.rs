@@ -137,23 +137,35 @@ impl Key {
 pub struct Cell {
     /// Its text.
     pub text: String,
-    /// `number` for right-aligned digits, `prose` for words that may wrap, or nothing.
+    /// Below it, smaller; or nothing.
+    pub note: String,
+    /// `number` for right-aligned digits, `prose` or `verdict` for words that may wrap, or nothing.
     pub class: &'static str,
 }
 
 impl Cell {
     /// Words.
     pub fn words(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), class: "" }
+        Cell { text: text.into(), note: String::new(), class: "" }
     }
 
     /// Words that may take several lines.
     pub fn prose(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), class: "prose" }
+        Cell { text: text.into(), note: String::new(), class: "prose" }
+    }
+
+    /// Words that take several lines where there is no room for one.
+    pub fn verdict(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), note: String::new(), class: "verdict" }
+    }
+
+    /// The same with a note below it.
+    pub fn noted(self, note: impl Into<String>) -> Cell {
+        Cell { note: note.into(), ..self }
     }
 
     /// A number.
     pub fn number(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), class: "number" }
+        Cell { text: text.into(), note: String::new(), class: "number" }
     }
 }

@@ -2,17 +2,17 @@
 //! remaining axes.
 
 use super::page::{Block, Cell, Claim, Key, Page};
-use super::{facts, footer, render, tables};
+use super::{claims, facts, footer, render, tables};
 use crate::measure::warnings;
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured};
-use crate::svg::lines::{self, Axis, Line, Point};
+use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::sweep::Experiment;
-use crate::sweep::claims::{Told, Verdict};
-use crate::text::numbers::{counted, latency, ratio, short, short_latency, thousands};
+use crate::sweep::claims::Told;
+use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
 /// What a sweep's report is made from.
@@ -35,6 +35,8 @@ pub struct SweepReport<'a> {
 
 /// A number of a summary that is plotted.
 pub(super) struct Measure {
+    /// Its name in claims.
+    name: &'static str,
     title: &'static str,
     note: &'static str,
     axis: &'static str,
@@ -46,8 +48,9 @@ pub(super) struct Measure {
 
 /// What the papers' figures show.
 pub(super) const THROUGHPUT: Measure = Measure {
+    name: "throughput",
     title: "Throughput",
-    note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
+    note: "The median of the repetitions; whiskers go from the slowest to the fastest. A diamond is a number of the paper's.",
     axis: "committed transactions per second",
     value: |summary| summary.throughput_per_s,
     whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
@@ -55,9 +58,10 @@ pub(super) const THROUGHPUT: Measure = Measure {
     show: thousands,
 };
 
-const MEASURES: [Measure; 3] = [
+const MEASURES: [Measure; 4] = [
     THROUGHPUT,
     Measure {
+        name: "abort_rate",
         title: "Abort rate",
         note: "Over all repetitions.",
         axis: "aborts per commit",
@@ -67,6 +71,7 @@ const MEASURES: [Measure; 3] = [
         show: ratio,
     },
     Measure {
+        name: "p99_ns",
         title: "Latency, 99th percentile",
         note: "From the first attempt to commit, over all repetitions.",
         axis: "latency",
@@ -75,17 +80,36 @@ const MEASURES: [Measure; 3] = [
         tick: short_latency,
         show: |ns| latency(ns as u64),
     },
+    Measure {
+        name: "mean_ns",
+        title: "Latency, mean",
+        note: "From the first attempt to commit, over all repetitions. A diamond is a number of the paper's.",
+        axis: "latency",
+        value: |summary| summary.latency_ns.mean,
+        whisker: |_| None,
+        tick: short_latency,
+        show: |ns| latency(ns as u64),
+    },
 ];
+
+impl Measure {
+    /// The mean only where a claim speaks of it.
+    fn is_shown(&self, claims: &[Told]) -> bool {
+        self.name != "mean_ns" || claims.iter().any(|claim| claim.measure.name() == self.name)
+    }
+}
 
 /// The page.
 pub fn of_sweep(report: &SweepReport<'_>) -> String {
     let layout = Arrangement::of(report.experiment);
     let mut blocks = Vec::new();
     if !report.claims.is_empty() {
-        blocks.push(claims(report.claims));
+        blocks.push(claims::table(report.claims));
+        blocks.extend(report.place.simulated.then(|| claims::model_error(report.surroundings)));
+        blocks.extend(claims::numbers(report.claims.iter().map(|claim| ("", claim))));
     }
     for panel in layout.panels(report) {
-        for measure in &MEASURES {
+        for measure in MEASURES.iter().filter(|measure| measure.is_shown(report.claims)) {
             blocks.extend(figure(report, &layout, &panel, measure));
         }
     }
@@ -103,7 +127,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         title: report.experiment.title.clone(),
         command: report.surroundings.command.clone(),
         lead: lead(report),
-        finding: finding(report.claims).into_iter().collect(),
+        finding: claims::finding(report.claims),
         claim: claim(report.experiment),
         simulated: report.place.simulated,
         warnings: warnings::of_points(&finished(report)),
@@ -117,39 +141,6 @@ fn claim(experiment: &Experiment) -> Option<Claim> {
     let Experiment { paper, claim, .. } = experiment;
     (paper.is_some() || claim.is_some())
         .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
-}
-
-/// How many claims have which verdict.
-pub(super) fn finding(claims: &[Told]) -> Option<String> {
-    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let counts: Vec<String> = Verdict::ALL
-        .into_iter()
-        .map(|verdict| (verdict, count(verdict)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(verdict, count)| format!("{count} {verdict}"))
-        .collect();
-    (!claims.is_empty()).then(|| format!("Of {}: {}.", counted(claims.len(), "claim"), counts.join(", ")))
-}
-
-pub(super) fn claims(claims: &[Told]) -> Block {
-    let row = |claim: &Told| {
-        vec![
-            Cell::prose(&claim.that),
-            Cell::words(claim.verdict.to_string()),
-            Cell::words(claim.measure.to_string()),
-            Cell::prose(claim.reason()),
-        ]
-    };
-    Block::Table {
-        title: "Claims".to_owned(),
-        note: "Medians of the repetitions, left over right, or of one side alone; in brackets, what the slowest and \
-               fastest ones make of it. Direction only: more is more, as claimed, but by another size. Not applicable \
-               here: the claim is about more workers, or other systems, than these. Cannot be told: the repetitions \
-               spread too far, or lack the measure."
-            .to_owned(),
-        head: ["claim", "verdict", "measure", "found"].map(Cell::words).into(),
-        rows: claims.iter().map(row).collect(),
-    }
 }
 
 fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
@@ -246,6 +237,7 @@ pub(super) fn figure(
         return None;
     }
     let y = y_axis(measure, &lines);
+    let marks = marks(report, layout, panel, &along, measure);
     let heading = panel_name(report, layout, panel);
     let title =
         if heading.is_empty() { measure.title.to_owned() } else { format!("{}: {heading}", measure.title) };
@@ -257,7 +249,7 @@ pub(super) fn figure(
     Some(Block::Figure {
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };
-            lines::draw(&lines, &x, &y, &title, height, width)
+            lines::draw(&lines, &marks, [&x, &y], &title, height, width)
         }),
         title,
         note: measure.note.to_owned(),
@@ -286,6 +278,32 @@ fn line_points(
         Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
     };
     along.iter().filter_map(point).collect()
+}
+
+/// The paper's own numbers of this measure, at the points of one panel of which it gives them.
+fn marks(
+    report: &SweepReport<'_>,
+    layout: &Arrangement,
+    panel: &[String],
+    along: &[(&str, f64)],
+    measure: &Measure,
+) -> Vec<Mark> {
+    let is_number =
+        |claim: &&Told| claim.right.is_none() && claim.over.is_none() && claim.measure.name() == measure.name;
+    let of = |claim: &Told, place: &Vec<String>, y: f64| {
+        let value = layout.x.map_or("all", |axis| place[axis].as_str());
+        let x = along.iter().find(|(at, _)| *at == value)?.1;
+        let tip = format!(
+            "the paper's {} of {}: {}",
+            measure.title,
+            pick(place, &layout.lines).join(" "),
+            (measure.show)(y)
+        );
+        (pick(place, &layout.panels) == panel).then(|| Mark { x, y, tip: format!("{tip} ({})", claim.that) })
+    };
+    let claims = report.claims.iter().filter(is_number);
+    let numbers = claims.filter_map(|claim| Some((claim, claim.paper_number?)));
+    numbers.flat_map(|(claim, y)| claim.places.iter().filter_map(move |place| of(claim, place, y))).collect()
 }
 
 fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {

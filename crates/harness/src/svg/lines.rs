@@ -26,6 +26,17 @@ pub struct Point {
     pub tip: String,
 }
 
+/// A number of the paper's, beside the lines.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// On the lower axis.
+    pub x: f64,
+    /// On the left axis; not drawn where that does not reach.
+    pub y: f64,
+    /// Shown on hovering.
+    pub tip: String,
+}
+
 /// An axis with its scale.
 pub struct Axis {
     /// From values to places.
@@ -41,7 +52,14 @@ const BOTTOM: f64 = 50.0;
 const WHISKER_STEP: f64 = 3.5;
 
 /// The figure, `height` pixels high.
-pub fn draw(lines: &[Line], x: &Axis, y: &Axis, label: &str, height: f64, width: Width) -> String {
+pub fn draw(
+    lines: &[Line],
+    marks: &[Mark],
+    [x, y]: [&Axis; 2],
+    label: &str,
+    height: f64,
+    width: Width,
+) -> String {
     let labels = y.labels.iter().map(|label| text_width(label)).fold(0.0, f64::max);
     // Half of the first and the last label of the lower axis hang over its ends.
     let hang = |label: Option<&String>| label.map_or(0.0, |label| text_width(label) / 2.0);
@@ -62,6 +80,9 @@ pub fn draw(lines: &[Line], x: &Axis, y: &Axis, label: &str, height: f64, width:
     }
     for line in lines {
         plot.line(&mut canvas, line);
+    }
+    for mark in marks.iter().filter(|mark| y.scale.has(mark.y)) {
+        canvas.diamond(plot.at_x(mark.x), plot.at_y(mark.y), "paper", &mark.tip);
     }
     canvas.finish(&format!("figure {}", width.class()), label)
 }
@@ -153,7 +174,11 @@ mod tests {
     #[test]
     fn points_lie_inside_the_axes() {
         let (x, y) = (axis(&[1.0, 2.0, 4.0]), axis(&[0.0, 50.0, 100.0]));
-        let image = draw(&[line(&[(1.0, 50.0), (4.0, 90.0)])], &x, &y, "throughput", 300.0, Width::Narrow);
+        let mark = |y: f64| Mark { x: 4.0, y, tip: "the paper's".to_owned() };
+        let marks = [mark(70.0), mark(700.0)];
+        let lines = [line(&[(1.0, 50.0), (4.0, 90.0)])];
+        let image = draw(&lines, &marks, [&x, &y], "throughput", 300.0, Width::Narrow);
+        assert_eq!(image.matches("class=\"paper\"").count(), 1, "the other one is beyond the axis");
         assert_eq!(image.matches("<polyline").count(), 1);
         assert_eq!(image.matches("marker fill-1").count(), 2);
         let points = image.split("points=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("points");
@@ -168,15 +193,15 @@ mod tests {
     #[test]
     fn labels_never_overlap() {
         let many: Vec<f64> = (0..100).map(f64::from).collect();
-        let image = draw(&[], &axis(&many), &axis(&[0.0, 1.0]), "many", 300.0, Width::Narrow);
+        let image = draw(&[], &[], [&axis(&many), &axis(&[0.0, 1.0])], "many", 300.0, Width::Narrow);
         let labels = image.matches("text-anchor=\"middle\" class=\"mute number\"").count();
         assert!((3..30).contains(&labels), "{labels}");
     }
 
     #[test]
     fn one_point_is_a_marker_without_a_line() {
-        let image =
-            draw(&[line(&[(1.0, 1.0)])], &axis(&[1.0]), &axis(&[0.0, 1.0]), "one", 200.0, Width::Wide);
+        let axes = [&axis(&[1.0]), &axis(&[0.0, 1.0])];
+        let image = draw(&[line(&[(1.0, 1.0)])], &[], axes, "one", 200.0, Width::Wide);
         assert!(!image.contains("<polyline") && image.contains("marker fill-1") && !image.contains("NaN"));
     }
 }

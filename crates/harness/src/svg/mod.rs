@@ -7,6 +7,7 @@
 
 pub mod bars;
 mod canvas;
+pub mod dots;
 pub mod lines;
 pub mod scale;
 pub mod stacks;

@@ -74,6 +74,11 @@ impl Scale {
         Scale { high: self.high.max(high), ..self }
     }
 
+    /// Whether `value` lies between both ends.
+    pub fn has(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
     /// The end of the scale.
     pub fn high(&self) -> f64 {
         self.high

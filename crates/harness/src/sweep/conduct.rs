@@ -10,8 +10,8 @@
 
 use super::case::Case;
 use super::cases::Cases;
-use super::claims::{self, Figure, Told};
-use super::experiment::{Axis, Experiment};
+use super::claims::{self, Figure, Told, Trust};
+use super::experiment::Experiment;
 use super::journal::{Finished, Header, Journal, SCHEMA};
 use super::siblings::{self, Sibling};
 use crate::failure::Failure;
@@ -111,10 +111,6 @@ fn refuse_strangers(
         experiment.path,
         nearest.map_or("it has none".to_owned(), |differences| differences.join(", ")),
     )))
-}
-
-fn values(axis: &Axis) -> (&str, Vec<&str>) {
-    (&axis.name, axis.values.iter().map(String::as_str).collect())
 }
 
 struct Sweep<'a> {
@@ -230,7 +226,7 @@ impl Sweep<'_> {
             workload: &workload.value,
             x: x.as_ref().map(|x| x.value.as_str()),
             base: &base,
-            axes: axes.iter().map(values).collect(),
+            axes: axes.iter().map(|axis| (axis.name.as_str(), axis.toml())).collect(),
         };
         self.folder.write("parameters.toml", &(again.toml() + &claims::toml(&self.experiment.claims)))?;
         self.folder.write_json("environment.json", &self.surroundings.environment)
@@ -255,7 +251,11 @@ impl Sweep<'_> {
     /// The claims, by what is known so far.
     fn told(&self) -> Vec<Told> {
         let others: Vec<Figure<'_>> = self.siblings.iter().map(Sibling::figure).collect();
-        claims::tell(&siblings::figure(self.experiment, self.cases, &self.finished), &others)
+        let trust = match self.place.simulated {
+            true => Trust::Simulated(self.surroundings.validated.as_ref().map_err(String::as_str)),
+            false => Trust::Measured,
+        };
+        claims::tell(&siblings::figure(self.experiment, self.cases, &self.finished), &others, trust)
     }
 
     fn write_results(&self) -> Result<Conducted, Failure> {
@@ -455,7 +455,7 @@ mod tests {
             "the finding"
         );
         assert!(
-            report.contains("<td class=\"prose\">fewer aborts</td><td class=\"\">not reproduced</td>"),
+            report.contains("<td class=\"prose\">fewer aborts</td><td class=\"verdict\">not reproduced</td>"),
             "the table"
         );
         let again = fs::read_to_string(folder.join("parameters.toml")).expect("an experiment");

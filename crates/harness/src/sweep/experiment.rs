@@ -3,6 +3,7 @@
 use super::claims::{Claim, ClaimText};
 use super::ranges;
 use crate::failure::{Failure, words};
+use crate::folder::parameters::list;
 use crate::options::BadValue;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub struct Experiment {
     pub axes: Vec<Axis>,
     /// What the points are to bear out.
     pub claims: Vec<Claim>,
+    /// Experiments that the gallery shows beside this one.
+    pub beside: Vec<String>,
 }
 
 /// A name with its value, and where it stands.
@@ -63,8 +66,29 @@ pub struct Axis {
     pub name: String,
     /// Its values, as the command line would take them.
     pub values: Vec<String>,
+    /// The list that the values are part of, if the machine is too small for all of it.
+    pub cut: Option<Cut>,
     /// `file:line:column`.
     pub place: String,
+}
+
+/// A list of values of which an axis has only those up to an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// All of the list, as the paper has it.
+    pub listed: Vec<String>,
+    /// How many cores ended it; `None` if the file did.
+    pub cores: Option<usize>,
+}
+
+impl Axis {
+    /// The axis as a file says it: what was cut off is still known.
+    pub fn toml(&self) -> String {
+        match (&self.cut, self.values.last()) {
+            (Some(cut), Some(end)) => format!("{{ of = [{}], to = {end} }}", cut.listed.join(", ")),
+            _ => list(&self.values.iter().map(String::as_str).collect::<Vec<_>>()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -81,6 +105,8 @@ struct Text {
     axes: BTreeMap<Spanned<String>, Spanned<Value>>,
     #[serde(default)]
     claims: Vec<ClaimText>,
+    #[serde(default)]
+    beside: Vec<String>,
 }
 
 impl Experiment {
@@ -114,6 +140,7 @@ impl Experiment {
             base: source.settings(parsed.base)?,
             axes,
             claims,
+            beside: parsed.beside,
         };
         experiment.names_each_once()?;
         Ok(experiment)
@@ -222,12 +249,16 @@ impl Source<'_> {
             .into_iter()
             .map(|(name, value)| {
                 let at = value.span().start;
+                let mut cut = None;
                 let values = match value.get_ref() {
                     Value::Array(list) => list.iter().map(scalar).collect(),
-                    Value::Table(range) => Some(
-                        ranges::expand(range, cores)
-                            .map_err(|what| self.failure(at, format!("{name}: {what}")))?,
-                    ),
+                    Value::Table(range) => {
+                        let expanded = ranges::expand(range, cores);
+                        let (values, was_cut) =
+                            expanded.map_err(|what| self.failure(at, format!("{name}: {what}")))?;
+                        cut = was_cut;
+                        Some(values)
+                    }
                     _ => None,
                 };
                 let values = values.filter(|values| !values.is_empty()).ok_or_else(|| {
@@ -239,7 +270,7 @@ impl Source<'_> {
                         return Err(self.failure(at, format!("{name}: {value} is listed twice")));
                     }
                 }
-                Ok(Axis { name, values, place: self.place(at) })
+                Ok(Axis { name, values, cut, place: self.place(at) })
             })
             .collect()
     }
@@ -284,6 +315,22 @@ mod tests {
         let base: Vec<&str> = experiment.base.iter().map(|setting| setting.value.as_str()).collect();
         assert_eq!(base, ["off", "0.5"]);
         assert_eq!(experiment.axes[1].place, "dir/fig-2c.toml:7:12");
+    }
+
+    #[test]
+    fn what_was_cut_off_an_axis_is_written_down_with_it() {
+        let of = |text: &str, cores: usize| {
+            let text = format!("workload = 'micro'\n[axes]\n{text}");
+            Experiment::parse("e.toml", &text, cores).expect("an experiment").axes.remove(0)
+        };
+        let small = of("workers = { of = [1, 2, 4, 8], to = 'cores' }", 2);
+        assert_eq!(small.toml(), "{ of = [1, 2, 4, 8], to = 2 }");
+        let again = of(&format!("workers = {}", small.toml()), 64);
+        assert_eq!(
+            (&again.values, again.cut.map(|cut| cut.listed)),
+            (&small.values, small.cut.map(|cut| cut.listed))
+        );
+        assert_eq!(of("workers = { of = [1, 2], to = 'cores' }", 2).toml(), "[\"1\", \"2\"]");
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! [axes]                                           # the same names with lists of values
 //! protocol = ["no-wait", "silo"]
 //! workers = { from = 1, to = "cores", times = 2 }  # or `step = 1`; or `of = [1, 2, 4], to = "cores"`, a list's part
-//!                                                  # up to the machine's cores
+//!                                                  # up to the machine's cores: what is cut off is remembered
 //!
 //! [[claims]]                                       # what the points are to bear out ([`claims`])
 //! that = "Silo's reads scale better than NO_WAIT's"
@@ -27,6 +27,8 @@
 //! measure = "throughput"
 //! at_least = 1.5                                   # left / right
 //! ```
+//!
+//! `beside = ["latches"]`, above the tables, names experiments that the gallery shows beside this one.
 //!
 //! `system` stands for `architecture` and `protocol` together where not all of their combinations are wanted:
 //! `system = ["shared-everything silo", "delegation no-wait", "partitioned-serial"]`. An architecture with one protocol
@@ -63,4 +65,4 @@ pub use cases::Cases;
 #[cfg(test)]
 pub(crate) use cases::combinations;
 pub use conduct::{Conducted, PointResult, conduct};
-pub use experiment::{Axis, Experiment, Setting};
+pub use experiment::{Axis, Cut, Experiment, Setting};

@@ -1,21 +1,22 @@
 //! Axes that are given as a range, `{ from = 1, to = "cores", times = 2 }`, or as a list with an end that depends on the
 //! machine, `{ of = [1, 2, 4, 9, 18, 36, 54, 72], to = "cores" }`.
 
+use super::experiment::Cut;
 use toml::{Table, Value};
 
 /// More values than this are a mistake.
 const MOST_VALUES: usize = 1000;
 
-/// The values of a range. `to` itself is always the last one, so that "up to all cores" means it; but a list that ends
-/// before `to` ends there.
-pub fn expand(range: &Table, cores: usize) -> Result<Vec<String>, String> {
+/// The values of a range, and what of a list was cut off. `to` itself is always the last value, so that "up to all cores"
+/// means it; but a list that ends before `to` ends there.
+pub(super) fn expand(range: &Table, cores: usize) -> Result<(Vec<String>, Option<Cut>), String> {
     let known = ["from", "to", "times", "step", "of"];
     if let Some(other) = range.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!("a range names {other}: allowed: from, to, and times or step; or of and to"));
     }
     match range.get("of") {
         Some(list) => capped(range, list, cores),
-        None => steps(range, cores),
+        None => Ok((steps(range, cores)?, None)),
     }
 }
 
@@ -31,7 +32,7 @@ fn number(range: &Table, name: &str, cores: usize) -> Result<Option<f64>, String
 }
 
 /// Those of `list` that are below `to`, and `to` in place of the others.
-fn capped(range: &Table, list: &Value, cores: usize) -> Result<Vec<String>, String> {
+fn capped(range: &Table, list: &Value, cores: usize) -> Result<(Vec<String>, Option<Cut>), String> {
     if let Some(other) = range.keys().find(|key| !["of", "to"].contains(&key.as_str())) {
         return Err(format!("a range with of names {other}: allowed: of and to"));
     }
@@ -44,9 +45,16 @@ fn capped(range: &Table, list: &Value, cores: usize) -> Result<Vec<String>, Stri
     let values: Option<Vec<f64>> = list.as_array().and_then(|list| list.iter().map(finite).collect());
     let values = values.filter(|values| !values.is_empty() && values.is_sorted_by(|one, next| one < next));
     let values = values.ok_or_else(|| format!("of {list}: allowed: a list of numbers that grow"))?;
-    let beyond = values.iter().any(|&value| value >= to);
-    let below = values.into_iter().filter(|&value| value < to);
-    Ok(below.chain(beyond.then_some(to)).map(|value| value.to_string()).collect())
+    let texts = |values: &[f64]| values.iter().map(f64::to_string).collect();
+    let cut = values.iter().any(|&value| value > to).then(|| Cut {
+        listed: texts(&values),
+        cores: matches!(range.get("to"), Some(Value::String(_))).then_some(cores),
+    });
+    let mut kept: Vec<f64> = values.iter().copied().filter(|&value| value < to).collect();
+    if values.iter().any(|&value| value >= to) {
+        kept.push(to);
+    }
+    Ok((texts(&kept), cut))
 }
 
 /// From `from` to `to`, by `times` or `step`.
@@ -87,7 +95,7 @@ mod tests {
 
     fn of(text: &str, cores: usize) -> Result<String, String> {
         let table: Table = toml::from_str(text).expect("a table");
-        expand(&table, cores).map(|values| values.join(" "))
+        expand(&table, cores).map(|(values, _)| values.join(" "))
     }
 
     #[test]
@@ -110,6 +118,17 @@ mod tests {
         {
             assert_eq!(of(papers, cores).as_deref(), Ok(values));
         }
+        let cut = |text: &str, cores: usize| {
+            let (_, cut) = expand(&toml::from_str(text).expect("a table"), cores).expect("a range");
+            cut.map(|cut| (cut.listed.join(" "), cut.cores))
+        };
+        assert_eq!(cut(papers, 18), None);
+        assert_eq!(
+            cut(papers, 9),
+            Some(("1 2 4 9 18".to_owned(), Some(9))),
+            "the list is known, whatever is cut"
+        );
+        assert_eq!(cut("of = [1, 2, 4]\nto = 2", 64), Some(("1 2 4".to_owned(), None)));
         let bad = [
             ("of = [1, 2]", "a range with of needs to"),
             ("of = 3\nto = 2", "of 3: allowed: a list of numbers that grow"),

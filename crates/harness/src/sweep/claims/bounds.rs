@@ -49,6 +49,11 @@ impl Bounds {
         }
     }
 
+    /// Whether they say how much something is, and not only on which side of a number.
+    pub(super) fn have_two_ends(&self) -> bool {
+        self.about.is_some() || (self.at_least.is_some() && self.at_most.is_some())
+    }
+
     /// Whether `range` keeps them.
     pub(super) fn keep(&self, range: Range) -> Sure {
         let (least, most) = self.ends();

@@ -1,10 +1,11 @@
 //! One number: a measure at a point, or its ratio to another point's.
 
 use super::figure::Found;
-use super::judge::Judged;
+use super::judge::{Interval, Judged};
 use super::measure::Range;
-use super::outcome::{Grade, Outcome};
+use super::outcome::Outcome;
 use super::pairs::Pair;
+use super::trust::{Asked, Doubt, Trust};
 use super::untold::Untold;
 use super::{Bounds, Claim, Verdict};
 use crate::text::numbers::ratio;
@@ -15,6 +16,7 @@ pub(super) fn compare(
     bounds: &Bounds,
     per: Option<&str>,
     pair: Pair<'_, '_>,
+    trust: Trust<'_>,
 ) -> Result<Judged, Vec<Untold>> {
     let (left, right) = pair;
     let found = ratio_of(claim, pair)?;
@@ -22,14 +24,14 @@ pub(super) fn compare(
         return Err(vec![Untold::FewWorkers(found.workers)]);
     }
     let claimed = claim.claimed_of(found.workers);
+    let doubted = Doubted { bounds, found, doubt: trust.doubt(claim.measure, pair), trust };
     let Some(right) = right else {
         let place = format!("claimed: {claimed}; {}", left.name(None));
-        let outcome = bounds.of_value(found.range);
-        return Ok(judged("value", bounds, outcome, found.range, place));
+        return Ok(doubted.judged("value", 1.0, |range| bounds.of_value(range), &place));
     };
     let at = format!("claimed: {claimed}; {} against {}", left.name(None), right.name(None));
     let Some(axis) = per else {
-        return Ok(judged("ratio", bounds, bounds.of_ratio(found.range), found.range, at));
+        return Ok(doubted.judged("ratio", 1.0, |range| bounds.of_ratio(range), &at));
     };
     let number = |value: Option<&str>| value.and_then(|value| value.parse::<f64>().ok());
     let times = match (number(left.value(axis)), number(right.value(axis))) {
@@ -37,7 +39,7 @@ pub(super) fn compare(
         _ => return Err(vec![Untold::NoPoints(format!("{axis} has no number above 0 on both sides"))]),
     };
     let what = format!("ratio {} over {} times the {axis}:", number_of(found.range.median), number_of(times));
-    Ok(judged(&what, bounds, bounds.of_growth(found.range, times), found.range.divided(times), at))
+    Ok(doubted.judged(&what, times, |range| bounds.of_growth(range, times), &at))
 }
 
 /// The measure of the left point, over that of the right one if there is one; and the most workers of both.
@@ -58,20 +60,57 @@ pub(super) fn ratio_of(claim: &Claim, (left_at, right_at): Pair<'_, '_>) -> Resu
     Ok(Found { range: left.range.over(right.range), workers: left.workers.max(right.workers) })
 }
 
-/// `at` says what is claimed, and where.
-fn judged(what: &str, bounds: &Bounds, outcome: Outcome, range: Range, at: String) -> Judged {
-    let spread = match outcome.verdict() {
-        Verdict::CannotBeTold if outcome.at_worst == Grade::Direction => {
-            ", a spread wider than the difference; the direction holds"
-        }
-        Verdict::CannotBeTold => ", a spread wider than the difference",
-        _ => "",
-    };
-    let [low, median, high] = [range.low, range.median, range.high].map(number_of);
-    let words = format!("{what} {median} ({low} to {high}){spread}; {at}");
-    Judged { outcome, ratio: Some(range.median), favour: bounds.favour(range.median), words }
+/// A number that was found, and how far it may be off.
+struct Doubted<'a> {
+    bounds: &'a Bounds,
+    found: Found,
+    /// Or why nobody knows.
+    doubt: Result<Doubt, String>,
+    trust: Trust<'a>,
 }
 
-fn number_of(value: f64) -> String {
+impl Doubted<'_> {
+    /// `of` judges a range; `times` divides what is shown of it; `at` says what is claimed, and where.
+    fn judged(self, what: &str, times: f64, of: impl Fn(Range) -> Outcome, at: &str) -> Judged {
+        let range = self.found.range;
+        let by_spread = of(range);
+        let shown = range.divided(times);
+        let [low, median, high] = [shown.low, shown.median, shown.high].map(number_of);
+        let (outcome, error, interval, more) = match self.doubt {
+            Ok(Doubt { itself, asked: Some(asked), .. }) => {
+                let wide = shown.widened(itself);
+                let used = self.trust.used(asked, itself, self.found.workers);
+                (of(range.widened(itself)), used, Some(wide), with_error(asked, itself, wide))
+            }
+            Ok(_) => (by_spread, None, None, String::new()),
+            Err(_) => (Outcome::OPEN, None, None, String::new()),
+        };
+        let reason = match (&self.doubt, outcome.verdict(), by_spread.verdict()) {
+            (Err(why), ..) => format!(", by a model of unknown error: {why}"),
+            (_, Verdict::CannotBeTold, Verdict::CannotBeTold) => {
+                ", a spread wider than the difference".to_owned()
+            }
+            (_, Verdict::CannotBeTold, _) => ", an error wider than the difference".to_owned(),
+            _ => String::new(),
+        };
+        let direction = if outcome.is_of_certain_direction() { "; the direction holds" } else { "" };
+        Judged {
+            outcome,
+            ratio: Some(shown.median),
+            interval: Some(Interval::new(shown, interval)),
+            favour: self.bounds.favour(shown.median),
+            error,
+            words: format!("{what} {median} ({low} to {high}{more}){reason}{direction}; {at}"),
+        }
+    }
+}
+
+/// Inside the brackets of a spread.
+fn with_error(asked: Asked, factor: f64, wide: Range) -> String {
+    let [low, high] = [wide.low, wide.high].map(number_of);
+    format!("; with the model's error of {factor:.2} {} {low} to {high}", asked.in_words())
+}
+
+pub(super) fn number_of(value: f64) -> String {
     if value.is_infinite() { "infinity".to_owned() } else { ratio(value) }
 }

@@ -6,7 +6,10 @@ use super::untold::Untold;
 use crate::folder::samples::Sample;
 use crate::sweep::cases::combinations;
 use crate::sweep::experiment::{Axis, Experiment};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The axes whose values name a system.
+const SYSTEMS: [&str; 3] = ["system", "architecture", "protocol"];
 
 /// What is known of a point when the claims are told.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +104,40 @@ impl<'f> Spot<'f> {
         (!self.best_of.contains(&position)).then(|| self.places[0][position].as_str())
     }
 
+    /// The systems that it is, each as the words of its architecture and protocol.
+    pub(super) fn systems(&self) -> BTreeSet<String> {
+        let base = &self.figure.experiment.base;
+        let of = |place: &Vec<String>| {
+            let on_axes = self.axes().iter().zip(place).map(|(axis, value)| (&axis.name, value));
+            let named: Vec<(&String, &String)> =
+                base.iter().map(|setting| (&setting.name, &setting.value)).chain(on_axes).collect();
+            let value = |name: &&str| named.iter().find(|(named, _)| named == name).map(|(_, value)| *value);
+            let words: Vec<&str> =
+                SYSTEMS.iter().filter_map(value).flat_map(|value| value.split_whitespace()).collect();
+            // The protocol of what needs none may be left out.
+            words.into_iter().filter(|word| *word != "none").collect::<Vec<_>>().join(" ")
+        };
+        self.places.iter().map(of).collect()
+    }
+
+    /// Whether both are at one point, but maybe of different systems. Of another figure's points that is not known.
+    pub(super) fn is_beside(&self, other: &Spot<'_>) -> bool {
+        let apart = |spot: &Spot<'_>| -> BTreeSet<Vec<String>> {
+            let of = |place: &Vec<String>| {
+                let others = spot.axes().iter().zip(place);
+                let others = others.filter(|(axis, _)| !SYSTEMS.contains(&axis.name.as_str()));
+                others.map(|(_, value)| value.clone()).collect()
+            };
+            spot.places.iter().map(of).collect()
+        };
+        self.is_elsewhere == other.is_elsewhere && apart(self) == apart(other)
+    }
+
+    /// Its values on all axes: one list of them, or several where the best counts.
+    pub(super) fn places(&self) -> &[Vec<String>] {
+        &self.places
+    }
+
     /// Whether both are the same points.
     pub(super) fn is(&self, other: &Spot<'_>) -> bool {
         self.is_elsewhere == other.is_elsewhere && self.places == other.places
@@ -120,7 +157,7 @@ impl<'f> Spot<'f> {
     fn name_of(&self, place: &[String], unnamed: Option<&str>) -> String {
         let axes = self.axes().iter().zip(place).filter(|(axis, _)| Some(axis.name.as_str()) != unnamed);
         let one = |(axis, value): (&Axis, &String)| match axis.name.as_str() {
-            "system" | "architecture" | "protocol" => value.clone(),
+            name if SYSTEMS.contains(&name) => value.clone(),
             other => format!("{other} {value}"),
         };
         let name = axes.map(one).collect::<Vec<_>>().join(", ");

@@ -4,7 +4,7 @@ use super::line::can_go_along;
 use super::selection::SelectionText;
 use super::shape::Shape;
 use super::shape_text::ClaimedText;
-use super::{Claim, Claimed, Measure, Selection};
+use super::{Claim, Claimed, Measure, Selection, Standing};
 use crate::failure::Failure;
 use crate::sweep::experiment::{Axis, Source, names_of};
 use serde::Deserialize;
@@ -15,6 +15,10 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub(in crate::sweep) struct ClaimText {
     that: String,
+    section: Option<String>,
+    says: Option<String>,
+    fitted: Option<Spanned<String>>,
+    ours: Option<Spanned<bool>>,
     left: Spanned<SelectionText>,
     right: Option<Spanned<SelectionText>>,
     at: Option<Spanned<SelectionText>>,
@@ -29,6 +33,7 @@ pub(in crate::sweep) struct ClaimText {
     between: Option<Spanned<[f64; 2]>>,
     to_at_most: Option<Spanned<f64>>,
     ends: Option<Spanned<String>>,
+    paper_number: Option<Spanned<f64>>,
     about_workers: Option<Spanned<usize>>,
     fewest_workers: Option<Spanned<usize>>,
     explanation: Option<String>,
@@ -78,16 +83,25 @@ impl ClaimText {
         fits.map_err(|what| source.failure(along_at, what))?;
         let (about_workers, fewest_workers) =
             checked_workers(self.about_workers, self.fewest_workers, source)?;
+        if right.is_none() {
+            admit_magnitude(measure, &claimed).map_err(|what| source.failure(left_at, what))?;
+        }
+        let paper_number = checked_paper_number(self.paper_number, &claimed, source)?;
+        let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned());
         Ok(Claim {
             that: self.that.trim().to_owned(),
+            section: trimmed(self.section),
+            says: trimmed(self.says),
+            standing: checked_standing(self.fitted, self.ours, source)?,
             left,
             right,
             at,
             measure,
             claimed,
+            paper_number,
             about_workers,
             fewest_workers,
-            explanation: self.explanation.map(|text| text.trim().to_owned()),
+            explanation: trimmed(self.explanation),
         })
     }
 }
@@ -137,6 +151,64 @@ fn checked_at(
             Err(source.failure(place, what))
         }
         None => Ok(at),
+    }
+}
+
+/// How fast something is, or how long it takes, is a number with two ends: "more than 10 million" is as true of eleven as of
+/// two hundred million, and says nothing of what the paper found.
+fn admit_magnitude(measure: Measure, claimed: &Claimed) -> Result<(), String> {
+    match claimed {
+        Claimed::Number { bounds, .. } if measure.is_a_magnitude() && !bounds.have_two_ends() => {
+            Err(format!(
+                "a {measure} alone with {bounds}: allowed: about, or at_least and at_most; or a right side"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whoever fitted something says what; and nobody fits on a question of their own.
+fn checked_standing(
+    fitted: Option<Spanned<String>>,
+    ours: Option<Spanned<bool>>,
+    source: &Source<'_>,
+) -> Result<Standing, Failure> {
+    let is_ours = ours.as_ref().is_some_and(|ours| *ours.get_ref());
+    match fitted {
+        Some(why) if is_ours => {
+            Err(source
+                .failure(why.span().start, "fitted: allowed: of a sentence of the paper, not with ours"))
+        }
+        Some(why) if why.get_ref().trim().is_empty() => {
+            Err(source.failure(why.span().start, "fitted says nothing: allowed: what was chosen, in words"))
+        }
+        Some(why) => Ok(Standing::Fitted(why.into_inner().trim().to_owned())),
+        None if is_ours => Ok(Standing::Ours),
+        None => Ok(Standing::Paper),
+    }
+}
+
+/// It stands beside a number that is found.
+fn checked_paper_number(
+    given: Option<Spanned<f64>>,
+    claimed: &Claimed,
+    source: &Source<'_>,
+) -> Result<Option<f64>, Failure> {
+    let Some(given) = given else { return Ok(None) };
+    let (number, at) = (*given.get_ref(), given.span().start);
+    if !(number.is_finite() && number > 0.0) {
+        let what = format!("paper_number {number}: allowed: a finite number above 0");
+        return Err(source.failure(at, what));
+    }
+    match claimed {
+        Claimed::Number { .. } | Claimed::Line { shape: Shape::Peaks { top: Some(_), .. }, .. } => {
+            Ok(Some(number))
+        }
+        Claimed::Line { .. } => {
+            let what =
+                "paper_number: allowed: without shape, or with shape peaks and the bounds of its height";
+            Err(source.failure(at, what))
+        }
     }
 }
 
@@ -212,7 +284,7 @@ mod tests {
     fn what_is_wrong_with_the_points_is_told_with_its_place() {
         let cases = [
             ("measure = 'throughput'\nat_least = 1", "e.toml:5:1: missing field `left`"),
-            ("lefft = {}", "e.toml:7:1: unknown field `lefft`, expected one of `that`, `left`,"),
+            ("lefft = {}", "e.toml:7:1: unknown field `lefft`, expected one of `that`, `section`,"),
             ("left = { protocol = 'sillo' }", "e.toml:7:21: left: protocol sillo: allowed: silo, no-wait"),
             ("left = { workers = 'all' }", "e.toml:7:20: left: workers all: allowed: 1, 2"),
             ("left = { theta = 1 }", "e.toml:7:18: left names theta: allowed: the axes protocol,"),
@@ -324,6 +396,22 @@ mod tests {
                 "at_least = 1\nper = 'workers'",
                 "e.toml:11:7: per workers: allowed: an axis of numbers that left",
             ),
+            (
+                "at_least = 1\npaper_number = 0",
+                "e.toml:11:16: paper_number 0: allowed: a finite number above 0",
+            ),
+            (
+                "over = 'workers'\nshape = 'rises'\npaper_number = 2",
+                "e.toml:12:16: paper_number: allowed: without shape, or with shape peaks",
+            ),
+            (
+                "at_least = 1\nfitted = ' '",
+                "e.toml:11:10: fitted says nothing: allowed: what was chosen, in words",
+            ),
+            (
+                "at_least = 1\nfitted = 'the latch'\nours = true",
+                "e.toml:11:10: fitted: allowed: of a sentence of the paper, not with ours",
+            ),
             ("at_least = 1\nabout_workers = 0", "e.toml:11:17: about_workers 0: allowed: 1 or more"),
             (
                 "at_least = 1\nabout_workers = 8\nfewest_workers = 9",
@@ -346,13 +434,37 @@ mod tests {
     }
 
     #[test]
+    fn how_fast_something_is_has_two_ends() {
+        let alone = |measure: &str, bounds: &str| format!("left = {{}}\nmeasure = '{measure}'\n{bounds}");
+        for measure in ["throughput", "mean_ns", "lock_hold_ns"] {
+            for bound in ["at_least", "at_most"] {
+                let told = failure(&alone(measure, &format!("{bound} = 10")));
+                let end = format!(
+                    "{} 10: allowed: about, or at_least and at_most; or a right side",
+                    bound.replace('_', " ")
+                );
+                assert!(told.starts_with("e.toml:7:8: a ") && told.ends_with(&end), "{told}");
+            }
+        }
+        let parse = |claim: &str| {
+            let text = format!("{HEAD}[[claims]]\nthat = 'so'\n{claim}");
+            Experiment::parse("e.toml", &text, 2).expect(claim)
+        };
+        parse(&alone("throughput", "about = 10"));
+        parse(&alone("throughput", "at_least = 5\nat_most = 20\npaper_number = 10"));
+        parse(&alone("abort_rate", "at_most = 0"));
+        parse(&format!("{BOTH}\nat_least = 1"));
+    }
+
+    #[test]
     fn claims_are_written_as_they_are_read() {
         let text = format!(
             "{HEAD}[[claims]]\nthat = \"say 'so'\"\nleft = {{ protocol = 'silo', workers = 'most' }}\n\
              right = {{ protocol = ['no-wait', 'silo'], workers = 1 }}\nmeasure = 'abort_rate'\nat_most = 0.5\n\
              fewest_workers = 4\nper = 'workers'\n\
-             [[claims]]\nthat = 'b'\nleft = {{}}\nmeasure = 'throughput'\nat_least = 1e3\n\
-             [[claims]]\nthat = 'c'\nleft = {{ best_of = {{ protocol = {{ not = 'silo' }} }}, }}\n\
+             [[claims]]\nthat = 'b'\nsection = '4.2.1'\nsays = 'by 7x'\nfitted = 'the latch'\nleft = {{}}\n\
+             measure = 'throughput'\nat_least = 1e3\nat_most = 1e4\npaper_number = 3e3\n\
+             [[claims]]\nthat = 'c'\nours = true\nleft = {{ best_of = {{ protocol = {{ not = 'silo' }} }}, }}\n\
              at = {{ workers = {{ from = 1, below = 2.5 }} }}\nright = {{ experiment = 'fig-2a', protocol = 'silo' }}\nmeasure = 'mean_ns'\nabout = 7\nwithin = 0.1\n\
              about_workers = 72\n"
         );

@@ -1,55 +1,100 @@
 //! From measured points to a verdict: every comparison of a claim, or every line, is judged by itself, and the one that
 //! speaks most against the claim decides. Those that the claim is not about count only if there are no others.
 
-use super::figure::Figure;
+use super::figure::{Figure, Spot};
+use super::measure::Range;
 use super::outcome::Outcome;
-use super::pairs::Sides;
+use super::pairs::{Pair, Sides};
+use super::trust::{ErrorUsed, Trust};
 use super::untold::{self, Untold};
-use super::{Claim, Claimed, Selection, Told, Verdict};
+use super::{Claim, Claimed, Part, Selection, Told, Verdict};
 use super::{comparison, line};
+use serde::Serialize;
 
 /// What came of one comparison, or of one line.
 pub(super) struct Judged {
     pub(super) outcome: Outcome,
     /// The value itself if there is no right side; infinite if right is 0. A line has none.
     pub(super) ratio: Option<f64>,
+    /// The number and how far it may reach; `None` of a line, unless its top is claimed to be a number.
+    pub(super) interval: Option<Interval>,
     /// The less, the more it speaks against the claim, among those of the same outcome.
     pub(super) favour: f64,
+    /// The model's error, if there is one.
+    pub(super) error: Option<ErrorUsed>,
     pub(super) words: String,
+}
+
+/// A number that was found, and how far it may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// By the medians of the repetitions.
+    pub median: f64,
+    /// By the repetitions that make it least; and most.
+    pub spread: [f64; 2],
+    /// With the model's error, too, if there is one and it is known.
+    pub with_error: Option<[f64; 2]>,
+}
+
+impl Interval {
+    pub(super) fn new(range: Range, wide: Option<Range>) -> Interval {
+        let ends = |range: Range| [range.low, range.high];
+        Interval { median: range.median, spread: ends(range), with_error: wide.map(ends) }
+    }
+
+    fn is_finite(&self) -> bool {
+        let ends = self.spread.into_iter().chain(self.with_error.into_iter().flatten());
+        self.median.is_finite() && ends.into_iter().all(f64::is_finite)
+    }
 }
 
 /// What is answered.
 struct Answer {
     verdict: Verdict,
+    direction_holds: bool,
     ratio: Option<f64>,
+    interval: Option<Interval>,
+    part: Option<Part>,
+    places: Vec<Vec<String>>,
+    error: Option<ErrorUsed>,
     why: String,
 }
 
 /// Tells every claim of `figure`. What a claim compares with another experiment's points is told if that is among the
-/// `others`.
-pub fn tell(figure: &Figure<'_>, others: &[Figure<'_>]) -> Vec<Told> {
+/// `others`. `trust` says how far the points are what they stand for, those of the others, too.
+pub fn tell(figure: &Figure<'_>, others: &[Figure<'_>], trust: Trust<'_>) -> Vec<Told> {
     let told = |claim: &Claim| {
-        let Answer { verdict, ratio, why } = answer(claim, figure, others);
+        let Answer { verdict, direction_holds, ratio, interval, part, places, error, why } =
+            answer(claim, figure, others, trust);
         Told {
             that: claim.that.clone(),
+            section: claim.section.clone(),
+            says: claim.says.clone(),
+            standing: claim.standing.clone(),
             measure: claim.measure,
             left: claim.left.to_string(),
             right: claim.right.as_ref().map(Selection::to_string),
             at: claim.at.to_string(),
             over: claim.over().map(str::to_owned),
+            places,
             bounds: claim.bounds(),
             claimed: claim.claimed.to_string(),
             about_workers: claim.about_workers,
+            paper_number: claim.paper_number(),
             verdict,
+            direction_holds,
+            part,
             ratio: ratio.filter(|ratio| ratio.is_finite()),
+            interval: interval.filter(Interval::is_finite),
+            error,
             why,
-            explanation: claim.explanation.clone().filter(|_| verdict.is_a_finding()),
+            explanation: claim.explanation.clone().filter(|_| verdict != Verdict::NotApplicable),
         }
     };
     figure.experiment.claims.iter().map(told).collect()
 }
 
-fn answer(claim: &Claim, figure: &Figure<'_>, others: &[Figure<'_>]) -> Answer {
+fn answer(claim: &Claim, figure: &Figure<'_>, others: &[Figure<'_>], trust: Trust<'_>) -> Answer {
     let none = |reason: Untold| no_answer(claim, Verdict::NotApplicable, vec![reason]);
     let sides = match Sides::of(claim, figure, others) {
         Ok(sides) => sides,
@@ -59,15 +104,30 @@ fn answer(claim: &Claim, figure: &Figure<'_>, others: &[Figure<'_>]) -> Answer {
         Ok(pairs) => pairs,
         Err(reason) => return none(reason),
     };
-    let judged = match &claim.claimed {
+    let judged: Vec<(Vec<Pair<'_, '_>>, Result<Judged, Vec<Untold>>)> = match &claim.claimed {
         Claimed::Number { bounds, per } => {
-            pairs.into_iter().map(|pair| comparison::compare(claim, bounds, per.as_deref(), pair)).collect()
+            let compare = |pair| comparison::compare(claim, bounds, per.as_deref(), pair, trust);
+            pairs.into_iter().map(|pair| (vec![pair], compare(pair))).collect()
         }
         Claimed::Line { over, shape } => {
-            line::lines(over, pairs).iter().map(|points| line::judge(claim, over, shape, points)).collect()
+            let judge = |points: &[Pair<'_, '_>]| line::judge(claim, over, shape, points, trust);
+            let lines = line::lines(over, pairs).into_iter();
+            lines
+                .map(|points| {
+                    let judged = judge(&points);
+                    (points, judged)
+                })
+                .collect()
         }
     };
-    settle(claim, judged)
+    let told = judged.iter().filter(|(_, result)| result.is_ok());
+    // Of a line some points may be left out.
+    let is_there = |spot: &&Spot<'_>| spot.found(claim.measure).is_ok();
+    let judged_at: Vec<&Spot<'_>> =
+        told.flat_map(|(pairs, _)| pairs).map(|(left, _)| *left).filter(is_there).collect();
+    let part = Part::of(claim, figure, &judged_at);
+    let places = judged_at.iter().flat_map(|spot| spot.places()).cloned().collect();
+    Answer { part, places, ..settle(claim, judged.into_iter().map(|(_, result)| result).collect()) }
 }
 
 /// What comes of all of them together.
@@ -113,11 +173,29 @@ fn settle(claim: &Claim, all: Vec<Result<Judged, Vec<Untold>>>) -> Answer {
     if !apart.is_empty() {
         why += &format!("; besides, {}", untold::in_words(claim, apart.into_iter()));
     }
-    Answer { verdict, ratio: decides.ratio, why }
+    Answer {
+        verdict,
+        direction_holds: outcome.is_of_certain_direction(),
+        ratio: decides.ratio,
+        interval: decides.interval,
+        part: None,
+        places: Vec::new(),
+        error: decides.error,
+        why,
+    }
 }
 
 fn no_answer(claim: &Claim, verdict: Verdict, reasons: Vec<Untold>) -> Answer {
-    Answer { verdict, ratio: None, why: untold::in_words(claim, reasons.into_iter()) }
+    Answer {
+        verdict,
+        direction_holds: false,
+        ratio: None,
+        interval: None,
+        part: None,
+        places: Vec::new(),
+        error: None,
+        why: untold::in_words(claim, reasons.into_iter()),
+    }
 }
 
 /// The one that settles it; or, if nothing is settled, the one that leaves most open.

@@ -52,8 +52,13 @@ impl Measure {
     }
 
     /// As the file says it.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.0
+    }
+
+    /// Whether it is a speed or a time: a number whose size says something by itself, and not only that it is none.
+    pub(super) fn is_a_magnitude(self) -> bool {
+        self.0 == Measure::THROUGHPUT || self.0.ends_with("_ns")
     }
 
     /// Whether the highest is the best: of throughput it is, of aborts, latencies and costs the lowest.
@@ -119,6 +124,11 @@ impl Range {
             median: better(one.median, other.median),
             high: better(one.high, other.high),
         })
+    }
+
+    /// What it may stand for if it is off by `factor`, which is at least 1.
+    pub(super) fn widened(self, factor: f64) -> Range {
+        Range { low: self.low / factor, median: self.median, high: self.high * factor }
     }
 
     /// All of it divided by `by`, which is above 0.

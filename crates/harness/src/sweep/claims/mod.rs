@@ -3,14 +3,18 @@
 //! ```toml
 //! [[claims]]
 //! that = "With 72 threads Delegation outperforms shared-everything by 7 times"
+//! section = "4.2.1"                # of the paper
+//! says = "outperform SE by 7x and 3x respectively with 72 threads"    # its own words
+//! fitted = "the latch was chosen by it"    # or `ours = true`; left out, the claim is the paper's, and counted
 //! left = { system = "delegation dl-detect" }
 //! right = { system = "shared-everything dl-detect" }
 //! at = { workers = 72 }            # where both are
 //! measure = "throughput"           # or another of `Measure::names`
 //! about = 7                        # left / right; or `at_least` and/or `at_most`
 //! within = 0.25                    # what is still `about`, as a part of it; 0.25 if left out
+//! paper_number = 7                 # the number that the text gives, where it is not `about`
 //! about_workers = 72               # of how many the paper speaks: with fewer it is not applicable
-//! explanation = "..."              # why it does not come out where it does not, as far as that is understood
+//! explanation = "..."              # what is understood of why it comes out as it does
 //! ```
 //!
 //! *Points.* Left and right select points by axis: a value, a list, on an axis of numbers `"most"` or `"least"`, or a
@@ -23,15 +27,19 @@
 //!
 //! *Numbers.* Medians over the repetitions are compared. A ratio's lower end is the left side's worst repetition over
 //! the right side's best, its upper end the other way round. With `per = "workers"` the ratio is divided by how many
-//! times as many workers the left point has: 1 is linear growth. *Shapes* are claimed of whole lines:
+//! times as many workers the left point has: 1 is linear growth. A speed or a time without a right side has two ends, for one
+//! end alone says nothing of how much it is. *Shapes* are claimed of whole lines:
 //! `over = "workers"` and `shape = "rises"`, with the keys of the table in `shape`.
+//!
+//! *Trust.* What is simulated may be off by the validated error of the model: the ranges of simulated points are judged that
+//! much wider, by what the comparison asks of the model (`trust`). Where nobody knows the error, nothing simulated can be told.
 //!
 //! *Verdicts.* A claim is *reproduced* if all its comparisons keep the bounds with the whole of their ranges. It
 //! keeps its *direction only* if they are at least on the claimed side of 1, or have the shape elsewhere on the axis.
 //! It is *not reproduced* if one comparison certainly is not. It *cannot be told* if the repetitions spread too far
-//! for any of these, or lack the measure: the reason names the points. It is *not applicable here* to points that it
+//! for any of these, or lack the measure, or if the model is off by too much: the reason names the points. It is *not applicable here* to points that it
 //! is not about: with fewer workers than it speaks of, or where a system, a value of an axis or another figure is
-//! missing; what it says of others is told by them.
+//! missing; what it says of others is told by them. A verdict of part of the paper's points says so (`part`).
 //!
 //! A claim that is not reproduced is a result like any other.
 //!
@@ -44,7 +52,10 @@
 //! | which number is compared, and how far does it spread? | `measure` |
 //! | what is claimed of a number, or of a line? | `bounds`, `shape` |
 //! | what comes of one comparison, of one line, of all? | `comparison`, `line`, `judge` |
+//! | how far may the points be off? | `trust` |
 //! | how much of it is certain? | `outcome` |
+//! | at which of the paper's points? | `part` |
+//! | whose sentence is it, and how many came out how? | `standing`, `sum` |
 //! | what is answered? | `verdict`, and why nothing can be: `untold` |
 
 mod bounds;
@@ -56,11 +67,15 @@ mod line;
 mod measure;
 mod outcome;
 mod pairs;
+mod part;
 mod selection;
 mod shape;
 mod shape_text;
+mod standing;
+mod sum;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod untold;
 mod verdict;
 mod wanted;
@@ -69,8 +84,12 @@ mod written;
 pub use bounds::Bounds;
 pub use figure::{Figure, Known};
 pub(super) use file::ClaimText;
-pub use judge::tell;
+pub use judge::{Interval, tell};
 pub use measure::Measure;
+pub use part::Part;
+pub use standing::Standing;
+pub use sum::{Count, Counts, Sum};
+pub use trust::{Asked, ErrorUsed, Trust};
 pub use verdict::{Told, Verdict};
 pub(super) use written::toml;
 
@@ -81,8 +100,14 @@ use std::fmt;
 /// A claim that can be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The sentence.
+    /// The sentence, in our words.
     pub that: String,
+    /// The section of the paper that it is from.
+    section: Option<String>,
+    /// The paper's own words.
+    says: Option<String>,
+    /// Whose sentence it is.
+    pub standing: Standing,
     /// What is claimed to be more, or less.
     left: Selection,
     /// What it is compared with; `None` compares the measure itself.
@@ -93,11 +118,13 @@ pub struct Claim {
     measure: Measure,
     /// What is claimed of it.
     claimed: Claimed,
+    /// The number that the paper's text gives, where it is not `about`.
+    paper_number: Option<f64>,
     /// Of how many workers the paper speaks.
     about_workers: Option<usize>,
     /// With fewer workers than this the claim says nothing, whatever the paper speaks of.
     fewest_workers: Option<usize>,
-    /// Why it does not come out where it does not.
+    /// What its author makes of what comes of it.
     explanation: Option<String>,
 }
 
@@ -128,6 +155,12 @@ impl Claim {
             }
             _ => self.claimed.to_string(),
         }
+    }
+
+    /// The number that the paper's text gives of what is claimed.
+    fn paper_number(&self) -> Option<f64> {
+        let of_the_paper = self.standing != Standing::Ours;
+        self.paper_number.or(self.bounds().about.filter(|_| of_the_paper))
     }
 
     fn over(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! How much of a claim is certain, given that repetitions spread.
+//! How much of a claim is certain, given that repetitions spread and models err.
 //!
 //! A question about a spread has three answers ([`Sure`]): all of it says yes, all of it says no, or the repetitions
 //! disagree. A claim asks two such questions, of its direction and of its size, and has three grades; what is unclear
@@ -74,6 +74,16 @@ impl Outcome {
         Outcome { at_worst: self.at_worst.min(other.at_worst), at_best: self.at_best.min(other.at_best) }
     }
 
+    /// One of both is so, and nobody knows which.
+    pub(super) fn or(self, other: Outcome) -> Outcome {
+        Outcome { at_worst: self.at_worst.min(other.at_worst), at_best: self.at_best.max(other.at_best) }
+    }
+
+    /// Whether no more is certain than the direction.
+    pub(super) fn is_of_certain_direction(self) -> bool {
+        self.verdict() == Verdict::CannotBeTold && self.at_worst == Grade::Direction
+    }
+
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Outcome { at_worst, at_best } if at_worst != at_best => Verdict::CannotBeTold,
@@ -104,6 +114,17 @@ mod tests {
         for (size, direction, verdict) in cases {
             assert_eq!(Outcome::of(size, direction).verdict(), verdict, "{size:?} {direction:?}");
         }
+    }
+
+    #[test]
+    fn of_two_that_disagree_nothing_is_known_but_what_both_say() {
+        let (all, none) = (Outcome::of(Sure::Yes, None), Outcome::of(Sure::No, None));
+        let direction = Outcome::of(Sure::No, Some(Sure::Yes));
+        assert_eq!(all.or(all).verdict(), Verdict::Reproduced);
+        assert_eq!(all.or(none).verdict(), Verdict::CannotBeTold);
+        assert_eq!(all.or(direction).verdict(), Verdict::CannotBeTold);
+        assert!(all.or(direction).is_of_certain_direction() && !all.or(none).is_of_certain_direction());
+        assert!(!direction.is_of_certain_direction(), "that one is told");
     }
 
     #[test]

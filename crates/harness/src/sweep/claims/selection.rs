@@ -126,6 +126,11 @@ impl Selection {
         names
     }
 
+    /// What it names of `axis`.
+    pub(super) fn wanted(&self, axis: &str) -> Option<&Wanted> {
+        self.by_axis.iter().find(|(named, _)| named == axis).map(|(_, wanted)| wanted)
+    }
+
     pub(super) fn names(&self, axis: &str) -> bool {
         self.by_axis.iter().any(|(named, _)| named == axis)
     }

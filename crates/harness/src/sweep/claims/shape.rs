@@ -4,6 +4,19 @@
 //! fastest repetition, and each shape below says what must be so of the ranges, so that a step within the spread breaks
 //! no shape and makes none. `within` is a part: what differs by less is the same.
 //!
+//! *The model's error.* Points that are simulated may be off, and a shape is asked twice: of the ranges as they are, and of the
+//! ranges widened by the error ([`Doubt`]). Only what both say is told; where they disagree, it cannot be told. So wider
+//! ranges make no shape easier to have, and none easier to miss:
+//!
+//! - *flat* cannot be told where the error exceeds `within`; nor can *levels off*, whose top nobody knows then;
+//! - a step that goes the other way by more than the spread but less than the error leaves *rises* and *falls* open, if the
+//!   ends differ by more than the error; a step that goes the claimed way is believed, however small: that a model could hide a
+//!   turn between any two neighbours would leave no line of many points to be told, and the ends have to differ beyond it;
+//! - *collapses* and *peaks* need the top to stand out by more than the error, *crosses* both sides to.
+//!
+//! Points of a line are compared with each other with the error along a line; a ratio with 1, and the height of a peak with
+//! its bounds, by the error of the number itself.
+//!
 //! | shape | the whole claim | its direction alone |
 //! |---|---|---|
 //! | rises, falls | no step goes the other way, and the ends differ | the ends differ as claimed |
@@ -19,6 +32,7 @@ use super::Bounds;
 use super::bounds::Side;
 use super::measure::Range;
 use super::outcome::{Outcome, Sure};
+use super::trust::Doubt;
 use crate::text::numbers::short;
 use std::fmt;
 
@@ -99,19 +113,36 @@ impl Shape {
         }
     }
 
-    /// What comes of it on `line`, whose points stand from left to right, and what was found, in words.
-    pub(super) fn on(&self, line: &[Point]) -> (Outcome, String) {
+    /// Whether it is of the line's points, compared with each other; else it compares each with 1.
+    pub(super) fn compares_points(&self) -> bool {
+        !matches!(self, Shape::Crosses { .. })
+    }
+
+    /// What comes of it on `line`, whose points stand from left to right and may be off as `doubt` says, and what was found,
+    /// in words.
+    pub(super) fn on(&self, line: &[Point], doubt: Doubt) -> (Outcome, String) {
         assert!(line.len() >= self.fewest_points() && line.is_sorted_by(|one, next| one.0 < next.0));
+        let (as_they_are, found) = self.of(line, line);
+        let (widened, _) = self.of(&widened(line, doubt.among), &widened(line, doubt.itself));
+        (as_they_are.or(widened), found)
+    }
+
+    /// `line` has the ranges to be compared with each other, `numbers` the same ones to be compared with a number.
+    fn of(&self, line: &[Point], numbers: &[Point]) -> (Outcome, String) {
         match *self {
             Shape::Rises { within } => goes(line, within, |range| range),
             Shape::Falls { within } => goes(line, within, upside_down),
             Shape::Flat { within } => flat(line, within),
             Shape::LevelsOff { within, between } => levels_off(line, within, between),
             Shape::Collapses { to_at_most } => collapses(line, to_at_most),
-            Shape::Peaks { between, top } => peaks(line, between, top),
-            Shape::Crosses { ends, between } => crosses(line, ends, between),
+            Shape::Peaks { between, top: bounds } => peaks(line, between, bounds, top(numbers)),
+            Shape::Crosses { ends, between } => crosses(numbers, ends, between),
         }
     }
+}
+
+fn widened(line: &[Point], factor: f64) -> Vec<Point> {
+    line.iter().map(|(at, range)| (*at, range.widened(factor))).collect()
 }
 
 fn upside_down(range: Range) -> Range {
@@ -145,7 +176,7 @@ fn flat(line: &[Point], within: f64) -> (Outcome, String) {
 }
 
 /// The highest point of `line`, each end by itself.
-fn top(line: &[Point]) -> Range {
+pub(super) fn top(line: &[Point]) -> Range {
     let most =
         |of: fn(&Range) -> f64| line.iter().map(|(_, range)| of(range)).fold(f64::NEG_INFINITY, f64::max);
     Range { low: most(|range| range.low), median: most(|range| range.median), high: most(|range| range.high) }
@@ -159,7 +190,7 @@ fn levels_off(line: &[Point], within: f64, between: Option<Between>) -> (Outcome
     // Where the spread is wider than `within`, no point is certainly up there.
     let late = line.iter().position(|(_, range)| up_there(range)).unwrap_or(last).max(early);
     let falls_again = line[late..].iter().any(|(_, range)| below(range));
-    let somewhere = Sure::of(early > 0, early == 0)
+    let somewhere = Sure::of(early > 0, early == 0 && up_there(&line[0].1))
         .and(Sure::of(late < last, early == last))
         .and(if falls_again { Sure::No } else { Sure::Yes });
     let whole = somewhere.and(Between::holds(between, line[early].0, line[late].0));
@@ -177,14 +208,19 @@ fn collapses(line: &[Point], to_at_most: f64) -> (Outcome, String) {
     let (_, last) = line[line.len() - 1];
     let &(at, peak) =
         line.iter().max_by(|a, b| a.1.median.total_cmp(&b.1.median)).expect("two points at least");
-    let whole = Sure::of(last.high <= to_at_most * peak.low, last.low > to_at_most * peak.high);
+    let whole = Sure::of(last.high <= to_at_most * peak.low, last.low > to_at_most * top(line).high);
     let earlier = &line[..line.len() - 1];
     let direction = Sure::of(last.high < peak.low, earlier.iter().all(|(_, range)| range.high <= last.low));
     let found = format!("the last point has {} of the top, at {at}", part(last.median, peak.median));
     (Outcome::of(whole, Some(direction)), found)
 }
 
-fn peaks(line: &[Point], between: Option<Between>, bounds: Option<Bounds>) -> (Outcome, String) {
+fn peaks(
+    line: &[Point],
+    between: Option<Between>,
+    bounds: Option<Bounds>,
+    height: Range,
+) -> (Outcome, String) {
     let (top, last) = (top(line), line.len() - 1);
     let mut highest = line.iter().enumerate().filter(|(_, (_, range))| range.high >= top.low).map(|(n, _)| n);
     let first_of_them = highest.next().expect("one point is the top");
@@ -193,7 +229,7 @@ fn peaks(line: &[Point], between: Option<Between>, bounds: Option<Bounds>) -> (O
         Sure::of(first_of_them > 0 && last_of_them < last, first_of_them == last || last_of_them == 0);
     let whole = inside
         .and(Between::holds(between, line[first_of_them].0, line[last_of_them].0))
-        .and(bounds.map_or(Sure::Yes, |bounds| bounds.keep(top)));
+        .and(bounds.map_or(Sure::Yes, |bounds| bounds.keep(height)));
     let (at, height) = (line.iter().find(|(_, range)| range.median == top.median), short(top.median));
     let at = at.expect("one point has the highest median").0;
     let found = match (first_of_them, last_of_them) {
@@ -300,7 +336,13 @@ mod tests {
     }
 
     fn told(shape: Shape, values: &[f64], spread: f64) -> Verdict {
-        shape.on(&line(values, spread)).0.verdict()
+        shape.on(&line(values, spread), Doubt::NONE).0.verdict()
+    }
+
+    /// The same of a model that is off by `along` between any two points, and by `itself` at each.
+    fn doubted(shape: Shape, values: &[f64], along: f64, itself: f64) -> Verdict {
+        let doubt = Doubt { itself, among: along.sqrt(), asked: None };
+        shape.on(&line(values, 0.01), doubt).0.verdict()
     }
 
     const BETWEEN: Option<Between> = Some(Between { from: 18.0, to: 54.0 });
@@ -380,7 +422,55 @@ mod tests {
         assert_eq!(told(shape(End::Ahead), &[1.0; 8], 0.05), CannotBeTold);
         let fading = [0.3, 0.4, 0.5, 0.7, 0.9, 1.5, 3.0, 1.01];
         assert_eq!(told(shape(End::Ahead), &fading, 0.05), CannotBeTold, "whether it ends ahead");
-        let found = shape(End::Ahead).on(&line(&over, 0.05)).1;
+        let found = shape(End::Ahead).on(&line(&over, 0.05), Doubt::NONE).1;
         assert_eq!(found, "it crosses between 18 and 36");
+    }
+
+    #[test]
+    fn an_error_makes_no_shape_easier_to_have_and_none_easier_to_miss() {
+        let of = |shape: Shape, values: &[f64], along: f64| doubted(shape, values, along, 1.0);
+        let rises = Shape::Rises { within: 0.1 };
+        assert_eq!(of(rises, &[1.0, 2.0, 4.0], 1.5), Reproduced);
+        assert_eq!(of(rises, &[1.0, 1.2, 1.4], 1.5), CannotBeTold, "the ends differ by less than the error");
+        assert_eq!(of(rises, &[1.0, 2.0, 1.6, 4.0], 1.0), DirectionOnly);
+        assert_eq!(of(rises, &[1.0, 2.0, 1.6, 4.0], 1.5), CannotBeTold, "a step back within the error");
+        assert_eq!(of(rises, &[1.0, 2.0, 0.8, 4.0], 1.5), DirectionOnly, "and one beyond it");
+        assert_eq!(of(rises, &[4.0, 2.0, 1.0], 1.5), NotReproduced);
+        let flat = Shape::Flat { within: 0.1 };
+        assert_eq!(of(flat, &[1.0, 1.0, 1.0], 1.02), Reproduced);
+        assert_eq!(of(flat, &[1.0, 1.0, 1.0], 1.2), CannotBeTold);
+        assert_eq!(of(flat, &[1.0, 1.3, 1.0], 1.4), CannotBeTold, "they may be the same");
+        assert_eq!(of(flat, &[1.0, 3.0, 1.0], 1.4), NotReproduced);
+        let levels_off = Shape::LevelsOff { within: 0.1, between: BETWEEN };
+        let level = [1.0, 2.0, 4.0, 8.0, 15.0, 28.0, 28.5, 29.0];
+        assert_eq!(of(levels_off, &level, 1.02), Reproduced);
+        assert_eq!(of(levels_off, &level, 1.3), CannotBeTold);
+        let falls_again = [1.0, 2.0, 4.0, 8.0, 15.0, 28.0, 28.5, 25.0];
+        assert_eq!(of(levels_off, &falls_again, 1.0), NotReproduced);
+        assert_eq!(of(levels_off, &falls_again, 1.05), CannotBeTold, "it may fall by less");
+        assert_eq!(of(levels_off, &[4.0; 8], 1.3), CannotBeTold, "it may have risen before");
+        let collapses = Shape::Collapses { to_at_most: 0.5 };
+        assert_eq!(of(collapses, &[1.0, 4.0, 1.0], 1.5), Reproduced);
+        assert_eq!(of(collapses, &[1.0, 4.0, 1.6], 1.5), CannotBeTold);
+        assert_eq!(of(collapses, &[1.0, 4.0, 2.4], 1.05), DirectionOnly);
+        assert_eq!(of(collapses, &[1.0, 2.0, 4.0], 1.5), NotReproduced);
+    }
+
+    #[test]
+    fn a_peak_and_a_crossing_have_to_stand_out_by_more_than_the_error() {
+        let peaks = |about| Shape::Peaks {
+            between: BETWEEN,
+            top: Some(Bounds { about: Some(about), ..Bounds::default() }),
+        };
+        let hill = [1.0, 2.0, 4.0, 8.0, 15.0, 28.0, 15.0, 8.0];
+        assert_eq!(doubted(peaks(28.0), &hill, 1.3, 1.1), Reproduced);
+        assert_eq!(doubted(peaks(28.0), &hill, 1.3, 1.4), CannotBeTold, "how high it is");
+        assert_eq!(doubted(peaks(28.0), &hill, 4.0, 1.1), CannotBeTold, "where it is");
+        let crosses = Shape::Crosses { ends: End::Ahead, between: None };
+        let over = [0.3, 0.4, 0.5, 0.7, 0.9, 1.5, 3.0, 7.0];
+        assert_eq!(doubted(crosses, &over, 1.0, 1.2), Reproduced);
+        assert_eq!(doubted(crosses, &[0.9, 0.95, 1.01, 1.1], 1.0, 1.2), CannotBeTold);
+        assert_eq!(doubted(crosses, &[0.3, 2.0, 0.9, 2.0], 1.0, 1.2), CannotBeTold, "it may have stayed");
+        assert_eq!(doubted(crosses, &[3.0, 4.0], 1.0, 1.2), NotReproduced);
     }
 }

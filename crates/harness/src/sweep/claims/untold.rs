@@ -111,7 +111,7 @@ mod tests {
         let claim = |workers: &str| {
             let text = format!(
                 "workload = 'micro'\n[axes]\nworkers = [1, 2]\n[[claims]]\nthat = 'so'\nleft = {{}}\n\
-                 measure = 'throughput'\nat_least = 1\n{workers}"
+                 measure = 'abort_rate'\nat_least = 1\n{workers}"
             );
             Experiment::parse("e.toml", &text, 2).expect("an experiment").claims.remove(0)
         };

@@ -195,7 +195,7 @@ mod tests {
 
     fn axis(values: &[&str]) -> Axis {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
-        Axis { name: "a".to_owned(), values, place: String::new() }
+        Axis { name: "a".to_owned(), values, cut: None, place: String::new() }
     }
 
     fn wanted(text: &str) -> Result<Wanted, String> {

@@ -1,7 +1,7 @@
 //! Claims written back as the end of an experiment file.
 
 use super::shape::{Between, Shape};
-use super::{Bounds, Claim, Claimed, Selection};
+use super::{Bounds, Claim, Claimed, Selection, Standing};
 use toml::Value;
 
 /// The claims as the end of an experiment file.
@@ -10,11 +10,15 @@ pub(in crate::sweep) fn toml(claims: &[Claim]) -> String {
 }
 
 fn one(claim: &Claim) -> String {
-    let mut lines = vec![
-        "\n[[claims]]".to_owned(),
-        format!("that = {}", text(&claim.that)),
-        format!("left = {}", claim.left.toml()),
-    ];
+    let mut lines = vec!["\n[[claims]]".to_owned(), format!("that = {}", text(&claim.that))];
+    let said = [("section", &claim.section), ("says", &claim.says)];
+    lines.extend(said.iter().filter_map(|(name, words)| Some(format!("{name} = {}", text(words.as_ref()?)))));
+    match &claim.standing {
+        Standing::Paper => {}
+        Standing::Fitted(why) => lines.push(format!("fitted = {}", text(why))),
+        Standing::Ours => lines.push("ours = true".to_owned()),
+    }
+    lines.push(format!("left = {}", claim.left.toml()));
     lines.extend(claim.right.as_ref().map(|right| format!("right = {}", right.toml())));
     lines.extend((claim.at != Selection::all()).then(|| format!("at = {}", claim.at.toml())));
     lines.push(format!("measure = {}", text(claim.measure.name())));
@@ -29,6 +33,7 @@ fn one(claim: &Claim) -> String {
             lines.extend(of_shape(shape));
         }
     }
+    lines.extend(claim.paper_number.map(|number| format!("paper_number = {number:?}")));
     let workers = [("about_workers", claim.about_workers), ("fewest_workers", claim.fewest_workers)];
     lines.extend(workers.iter().filter_map(|(name, number)| Some(format!("{name} = {}", (*number)?))));
     lines.extend(claim.explanation.as_ref().map(|why| format!("explanation = {}", text(why))));

@@ -1,0 +1,53 @@
+//! How far the model of simulated machines is off, as claims about simulated points are judged: by the committed file that
+//! `validate` wrote, as long as the model is the one that was validated.
+
+use crate::engines::Machine;
+use harness::results::Surroundings;
+use harness::validation::ModelErrors;
+use machine::simulated::fingerprint;
+use std::path::Path;
+
+/// The model's error beside what stands around the numbers, if any of `machines` is simulated.
+pub fn beside(surroundings: Surroundings, mut machines: impl Iterator<Item = Machine>) -> Surroundings {
+    match machines.any(|machine| matches!(machine, Machine::Simulated(_))) {
+        true => surroundings.validated(of_this_model()),
+        false => surroundings,
+    }
+}
+
+/// The error; or why nobody knows it.
+fn of_this_model() -> Result<ModelErrors, String> {
+    let file = Path::new(ModelErrors::COMMITTED);
+    let errors = ModelErrors::read(file).map_err(|failure| failure.to_string())?;
+    admit(errors, &fingerprint::of_model().to_string())
+}
+
+/// Refuses the error of a model that is another one by now.
+fn admit(errors: ModelErrors, present: &str) -> Result<ModelErrors, String> {
+    match errors.model_fingerprint == present {
+        true => Ok(errors),
+        false => Err(format!(
+            "{} is of the model {}, which was validated on {}; this one is {present}: {}",
+            ModelErrors::COMMITTED,
+            errors.model_fingerprint,
+            errors.measured_on,
+            errors.command
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_of_the_model_that_was_validated() {
+        let errors = ModelErrors { model_fingerprint: "a".to_owned(), ..ModelErrors::supposed([]) };
+        assert!(admit(errors.clone(), "a").is_ok());
+        let other = admit(errors, "b").expect_err("another model");
+        assert_eq!(
+            other,
+            "machines/validated.json is of the model a, which was validated on 1970-01-01; this one is b: none"
+        );
+    }
+}
