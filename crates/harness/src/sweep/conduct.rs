@@ -176,8 +176,7 @@ impl Sweep<'_> {
             place: &self.label(case),
         });
         let mut measured = Measured::nothing_yet(case.pair);
-        let after = if self.place.simulated { After::Nothing } else { After::Audit };
-        measure_interleaved(session, &mut [&mut measured], options, after, self.observer)?;
+        measure_interleaved(session, &mut [&mut measured], options, After::Audit, self.observer)?;
         self.keep(case, &measured)
     }
 
