@@ -126,6 +126,26 @@ fn simulated_runs_are_audited() {
     );
 }
 
+/// What is checked where nothing is typed but the system: transactions that conflict, under every kind of it.
+#[test]
+fn every_workload_conflicts_by_default() {
+    let folder = fresh_folder("simulated-conflicts");
+    for workload in ["micro", "ycsb", "smallbank", "tatp", "tpcc", "membership", "ranges", "list-append"] {
+        for system in
+            ["shared-everything --protocol silo", "delegation --protocol no-wait", "partitioned-serial"]
+        {
+            let line = format!("check {workload} --workers 8 --transactions 2000 --architecture {system}");
+            let ran = on(&folder, &line, &haswell());
+            assert_eq!(ran.code, Some(0), "{line}\n{}\n{}", ran.out, ran.err);
+            assert!(
+                ran.out.contains("dependencies between transactions of different workers: "),
+                "{}",
+                ran.out
+            );
+        }
+    }
+}
+
 /// The most memory of the host, in KiB, that a run takes which ends well.
 #[cfg(target_os = "linux")]
 fn peak_kib(folder: &Path, line: &str) -> u64 {
