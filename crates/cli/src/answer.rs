@@ -14,6 +14,7 @@ use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, percent, ratio, thousands};
 use harness::validation::Validation;
+use history::{Dependencies, DependencyKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -147,18 +148,22 @@ fn checks(checks: &[Check]) -> String {
 /// A check with its verdict. `folder` is where it was laid down, if it was.
 pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
     let mut text = format!(
-        "{} over {}, {} on {}, seed {}\n{} commits, {} aborts{}, {} user rollbacks\n\n",
+        "{} over {}, {} on {}, seed {}\n{}{} commits, {} aborts{}, {} user rollbacks\n\n",
         summary.system(),
         summary.workload,
         counted(summary.workers, "worker"),
         shown(&summary.machine, summary.simulated),
         summary.seed,
+        told(&summary.workload, &summary.parameters),
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
         reasons(&summary.aborts).replace("  ", " "),
         thousands(summary.user_rollbacks as f64),
     );
     text.push_str(&findings(summary));
+    if let Some(too_little) = &summary.too_little {
+        let _ = writeln!(text, "too little happened: {too_little}");
+    }
     for warning in &summary.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
@@ -170,12 +175,13 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
 /// Many schedules, and what was found.
 pub fn of_exploration(summary: &ExplorationSummary) -> String {
     let mut text = format!(
-        "{} {} over {}, {} on virtual cores, {} each\n{} explored from seed {}\n",
+        "{} {} over {}, {} on virtual cores, {} each\n{}{} explored from seed {}\n",
         summary.architecture,
         summary.protocol,
         summary.workload,
         counted(summary.workers, "worker"),
         counted(summary.transactions as usize, "transaction"),
+        told(&summary.workload, &summary.parameters),
         counted(summary.schedules as usize, &format!("{} schedule", summary.schedule)),
         summary.first_seed,
     );
@@ -187,6 +193,15 @@ pub fn of_exploration(summary: &ExplorationSummary) -> String {
             thousands(aborts.values().sum::<u64>() as f64),
             reasons(aborts).replace("  ", " "),
         );
+    }
+    if let Some(dependencies) = &summary.dependencies {
+        let _ = writeln!(text, "{}", between_workers(dependencies));
+    }
+    if let Some(rounds) = summary.overlapping {
+        let _ = writeln!(text, "{} in which roles ran at the same time", counted(rounds as usize, "round"));
+    }
+    if let Some(too_little) = &summary.too_little {
+        let _ = writeln!(text, "too little happened: {too_little}");
     }
     if let Some(find) = &summary.find {
         let _ = writeln!(text, "\nfound with seed {}:", find.seed);
@@ -205,11 +220,31 @@ pub fn of_exploration(summary: &ExplorationSummary) -> String {
     text
 }
 
+/// The parameters that are not as the workload has them by itself, on a line.
+fn told(workload: &str, parameters: &BTreeMap<String, String>) -> String {
+    let described = workloads::descriptions().iter().find(|description| description.name == workload);
+    let own = described.map_or(&[][..], |description| description.parameters);
+    let is_own = |name: &str, value: &str| own.iter().any(|one| one.name == name && one.default == value);
+    let told = parameters.iter().filter(|(name, value)| !is_own(name, value));
+    let told: Vec<String> = told.map(|(name, value)| format!("{name} {value}")).collect();
+    if told.is_empty() { String::new() } else { format!("with {}\n", told.join(", ")) }
+}
+
+/// Dependencies by kind.
+fn between_workers(dependencies: &Dependencies) -> String {
+    let by_kind = DependencyKind::ALL.map(|kind| {
+        let count = dependencies.of(kind);
+        let none = if count.possible { "" } else { " (none possible)" };
+        format!("{} {}{none}", thousands(count.between_workers as f64), kind.name())
+    });
+    format!("dependencies between transactions of different workers: {}", by_kind.join(", "))
+}
+
 /// What was found in a checked run.
 fn findings(summary: &CheckSummary) -> String {
     let mut text = String::new();
     if let Some(verdict) = &summary.verdict {
-        let _ = writeln!(text, "{verdict}");
+        let _ = writeln!(text, "{verdict}\n{}", between_workers(&verdict.dependencies));
     }
     if let Some(judgement) = &summary.judgement {
         let _ = writeln!(text, "{judgement}");

@@ -9,6 +9,7 @@ use harness::options::OPTIONS;
 use harness::{Failure, RunOptions};
 use std::env;
 use std::ffi::OsString;
+use workloads::ParameterDescription;
 
 /// The line that was typed.
 pub struct Typed {
@@ -138,6 +139,11 @@ pub fn system(command: Command) -> Command {
 
 /// A subcommand for each workload, with its parameters as options.
 pub fn workloads(command: Command) -> Command {
+    workloads_by(command, |_, parameter| parameter.default.to_owned())
+}
+
+/// The same for a command with defaults of its own: by workload and parameter.
+pub fn workloads_by(command: Command, default_of: impl Fn(&str, &ParameterDescription) -> String) -> Command {
     command
         .subcommand_required(true)
         .subcommand_value_name("WORKLOAD")
@@ -148,7 +154,7 @@ pub fn workloads(command: Command) -> Command {
                 Arg::new(parameter.name)
                     .long(parameter.name)
                     .value_name("VALUE")
-                    .help(help_of(parameter.help, parameter.allowed, parameter.default))
+                    .help(help_of(parameter.help, parameter.allowed, &default_of(workload.name, parameter)))
                     .help_heading(Str::from("Workload"))
                     .allow_hyphen_values(true)
             });

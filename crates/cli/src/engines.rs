@@ -7,7 +7,6 @@
 use crate::simulation::{self, OnDescription};
 use contract::Engine;
 use harness::failure::words;
-use harness::measure::After;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
 use std::fs;
@@ -67,14 +66,6 @@ impl Machine {
         match self {
             Machine::Hardware => on_hardware(cores()),
             Machine::Simulated(description) => RunOptions::for_simulation(description.cores),
-        }
-    }
-
-    /// What follows the last repetition of a measurement on it.
-    pub fn after(self) -> After {
-        match self {
-            Machine::Hardware => After::Audit,
-            Machine::Simulated(_) => After::Nothing,
         }
     }
 

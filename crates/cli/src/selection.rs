@@ -4,7 +4,8 @@ use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use clap::ArgMatches;
 use contract::{ArchitectureName, Engine, PairName, Support};
-use harness::check::{CheckWorkload, Own};
+use harness::check::happened::HOSTS_NEEDED;
+use harness::check::{CheckWorkload, Own, defaults};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::text::dates::Utc;
@@ -24,18 +25,18 @@ pub fn subject(
     machine: Machine,
     defaults: fn(usize) -> RunOptions,
 ) -> Result<(Subject, AnyWorkload), Failure> {
-    subject_with(matches, machine, machine.defaults(defaults), None)
+    subject_with(matches, machine, machine.defaults(defaults), &Parameters::default())
 }
 
 fn subject_with(
     matches: &ArgMatches,
     machine: Machine,
     defaults: RunOptions,
-    records: Option<&str>,
+    unless_typed: &Parameters,
 ) -> Result<(Subject, AnyWorkload), Failure> {
     let options = options(matches, machine, defaults)?;
     let (name, below) = matches.subcommand().expect("a measuring command has a workload");
-    let workload = workload(name, below, records)?;
+    let workload = workload(name, below, unless_typed)?;
     let subject = Subject::of(&workload, options, machine.place());
     Ok((subject, workload))
 }
@@ -46,43 +47,46 @@ pub fn check_subject(
     machine: Machine,
     defaults: fn(usize) -> RunOptions,
 ) -> Result<(Subject, CheckWorkload), Failure> {
-    check_subject_of(matches, machine, machine.defaults(defaults), None)
+    check_subject_of(matches, machine, machine.defaults(defaults), false)
 }
 
-/// What an exploration runs: as a check, with tables of `records` rows if their size can be given and was not.
+/// What an exploration runs: as a check, on tables that are smaller still.
 pub fn explored_subject(
     matches: &ArgMatches,
     defaults: RunOptions,
-    records: &str,
 ) -> Result<(Subject, CheckWorkload), Failure> {
-    check_subject_of(matches, Machine::Hardware, defaults, Some(records))
+    check_subject_of(matches, Machine::Hardware, defaults, true)
 }
 
 fn check_subject_of(
     matches: &ArgMatches,
     machine: Machine,
     defaults: RunOptions,
-    records: Option<&str>,
+    explored: bool,
 ) -> Result<(Subject, CheckWorkload), Failure> {
     let name = matches.subcommand_name().expect("a check has a workload");
-    let Some(own) = Own::all().find(|own| own.name() == name) else {
-        let (subject, workload) = subject_with(matches, machine, defaults, records)?;
+    let own = Own::all().find(|own| own.name() == name);
+    let hosts = own.map_or(HOSTS_NEEDED, Own::workers);
+    let mut defaults = RunOptions { workers: defaults.workers.max(hosts), ..defaults };
+    if typed(matches, "workers").is_none() {
+        let options = options(matches, machine, defaults.clone())?;
+        defaults.workers += missing_hosts(architecture(matches)?, &options, hosts);
+    }
+    let Some(own) = own else {
+        let unless_typed = defaults::parameters(name, explored).collect();
+        let (subject, workload) = subject_with(matches, machine, defaults, &unless_typed)?;
         return Ok((subject, CheckWorkload::Measured(Box::new(workload))));
     };
-    let mut options =
-        options(matches, machine, RunOptions { workers: defaults.workers.max(own.workers()), ..defaults })?;
-    if typed(matches, "workers").is_none() {
-        options.workers += missing_hosts(architecture(matches)?, &options, own);
-    }
+    let options = options(matches, machine, defaults)?;
     let place = machine.place();
     let subject = Subject { workload: name.to_owned(), parameters: BTreeMap::new(), options, place };
     Ok((subject, CheckWorkload::Own(own)))
 }
 
-/// Workers that `own` lacks because some of them host no transactions.
-fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, own: Own) -> usize {
+/// Workers that are lacking until so many host transactions, because some host none.
+fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, hosts: usize) -> usize {
     let arrangement = Hardware::arrange(architecture, options.workers, &options.engine_options(0));
-    arrangement.map_or(0, |arrangement| own.workers().saturating_sub(arrangement.clients))
+    arrangement.map_or(0, |arrangement| hosts.saturating_sub(arrangement.clients))
 }
 
 fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
@@ -99,24 +103,29 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
     OPTIONS.iter().filter_map(|option| Some((option.name, typed(matches, option.name)?)))
 }
 
-/// Parameters that say how many rows a table has. A warehouse is more than a row.
-const SIZES: [&str; 4] = ["records", "items", "customers", "subscribers"];
-
-/// `records`: its sizes, unless typed.
-fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
+/// The workload with what was typed, and with as much of `unless_typed` as goes together with that.
+fn workload(name: &str, matches: &ArgMatches, unless_typed: &Parameters) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
         .find(|workload| workload.name == name)
         .expect("a subcommand for each");
-    let given: Parameters = description
-        .parameters
-        .iter()
-        .filter_map(|parameter| {
-            let default = records.filter(|_| SIZES.contains(&parameter.name));
-            Some((parameter.name, typed(matches, parameter.name).or(default)?))
-        })
-        .collect();
-    workloads::build(name, &given).map_err(|error| match error {
+    let is_typed = |name: &str| typed(matches, name).is_some();
+    let mut left: Vec<(&str, &str)> = unless_typed.iter().filter(|(name, _)| !is_typed(name)).collect();
+    let built = loop {
+        let was_typed = description
+            .parameters
+            .iter()
+            .filter_map(|parameter| Some((parameter.name, typed(matches, parameter.name)?)));
+        let built = workloads::build(name, &was_typed.chain(left.iter().copied()).collect());
+        let before = left.len();
+        if let Err(ParameterError::Conflict { parameter, with, .. }) = &built {
+            left.retain(|(name, _)| name != parameter && name != with);
+        }
+        if left.len() == before {
+            break built;
+        }
+    };
+    built.map_err(|error| match error {
         ParameterError::BadValue { parameter, value, allowed } => {
             BadValue::new(parameter, value, allowed).into()
         }

@@ -1,6 +1,6 @@
 //! The engine on the machine of `--on FILE`.
 //!
-//! Loading costs no simulated time. Every drive is a simulation of its own, with caches that are empty when its warm-up
+//! Loading and auditing cost no simulated time. Every drive is a simulation of its own, with caches that are empty when its warm-up
 //! begins, so that what it measures depends on its seed and on nothing that ran before it.
 
 use crate::engines::Explored;
@@ -123,7 +123,127 @@ impl Engine for OnDescription {
         Ok(Drive { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
     }
 
+    fn drive_unmeasured<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<Drive<C>, DriveError> {
+        unobserved(|| drive_erased::<Explored, _>(store, selection, clients, until, options))
+    }
+
     fn remains(store: &Self::Store) -> Remains {
         unobserved(|| Explored::remains(store))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::Machine;
+    use contract::{ArchitectureName, Key, ProtocolName, Seat, TableDescription, TableId};
+    use harness::RunOptions;
+    use harness::measure::{After, Measured, Session, layout_of, measure};
+    use harness::observer::Silent;
+    use std::path::Path;
+    use workloads::audit::Audited;
+    use workloads::micro::{self, MicroClient};
+    use workloads::{Micro, Parameters};
+
+    /// The microbenchmark over a table whose first row is not as it should be.
+    struct Mistaken(Micro);
+
+    impl Workload for Mistaken {
+        type Client = MicroClient;
+
+        fn tables(&self) -> Vec<TableDescription> {
+            self.0.tables()
+        }
+
+        fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+            self.0.fill(table, key, row);
+            row[0] ^= u8::from(key.0 == 0);
+        }
+
+        fn client(&self, seat: Seat) -> MicroClient {
+            self.0.client(seat)
+        }
+    }
+
+    impl Audited for Mistaken {
+        type Audit<'a> = micro::Audit<'a>;
+
+        fn audit(&self) -> Option<micro::Audit<'_>> {
+            Some(self.0.audit())
+        }
+    }
+
+    fn description() -> &'static Description {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/haswell-ex-4x18.toml");
+        match Machine::named(file.to_str()).expect("a machine of the repository") {
+            Machine::Simulated(description) => description,
+            Machine::Hardware => unreachable!("a file is no hardware"),
+        }
+    }
+
+    fn options() -> RunOptions {
+        let short = Duration::from_micros(50);
+        RunOptions { warmup: short, duration: short, repeat: 2, ..RunOptions::for_simulation(4) }
+    }
+
+    fn micro() -> Micro {
+        let given: Parameters = [("records", "1000"), ("writes", "50")].into_iter().collect();
+        Micro::new(&given).expect("parameters of micro")
+    }
+
+    fn simulated<W: Audited>(workload: &W) -> Measured {
+        let pairs =
+            [PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo }];
+        let measure = || measure::<OnDescription, W>(workload, &pairs, &options(), After::Audit, &Silent);
+        on(description(), measure).expect("measured").0.remove(0)
+    }
+
+    #[test]
+    fn a_simulated_run_is_failed_by_its_audit() {
+        let failed = |measured: Measured| -> Vec<String> {
+            let failed = measured.checks.into_iter().filter(|check| !check.passed);
+            failed.map(|check| check.name).collect()
+        };
+        assert_eq!(failed(simulated(&Mistaken(micro()))), ["audit"]);
+        assert_eq!(failed(simulated(&micro())), [""; 0]);
+    }
+
+    /// An audit is not looked at: what is simulated over the same store after it is the same without it.
+    #[test]
+    fn an_audit_changes_nothing_that_is_simulated() {
+        let (workload, options) = (micro(), options());
+        for pair in PairName::all().filter(|pair| Explored::support(*pair) == Support::Supported) {
+            let numbers = |audited: bool| {
+                let layout = layout_of::<OnDescription>(pair.architecture, &options).expect("it fits");
+                let mut session =
+                    Session::<OnDescription, _>::load(&workload, layout, &Silent).expect("loaded");
+                let measured = (0..2).map(|repetition| {
+                    let selection = Selection::Pair(pair);
+                    let (measurement, _) =
+                        session.repetition(selection, &options, repetition).expect("it runs");
+                    if audited {
+                        let audit =
+                            session.audit(selection, &options).expect("it runs").expect("there is one");
+                        assert!(audit.passed, "{pair}: {}", audit.detail);
+                    }
+                    let latencies: Vec<(u64, u64)> = measurement
+                        .latency_ns
+                        .iter_recorded()
+                        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+                        .collect();
+                    let counts = (measurement.commits_by_worker.clone(), measurement.aborts);
+                    (counts, measurement.time_share.ns, latencies)
+                });
+                measured.collect::<Vec<_>>()
+            };
+            let (with, without) = on(description(), || (numbers(true), numbers(false)));
+            assert_eq!(with, without, "{pair}");
+        }
     }
 }

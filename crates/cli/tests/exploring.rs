@@ -5,14 +5,14 @@ mod common;
 use common::{Ran, fresh_folder, run, systems};
 use std::path::Path;
 
-/// Canaries with workloads that show what they omit.
+/// Canaries with workloads that show what they omit, as they are by default.
 const SHOWN_BY: [(&str, &str); 8] = [
-    ("no-read-validation", "micro --writes 50"),
+    ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
-    ("early-release", "micro --writes 50"),
-    ("skipped-certify", "micro --writes 50"),
-    ("dirty-reads", "micro --writes 50"),
+    ("early-release", "micro"),
+    ("skipped-certify", "micro"),
+    ("dirty-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];
@@ -64,19 +64,66 @@ fn every_honest_system_passes_every_schedule() {
     for pair in systems(&folder) {
         let (architecture, protocol) = pair.split_once(' ').expect("two names");
         for (workload, kind) in [
-            ("micro --writes 50", "random"),
+            ("micro", "random"),
             ("ycsb", "pct"),
             ("membership", "random"),
             ("ranges", "pct"),
             ("list-append", "pct"),
         ] {
             let more =
-                format!("--explore {kind} --seeds 60 --architecture {architecture} --protocol {protocol}");
+                format!("--explore {kind} --seeds 300 --architecture {architecture} --protocol {protocol}");
             let ran = explore(&folder, workload, &more);
             assert_eq!(ran.code, Some(0), "{pair} over {workload}\n{}\n{}", ran.out, ran.err);
-            assert!(ran.out.contains(&format!("60 {kind} schedules explored from seed 1")), "{}", ran.out);
+            assert!(ran.out.contains(&format!("300 {kind} schedules explored from seed 1")), "{}", ran.out);
         }
     }
+}
+
+/// Nothing conflicts among readers: neither a right protocol nor a broken one has passed anything.
+#[test]
+fn who_only_reads_passes_no_exploration() {
+    let folder = fresh_folder("explored-readers");
+    for system in ["--protocol silo", "--canary no-read-validation"] {
+        let more = format!("--writes none --explore pct --seeds 200 {system}");
+        let ran = explore(&folder, "micro", &more);
+        assert_eq!(ran.code, Some(2), "{system}: {}\n{}", ran.out, ran.err);
+        let said = "too little happened: nobody wrote what others read or wrote, so nothing can conflict; use --writes 50\n";
+        assert!(ran.out.contains(said) && ran.out.ends_with("\ntoo little happened\n"), "{}", ran.out);
+        let json = explore(&folder, "micro", &format!("{more} --json")).json();
+        assert_eq!((&json["schema"], &json["passed"]), (&"trireme.exploration/2".into(), &false.into()));
+        assert_eq!(json["dependencies"]["write-read"]["all"], 0);
+        assert!(json["too_little"].is_string());
+    }
+}
+
+/// What is needed is needed of all schedules together, and says what would bring it.
+#[test]
+fn dependencies_are_counted_over_all_schedules() {
+    let folder = fresh_folder("explored-dependencies");
+    let between = |seeds: u64, workload: &str| {
+        let ran =
+            explore(&folder, workload, &format!("--explore pct --seeds {seeds} --protocol silo --json"));
+        let json = ran.json();
+        let of = |kind: &str| json["dependencies"][kind]["between_workers"].as_u64().expect("a number");
+        (ran.code, [of("write-read"), of("write-write"), of("read-write")], json["too_little"].clone())
+    };
+    let (code, few, too_little) = between(1, "micro");
+    assert_eq!(code, Some(2), "{few:?}");
+    let said = too_little.as_str().expect("words");
+    assert!(said.contains("100 of each kind are needed; use more --seeds or --transactions, "), "{said}");
+    for (workload, seeds) in [("micro", 100), ("ycsb", 50), ("smallbank", 300), ("tatp", 2000), ("tpcc", 50)]
+    {
+        let (code, many, too_little) = between(seeds, workload);
+        assert_eq!(code, Some(0), "{workload}: {many:?} {too_little}");
+        assert!(many.iter().all(|count| *count >= 100), "{workload}: {many:?}");
+    }
+    let scenario = explore(&folder, "write-skew", "--explore pct --seeds 1 --protocol silo");
+    assert_eq!(scenario.code, Some(2), "{}", scenario.out);
+    assert!(
+        scenario.out.contains("in which roles ran at the same time, and 10 are needed"),
+        "{}",
+        scenario.out
+    );
 }
 
 /// All five transactions, over warehouses that are scaled down until they meet.
@@ -85,7 +132,7 @@ fn every_honest_system_runs_tpcc_under_every_schedule() {
     let folder = fresh_folder("explored-tpcc");
     for pair in systems(&folder) {
         let (architecture, protocol) = pair.split_once(' ').expect("two names");
-        let more = format!("--explore pct --seeds 20 --architecture {architecture} --protocol {protocol}");
+        let more = format!("--explore pct --seeds 60 --architecture {architecture} --protocol {protocol}");
         let ran = explore(&folder, "tpcc --warehouses 2 --remote-items 30 --remote-payments 50", &more);
         assert_eq!(ran.code, Some(0), "{pair}\n{}\n{}", ran.out, ran.err);
     }

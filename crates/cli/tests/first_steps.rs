@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fresh_folder, pairs, run, run_short, systems, trireme};
+use common::{assert_nothing_wrong, fresh_folder, pairs, run, run_short, systems, trireme};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Stdio};
@@ -106,7 +106,7 @@ fn partitioned_serial_needs_no_protocol() {
     );
     let check = ["check", "micro", "--architecture", "partitioned-serial", "--transactions", "1000"];
     let ran = run(&folder, &check);
-    assert_eq!((ran.code, ran.out.ends_with("\npassed\n")), (Some(0), true), "{}\n{}", ran.out, ran.err);
+    assert_nothing_wrong(&ran, "partitioned-serial");
 }
 
 #[test]

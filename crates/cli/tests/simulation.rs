@@ -98,6 +98,56 @@ fn histories_of_simulated_runs_are_judged() {
     assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{}", ran.out);
 }
 
+/// As on the hardware; without taking any simulated time.
+#[test]
+fn simulated_runs_are_audited() {
+    let folder = fresh_folder("simulated-audits");
+    let audited = |check: &Value| check["name"] == "audit" && check["passed"] == true;
+    for pair in systems(&folder) {
+        let (architecture, protocol) = pair.split_once(' ').expect("two names");
+        let line = format!(
+            "run tpcc --warehouses 4 --items 100 --customers 20 --workers 8 --architecture {architecture} --protocol \
+             {protocol} --duration 300us --repeat 2 --json"
+        );
+        let ran = on(&folder, &line, &haswell());
+        assert_eq!(ran.code, Some(0), "{pair}\n{}\n{}", ran.out, ran.err);
+        let summary = ran.json();
+        assert!(summary["checks"].as_array().expect("checks").iter().any(audited), "{pair}: {summary}");
+    }
+    fs::write(
+        folder.join("one.toml"),
+        "workload = 'smallbank'\n[base]\ncustomers = 2000\n[axes]\nprotocol = ['silo']",
+    )
+    .expect("an experiment");
+    let ran = on(&folder, "sweep one.toml --workers 8 --duration 300us --out out --json", &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let points = ran.json();
+    assert!(
+        points["points"][0]["summary"]["checks"].as_array().expect("checks").iter().any(audited),
+        "{points}"
+    );
+}
+
+/// What is checked where nothing is typed but the system: transactions that conflict, under every kind of it.
+#[test]
+fn every_workload_conflicts_by_default() {
+    let folder = fresh_folder("simulated-conflicts");
+    for workload in ["micro", "ycsb", "smallbank", "tatp", "tpcc", "membership", "ranges", "list-append"] {
+        for system in
+            ["shared-everything --protocol silo", "delegation --protocol no-wait", "partitioned-serial"]
+        {
+            let line = format!("check {workload} --workers 8 --transactions 2000 --architecture {system}");
+            let ran = on(&folder, &line, &haswell());
+            assert_eq!(ran.code, Some(0), "{line}\n{}\n{}", ran.out, ran.err);
+            assert!(
+                ran.out.contains("dependencies between transactions of different workers: "),
+                "{}",
+                ran.out
+            );
+        }
+    }
+}
+
 /// The most memory of the host, in KiB, that a run takes which ends well.
 #[cfg(target_os = "linux")]
 fn peak_kib(folder: &Path, line: &str) -> u64 {

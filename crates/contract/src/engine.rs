@@ -47,6 +47,18 @@ pub trait Engine {
         options: &EngineOptions,
     ) -> Result<Drive<C>, DriveError>;
 
+    /// As [`Engine::drive`], for what nobody measures, such as an audit: a simulated machine does not look at it, so that it
+    /// takes no simulated time and leaves what is simulated afterwards as it was.
+    fn drive_unmeasured<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<Drive<C>, DriveError> {
+        Self::drive(store, selection, clients, until, options)
+    }
+
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn remains(store: &Self::Store) -> Remains;
 

@@ -433,14 +433,18 @@ mod tests {
         assert!(html.contains("shared-everything silo over counting"));
     }
 
-    fn check_is_laid_down(canary: bool, edit: impl Fn(&mut CheckSummary)) -> (Value, String, String) {
+    fn check_is_laid_down(
+        canary: bool,
+        transactions: u64,
+        edit: impl Fn(&mut CheckSummary),
+    ) -> (Value, String, String) {
         let (subject, surroundings) = (subject(), surroundings());
         let architecture = ArchitectureName::SharedEverything;
         let selection = match canary {
             true => Selection::Canary(architecture, CanaryName::DirtyReads),
             false => Selection::Pair(PairName { architecture, protocol: ProtocolName::Silo }),
         };
-        let trial = Trial { selection, subject: &subject, transactions: 100, observer: &Silent };
+        let trial = Trial { selection, subject: &subject, transactions, observer: &Silent };
         let (mut summary, _) =
             trial.of_workload::<MockEngine, _>(&Counting { rows: ROWS }, Deletes::None).expect("checked");
         edit(&mut summary);
@@ -457,19 +461,31 @@ mod tests {
 
     #[test]
     fn a_check_is_laid_down_whole() {
-        let (summary, parameters, html) = check_is_laid_down(false, |_| {});
-        assert_eq!((&summary["passed"], &summary["transactions"]), (&true.into(), &100.into()));
-        for line in ["protocol = \"silo\"", "transactions = \"100\"", "seed = \"1\"", "rows = \"100\""] {
+        let (summary, parameters, html) = check_is_laid_down(false, 300, |_| {});
+        assert_eq!((&summary["passed"], &summary["transactions"]), (&true.into(), &300.into()));
+        for line in ["protocol = \"silo\"", "transactions = \"300\"", "seed = \"1\"", "rows = \"100\""] {
             assert!(parameters.lines().any(|set| set == line), "{line}\n{parameters}");
         }
         assert!(!parameters.contains("duration"), "a check has none: {parameters}");
         assert!(html.contains("<h1>shared-everything silo over counting: passed</h1>"));
         assert!(html.contains("The history is strictly serializable.") && !html.contains("What is wrong"));
+        assert!(html.contains("What happened") && !html.contains("Too little happened"));
+    }
+
+    #[test]
+    fn a_check_in_which_too_little_happened_is_laid_down_as_such() {
+        let (summary, _, html) = check_is_laid_down(false, 100, |_| {});
+        assert_eq!(summary["passed"], false);
+        let words = summary["too_little"].as_str().expect("words");
+        assert!(words.starts_with("49 write-read, 49 write-write dependencies"), "{words}");
+        assert_eq!(summary["verdict"]["dependencies"]["write-write"]["between_workers"], 49);
+        assert!(html.contains("<h1>shared-everything silo over counting: too little happened</h1>"));
+        assert!(html.contains("Too little happened: 49 write-read, 49 write-write"), "{html}");
     }
 
     #[test]
     fn a_rejection_is_laid_down_with_its_anomalies() {
-        let (summary, parameters, html) = check_is_laid_down(true, |summary| {
+        let (summary, parameters, html) = check_is_laid_down(true, 300, |summary| {
             let words = "T1 <missed> what T2 wrote".to_owned();
             let verdict = summary.verdict.as_mut().expect("judged");
             verdict.counts.insert(AnomalyKind::WriteSkew, 3);

@@ -44,6 +44,7 @@
 //! | what is a row called whose key is a byte string? | `key_names.rs` |
 //! | how is it judged? | `check/mod.rs` and the steps that it lists |
 //! | what does a scan say of rows that it did not show? | `check/scans.rs` |
+//! | did enough happen for that to mean something? | `dependencies.rs` |
 //! | what can be wrong, and how is it said? | `verdict.rs`, `check/naming.rs` |
 //! | how do others read it? | `elle.rs` |
 //!
@@ -58,6 +59,7 @@ pub mod anomalies;
 mod check;
 mod checked;
 mod checked_run;
+mod dependencies;
 mod elle;
 mod erased;
 mod final_read;
@@ -77,6 +79,7 @@ mod version;
 pub use check::check;
 pub use checked::{Checked, CheckedClient, CheckedProcedure, Deletes};
 pub use checked_run::{CheckedRun, RunError, Setting, run_checked};
+pub use dependencies::{Dependencies, DependencyCount, DependencyKind};
 pub use elle::{ElleLayout, write_elle_registers};
 pub use erased::{Erased, drive_erased};
 pub use final_read::{FinalRead, FinalReader, FinalRows, ReadBatch};

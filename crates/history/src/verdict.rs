@@ -1,5 +1,6 @@
 //! What the checker found, for people and for files.
 
+use crate::dependencies::Dependencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -107,8 +108,11 @@ pub struct Verdict {
     pub transactions: u64,
     /// Their operations.
     pub operations: u64,
-    /// Dependencies between them, real time not counted.
+    /// Edges of the graph of dependencies between them, real time not counted. An observed version that its observer
+    /// replaced gives one.
     pub edges: u64,
+    /// The dependencies by kind.
+    pub dependencies: Dependencies,
     /// Anomalies found, by kind. Cycles lie in each other in so many ways that one is counted only if it
     /// has a transaction that no cycle counted before has.
     pub counts: BTreeMap<AnomalyKind, u64>,

@@ -7,7 +7,7 @@ use crate::engines::{self, Hardware};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{ArgMatches, Command};
-use harness::measure;
+use harness::measure::{self, After};
 use harness::results::{CompareResult, Surroundings};
 use harness::{Failure, RunOptions};
 use machine::hardware::environment::Environment;
@@ -30,8 +30,9 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::on(machine, matches);
-    let (options, after) = (&subject.options, machine.after());
-    let job = Measure { workload: &workload, pairs: &pairs, options, after, observer: &progress };
+    let options = &subject.options;
+    let job =
+        Measure { workload: &workload, pairs: &pairs, options, after: After::Audit, observer: &progress };
     let measured = machine.run(job)?;
 
     let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);

@@ -32,8 +32,9 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::on(machine, matches);
-    let (options, after) = (&subject.options, machine.after());
-    let job = Measure { workload: &workload, pairs: &[pair], options, after, observer: &progress };
+    let options = &subject.options;
+    let job =
+        Measure { workload: &workload, pairs: &[pair], options, after: After::Audit, observer: &progress };
     let (measured, _) = machine.run(job)?;
 
     let system = System::of(&subject, &measured[0]);

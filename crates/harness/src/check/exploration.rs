@@ -4,17 +4,18 @@
 //! seed. Several host threads share the seeds out; the find with the lowest seed is the one that is told, however many
 //! threads there are: nobody stops before all seeds below a find have been tried.
 
+use super::happened::{Conclusion, Happened};
 use super::summary::CheckSummary;
-use super::trial::NEVER_MET;
 use crate::failure::Failure;
 use crate::options::EngineChoices;
+use history::Dependencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Name and version of [`ExplorationSummary`]'s fields.
-pub const SCHEMA: &str = "trireme.exploration/1";
+pub const SCHEMA: &str = "trireme.exploration/2";
 
 /// One schedule, tried.
 pub enum Tried {
@@ -44,7 +45,7 @@ pub struct Find {
 pub struct ExplorationSummary {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Whether every schedule's run was found right.
+    /// Whether every schedule's run was found right, and enough happened for that to mean something.
     pub passed: bool,
     /// The architecture's name.
     pub architecture: String,
@@ -72,6 +73,15 @@ pub struct ExplorationSummary {
     /// Aborted attempts by reason, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aborts: Option<BTreeMap<String, u64>>,
+    /// Dependencies between transactions, of all schedules together, likewise; of scenarios there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
+    /// Of a scenario, rounds in which roles ran at the same time, of all schedules together, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlapping: Option<u64>,
+    /// Of what too little happened, what is needed and what would bring more, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub too_little: Option<String>,
     /// What the engine was told.
     #[serde(flatten)]
     pub engine: EngineChoices,
@@ -87,12 +97,18 @@ pub struct ExplorationSummary {
 impl ExplorationSummary {
     /// What came of it, in a few words.
     pub fn outcome(&self) -> &'static str {
-        match (self.passed, self.canary) {
-            (true, false) => "passed",
-            (true, true) => "passed, though a canary must not",
-            (false, false) => "REJECTED",
-            (false, true) => "rejected, as a canary must be",
+        match (self.conclusion(), self.canary) {
+            (Conclusion::Held, false) => "passed",
+            (Conclusion::Held, true) => "passed, though a canary must not",
+            (Conclusion::TooLittle, _) => "too little happened",
+            (Conclusion::Failed, false) => "REJECTED",
+            (Conclusion::Failed, true) => "rejected, as a canary must be",
         }
+    }
+
+    /// What it says of the system.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::of(self.find.is_none(), self.too_little.as_deref())
     }
 }
 
@@ -103,8 +119,8 @@ pub struct Explored {
     pub commits: u64,
     /// Aborted attempts by reason.
     pub aborts: BTreeMap<String, u64>,
-    /// Schedules under which a scenario's players met, and runs of other workloads.
-    pub played: u64,
+    /// What happened, of all together.
+    pub happened: Option<Happened>,
     /// The find with the lowest seed: its number among the schedules, from 0, and what it is.
     pub find: Option<(u64, Tried)>,
 }
@@ -119,22 +135,10 @@ impl std::fmt::Debug for Tried {
 }
 
 impl Tried {
-    /// Whether players who never met are all that is wrong.
-    fn was_not_played(&self) -> bool {
-        match self {
-            Tried::Judged(summary) => {
-                summary.checks.iter().any(|check| !check.passed && check.name == NEVER_MET)
-            }
-            Tried::Panicked(_) => false,
-        }
-    }
-
     /// Whether the engine did something wrong.
     fn is_a_find(&self) -> bool {
         match self {
-            Tried::Judged(summary) => {
-                summary.checks.iter().any(|check| !check.passed && check.name != NEVER_MET)
-            }
+            Tried::Judged(summary) => summary.conclusion() == Conclusion::Failed,
             Tried::Panicked(_) => true,
         }
     }
@@ -186,9 +190,12 @@ pub fn explore(
 
 impl Explored {
     fn add(&mut self, number: u64, tried: Tried) {
-        self.played += u64::from(!tried.was_not_played());
         if let Tried::Judged(summary) = &tried {
             self.commits += summary.commits;
+            self.happened = match (self.happened, summary.happened()) {
+                (Some(one), Some(other)) => Some(one.and(other)),
+                (one, other) => one.or(other),
+            };
             for (reason, count) in &summary.aborts {
                 *self.aborts.entry(reason.clone()).or_default() += count;
             }
@@ -250,14 +257,23 @@ mod tests {
     #[test]
     fn all_that_passes_is_added_up() {
         let explored = explore(1, 20, 3, |_| Ok(judged(&[])), || ()).expect("nothing fails");
-        assert_eq!((explored.commits, explored.played), (20 * 6, 20));
+        assert_eq!(explored.commits, 20 * 6);
+        let Some(Happened::Dependencies(all)) = explored.happened else { panic!("{explored:?}") };
+        let Tried::Judged(one) = judged(&[]) else { panic!("nothing panicked") };
+        let one = one.verdict.expect("judged").dependencies.write_write;
+        assert_eq!(all.write_write.between_workers, 20 * one.between_workers);
+        assert!(one.between_workers > 0, "{one:?}");
         assert!(explored.find.is_none());
     }
 
     #[test]
-    fn players_who_never_met_are_no_find() {
-        let explored = explore(1, 20, 3, |_| Ok(judged(&[NEVER_MET])), || ()).expect("nothing fails");
-        assert_eq!(explored.played, 0);
+    fn a_run_in_which_little_happened_is_no_find() {
+        let little = || {
+            let Tried::Judged(mut summary) = judged(&[]) else { panic!("nothing panicked") };
+            summary.too_little = Some("nobody met".to_owned());
+            Tried::Judged(summary)
+        };
+        let explored = explore(1, 20, 3, |_| Ok(little()), || ()).expect("nothing fails");
         assert!(explored.find.is_none());
     }
 

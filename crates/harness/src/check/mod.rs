@@ -6,12 +6,15 @@
 //! plays by the anomalies' names that must end as in some serial order.
 
 mod borrowed;
+pub mod defaults;
 pub mod exploration;
+pub mod happened;
 mod recorded;
 mod summary;
 mod trial;
 mod workload;
 
+pub use happened::Conclusion;
 pub use recorded::Recorded;
 pub use summary::{CheckSummary, SCHEMA};
 pub use trial::{Outcome, Trial};

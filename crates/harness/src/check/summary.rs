@@ -1,5 +1,6 @@
 //! What a check says: the object that `check --json` prints and `summary.json` holds.
 
+use super::happened::{Conclusion, Happened};
 use crate::options::EngineChoices;
 use crate::summary::Check;
 use history::Verdict;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name and version of [`CheckSummary`]'s fields.
-pub const SCHEMA: &str = "trireme.check/2";
+pub const SCHEMA: &str = "trireme.check/3";
 
 /// What `check --json` prints. Fields may be added under one [`SCHEMA`]; one that goes or changes its meaning makes a
 /// new one.
@@ -16,7 +17,7 @@ pub const SCHEMA: &str = "trireme.check/2";
 pub struct CheckSummary {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Whether the history is strictly serializable and every other check held.
+    /// Whether the history is strictly serializable, every other check held, and enough happened for that to mean something.
     pub passed: bool,
     /// The architecture's name.
     pub architecture: String,
@@ -51,6 +52,10 @@ pub struct CheckSummary {
     pub parameters: BTreeMap<String, String>,
     /// What was checked; the first is whether the history is serializable.
     pub checks: Vec<Check>,
+    /// Of what too little happened, what is needed and what would bring more, if so; a run that failed did so however little
+    /// happened, and says nothing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub too_little: Option<String>,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
     /// What the checker found in the history, if one was recorded.
@@ -70,12 +75,25 @@ impl CheckSummary {
     /// What came of it, in a few words.
     pub fn outcome(&self) -> &'static str {
         let serializable = self.checks.first().is_some_and(|check| check.passed);
-        match (self.passed, serializable, self.canary) {
-            (true, _, false) => "passed",
-            (true, _, true) => "passed, though a canary must not",
-            (false, true, _) => "FAILED",
-            (false, false, false) => "REJECTED",
-            (false, false, true) => "rejected, as a canary must be",
+        match (self.conclusion(), serializable, self.canary) {
+            (Conclusion::Held, _, false) => "passed",
+            (Conclusion::Held, _, true) => "passed, though a canary must not",
+            (Conclusion::TooLittle, _, _) => "too little happened",
+            (Conclusion::Failed, true, _) => "FAILED",
+            (Conclusion::Failed, false, false) => "REJECTED",
+            (Conclusion::Failed, false, true) => "rejected, as a canary must be",
         }
+    }
+
+    /// What it says of the system.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::of(self.checks.iter().all(|check| check.passed), self.too_little.as_deref())
+    }
+
+    /// What happened in the run, as it was judged.
+    pub fn happened(&self) -> Option<Happened> {
+        let dependencies = self.verdict.as_ref().map(|verdict| Happened::Dependencies(verdict.dependencies));
+        let overlapping = || self.judgement.as_ref().map(|judged| Happened::Overlapping(judged.overlapping));
+        dependencies.or_else(overlapping)
     }
 }

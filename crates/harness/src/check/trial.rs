@@ -1,6 +1,7 @@
 //! One checked run, from load to judgement.
 
 use super::borrowed::Borrowed;
+use super::happened::{Circumstances, Conclusion, Happened};
 use super::summary::{CheckSummary, SCHEMA};
 use super::{Recorded, admit};
 use crate::failure::Failure;
@@ -69,7 +70,7 @@ impl Trial<'_> {
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = check_lists(&history);
-        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Lists(history)))
+        Ok((self.verdict::<E>(&drive.measurement, verdict, checks)?, Recorded::Lists(history)))
     }
 
     /// Plays a scenario, and judges it.
@@ -94,14 +95,8 @@ impl Trial<'_> {
                 format!("{} of {} rounds as in no serial order", judgement.violations, judgement.rounds)
             }),
         );
-        checks.push(Check::new(NEVER_MET, judgement.rounds > 0, || {
-            "the players never met; use more --transactions, or as many cores as the scenario has roles"
-                .to_owned()
-        }));
-        let mut summary = self.summary(&drive.measurement, checks);
-        if judgement.overlapping == 0 {
-            summary.warnings.push("no round overlapped another role's; use more --transactions".to_owned());
-        }
+        let happened = Happened::Overlapping(judgement.overlapping);
+        let summary = self.summary::<E>(&drive.measurement, checks, happened)?;
         Ok((CheckSummary { judgement: Some(judgement), ..summary }, Recorded::Nothing))
     }
 
@@ -123,7 +118,7 @@ impl Trial<'_> {
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = history::check(&history);
-        Ok((self.verdict(&drive.measurement, verdict, checks), Recorded::Stamps(history)))
+        Ok((self.verdict::<E>(&drive.measurement, verdict, checks)?, Recorded::Stamps(history)))
     }
 
     fn options(&self) -> &RunOptions {
@@ -168,21 +163,40 @@ impl Trial<'_> {
         Ok(store)
     }
 
-    fn verdict(&self, measurement: &Measurement, verdict: Verdict, mut checks: Vec<Check>) -> CheckSummary {
+    fn verdict<E: Engine>(
+        &self,
+        measurement: &Measurement,
+        verdict: Verdict,
+        mut checks: Vec<Check>,
+    ) -> Result<CheckSummary, Failure> {
         let serializable = verdict.is_strictly_serializable();
         let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         checks.insert(0, Check::new("strictly-serializable", serializable, found));
-        CheckSummary { verdict: Some(verdict), ..self.summary(measurement, checks) }
+        let summary = self.summary::<E>(measurement, checks, Happened::Dependencies(verdict.dependencies))?;
+        Ok(CheckSummary { verdict: Some(verdict), ..summary })
     }
 
-    fn summary(&self, measurement: &Measurement, checks: Vec<Check>) -> CheckSummary {
+    fn summary<E: Engine>(
+        &self,
+        measurement: &Measurement,
+        checks: Vec<Check>,
+        happened: Happened,
+    ) -> Result<CheckSummary, Failure> {
         let (protocol, canary) = match self.selection {
             Selection::Pair(pair) => (pair.protocol.to_string(), false),
             Selection::Canary(_, canary) => (canary.to_string(), true),
         };
-        let passed = checks.iter().all(|check| check.passed);
         let options = self.options();
-        CheckSummary {
+        let held = checks.iter().all(|check| check.passed);
+        let too_little = happened.too_little(&Circumstances {
+            workload: &self.subject.workload,
+            workers: options.workers,
+            hosts: self.hosts::<E>()?,
+            longer: "more --transactions",
+        });
+        let too_little = too_little.filter(|_| held);
+        let passed = Conclusion::of(held, too_little.as_deref()) == Conclusion::Held;
+        Ok(CheckSummary {
             schema: SCHEMA,
             architecture: self.selection.architecture().to_string(),
             protocol,
@@ -202,14 +216,12 @@ impl Trial<'_> {
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
             passed,
             checks,
+            too_little,
             verdict: None,
             judgement: None,
-        }
+        })
     }
 }
-
-/// The check that fails when players never met: nothing was shown, neither right nor wrong.
-pub(super) const NEVER_MET: &str = "rounds-were-played";
 
 /// Those in which a scenario's players look for each other included.
 const TRANSACTIONS_A_ROUND: u64 = 12;
@@ -245,7 +257,7 @@ mod tests {
 
     fn trial(subject: &Subject, architecture: ArchitectureName) -> Trial<'_> {
         let pair = PairName { architecture, protocol: ProtocolName::NoWait };
-        Trial { selection: Selection::Pair(pair), subject, transactions: 100, observer: &Silent }
+        Trial { selection: Selection::Pair(pair), subject, transactions: 600, observer: &Silent }
     }
 
     #[test]
@@ -260,17 +272,36 @@ mod tests {
         for outcome in outcomes {
             let (summary, recorded) = outcome.expect("checked");
             assert!(summary.passed, "{:?}", summary.verdict);
-            assert_eq!(summary.commits + summary.user_rollbacks, 102, "34 for each of three workers");
-            assert_eq!(recorded.transactions(), 102);
+            assert_eq!(summary.commits + summary.user_rollbacks, 600, "200 for each of three workers");
+            assert_eq!(recorded.transactions(), 600);
             let json = serde_json::to_value(&summary).expect("JSON");
             assert_eq!((&json["passed"], &json["protocol"]), (&true.into(), &"no-wait".into()));
-            assert_eq!((&json["transactions"], &json["aborts"]["conflict"]), (&100.into(), &0.into()));
+            assert_eq!((&json["transactions"], &json["aborts"]["conflict"]), (&600.into(), &0.into()));
             assert_eq!(summary.outcome(), "passed");
             let mut events = Vec::new();
             recorded.write(history::ElleLayout::Lines, &mut events).expect("memory takes it");
             let events = String::from_utf8(events).expect("text");
-            assert!(events.lines().count() >= 2 * 102, "an invocation and an end for each");
+            assert!(events.lines().count() >= 2 * 600, "an invocation and an end for each");
         }
+    }
+
+    /// Serial transactions of one worker pass whatever the protocol is, and so do a few of many.
+    #[test]
+    fn what_passed_because_little_happened_has_not_passed() {
+        let few = |workers, transactions| {
+            let subject = Subject { options: RunOptions { workers, ..subject().options }, ..subject() };
+            let trial = Trial { transactions, ..trial(&subject, ArchitectureName::SharedEverything) };
+            let checked = trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }, Deletes::None);
+            checked.expect("checked").0
+        };
+        for (summary, said) in [(few(3, 60), "100 of each kind are needed"), (few(1, 300), "use --workers 2")]
+        {
+            assert!(summary.checks.iter().all(|check| check.passed), "{:?}", summary.checks);
+            assert_eq!((summary.passed, summary.outcome()), (false, "too little happened"));
+            assert!(summary.too_little.as_ref().is_some_and(|words| words.contains(said)), "{summary:?}");
+            assert_eq!(summary.conclusion(), Conclusion::TooLittle);
+        }
+        assert_eq!(few(3, 300).conclusion(), Conclusion::Held);
     }
 
     /// Dedicated servers take no part of the transactions, and no role.
@@ -281,7 +312,7 @@ mod tests {
         let (summary, _) =
             trial.of_workload::<MockEngine, _>(&Counting { rows: 50 }, Deletes::None).expect("checked");
         assert!(summary.passed, "{:?}", summary.verdict);
-        assert_eq!((summary.workers, summary.commits), (3, 100), "50 for each of two");
+        assert_eq!((summary.workers, summary.commits), (3, 600), "300 for each of two");
         let json = serde_json::to_value(&summary).expect("JSON");
         assert_eq!((&json["servers"], &json["hand_over_every"]), (&1.into(), &0.into()));
         let of_three = |own: &Own| matches!(own, Own::Scenario(scenario) if scenario.workers() == 3);

@@ -1,5 +1,6 @@
 //! What can be checked: the measured workloads, and those that are made for checks.
 
+use super::happened::HOSTS_NEEDED;
 use super::{Outcome, Trial};
 use crate::failure::Failure;
 use contract::{Engine, Workload};
@@ -50,10 +51,10 @@ impl Own {
         }
     }
 
-    /// Workers that it needs at least.
+    /// Workers that it needs at least, to host transactions that meet.
     pub fn workers(self) -> usize {
         match self {
-            Own::Membership | Own::Ranges | Own::ListAppend => 1,
+            Own::Membership | Own::Ranges | Own::ListAppend => HOSTS_NEEDED,
             Own::Scenario(scenario) => scenario.workers(),
         }
     }

@@ -44,7 +44,7 @@ impl Measured {
 pub enum After {
     /// The workload's own audit: what must hold of the tables is read and checked.
     Audit,
-    /// Nothing: a simulated machine would take longer over an audit than over the run.
+    /// Nothing: for runs whose only purpose is a number that others check.
     Nothing,
 }
 

@@ -75,7 +75,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
                 break;
             }
             let until = Until::Transactions(transactions);
-            auditors = E::drive(&mut self.store, selection, auditors, until, &engine_options)?.clients;
+            let store = &mut self.store;
+            auditors = E::drive_unmeasured(store, selection, auditors, until, &engine_options)?.clients;
         }
         let verdict = audit.verdict(&self.clients, &auditors);
         Ok(Some(Check::new("audit", verdict.is_ok(), || {

@@ -3,11 +3,12 @@
 use super::page::{Block, Cell, Page, Tile};
 use super::{facts, footer, render, tables};
 use crate::check::CheckSummary;
+use crate::check::happened::DEPENDENCIES_NEEDED;
 use crate::results::CheckResult;
 use crate::subject::shown;
 use crate::text::numbers::{counted, ratio, thousands};
-use history::Verdict;
 use history::anomalies::Judgement;
+use history::{DependencyKind, Verdict};
 
 /// The page.
 pub fn of_check(result: &CheckResult<'_>) -> String {
@@ -17,6 +18,9 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
         "What must hold; a history must be as if its transactions had run one by one.",
         &summary.checks,
     ));
+    if let Some(verdict) = &summary.verdict {
+        blocks.push(dependencies(verdict));
+    }
     if let Some(verdict) = summary.verdict.as_ref().filter(|verdict| !verdict.is_strictly_serializable()) {
         blocks.extend([counts(verdict), anomalies(verdict)]);
     }
@@ -53,7 +57,11 @@ fn tiles(summary: &CheckSummary) -> Vec<Tile> {
             let note = if verdict.more { format!("of {kinds}, at least") } else { format!("of {kinds}") };
             vec![
                 Tile::new("Anomalies", thousands(anomalies as f64), note),
-                Tile::new("Dependencies", thousands(verdict.edges as f64), "between transactions".to_owned()),
+                Tile::new(
+                    "Dependencies",
+                    thousands(between_workers(verdict) as f64),
+                    "between transactions of different workers".to_owned(),
+                ),
             ]
         }
         (None, Some(judgement)) => {
@@ -91,7 +99,34 @@ fn finding(summary: &CheckSummary) -> Vec<String> {
         (None, None) => None,
     };
     let verdict = format!("Verdict: {}.", summary.outcome());
-    serializable.into_iter().chain([verdict]).collect()
+    let too_little = summary.too_little.as_ref().map(|words| format!("Too little happened: {words}."));
+    serializable.into_iter().chain(too_little).chain([verdict]).collect()
+}
+
+fn between_workers(verdict: &Verdict) -> u64 {
+    DependencyKind::ALL.into_iter().map(|kind| verdict.dependencies.of(kind).between_workers).sum()
+}
+
+fn dependencies(verdict: &Verdict) -> Block {
+    let row = |kind: DependencyKind| {
+        let count = verdict.dependencies.of(kind);
+        let needed = if count.possible { thousands(DEPENDENCIES_NEEDED as f64) } else { "none".to_owned() };
+        vec![
+            Cell::words(kind.name()),
+            Cell::number(thousands(count.all as f64)),
+            Cell::number(thousands(count.between_workers as f64)),
+            Cell::number(needed),
+        ]
+    };
+    let head = ["between transactions", "of different workers", "needed of different workers"];
+    Block::Table {
+        title: "What happened".to_owned(),
+        note: "Dependencies between transactions. With fewer than are needed a history would pass whatever the protocol \
+               does; none are needed of a kind that the workload's operations cannot bring about."
+            .to_owned(),
+        head: std::iter::once(Cell::words("dependency")).chain(head.map(Cell::number)).collect(),
+        rows: DependencyKind::ALL.into_iter().map(row).collect(),
+    }
 }
 
 fn counts(verdict: &Verdict) -> Block {

@@ -184,9 +184,8 @@ impl Sweep<'_> {
             });
         }
         let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::nothing_yet(case.pair)).collect();
-        let after = if self.place.simulated { After::Nothing } else { After::Audit };
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
-        stores.measure_by_turns(&mut systems, &cases[0].subject.options, after, self.observer)?;
+        stores.measure_by_turns(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
         cases.into_iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
     }
 

@@ -16,6 +16,7 @@ use crate::check::graph::{Edge, Label};
 use crate::check::index::Index;
 use crate::check::nets::{Net, NetWrite, meaning_of_missing, net_of, version_in_words};
 use crate::check::strangers::{self, Role};
+use crate::dependencies::{Deed, DependencyKind, Tally};
 use crate::verdict::{AnomalyKind, Findings};
 use crate::version::Version;
 use contract::{Key, TableId};
@@ -32,6 +33,16 @@ pub(crate) enum Dependency {
     Missed,
 }
 
+impl Dependency {
+    const fn kind(self) -> DependencyKind {
+        match self {
+            Dependency::Overwrote => DependencyKind::WriteWrite,
+            Dependency::Observed => DependencyKind::WriteRead,
+            Dependency::Missed => DependencyKind::ReadWrite,
+        }
+    }
+}
+
 /// The state before any write, as a position in the chain; the write at `n` in `versions` is at `n + 1`.
 const ROOT: u32 = 0;
 /// Nothing replaced the version.
@@ -42,6 +53,7 @@ pub(crate) struct KeyJudge<'a> {
     index: &'a Index<'a>,
     pub edges: Vec<Edge>,
     pub findings: Findings,
+    pub tally: Tally,
     /// The key at hand.
     place: (TableId, Key),
     found_before: u64,
@@ -65,6 +77,7 @@ impl<'a> KeyJudge<'a> {
             index,
             edges: Vec::new(),
             findings: Findings::default(),
+            tally: Tally::default(),
             place: (TableId(0), Key(0)),
             found_before: 0,
             nets: Vec::new(),
@@ -86,6 +99,7 @@ impl<'a> KeyJudge<'a> {
         let held = last.map(|last| if last.seen == Version::MISSING { missing } else { last.seen });
         self.first_state = last.and_then(Access::first_state);
         self.sum_up(committed, missing);
+        self.note_deeds();
         if self.versions.is_empty() && self.only_the_first_state(held) {
             return;
         }
@@ -120,6 +134,20 @@ impl<'a> KeyJudge<'a> {
         self.next.clear();
         self.next.resize(self.versions.len() + 1, LAST);
         self.end = ROOT;
+    }
+
+    /// Notes what the transactions did to the key, for what could have happened.
+    fn note_deeds(&mut self) {
+        let (table, _) = self.place;
+        for net in &self.nets {
+            self.tally.did(
+                table.index(),
+                Deed {
+                    observed_row: net.observed.map(|version| !version.is_dead()),
+                    replaced_row: net.write.map(|write| write.replaced != Version::ABSENT),
+                },
+            );
+        }
     }
 
     /// Whether all that anybody saw of the key is its first state: most keys of a large table.
@@ -239,8 +267,14 @@ impl<'a> KeyJudge<'a> {
             return;
         }
         let overwrote = net.write.is_some_and(|write| write.replaced == version);
-        if position != ROOT && !overwrote {
-            self.edge(self.net_at(position).transaction, net.transaction, net.look, Dependency::Observed);
+        if position != ROOT {
+            let writer = self.net_at(position).transaction;
+            if overwrote {
+                // That it overwrote the version is an edge already, and says the same to the graph.
+                self.count(writer, net.transaction, DependencyKind::WriteRead);
+            } else {
+                self.edge(writer, net.transaction, net.look, Dependency::Observed);
+            }
         }
         let next = self.next[position as usize];
         if next != LAST {
@@ -271,8 +305,15 @@ impl<'a> KeyJudge<'a> {
     fn edge(&mut self, from: u32, to: u32, operation: u32, dependency: Dependency) {
         // Who overwrote what it had observed itself does not come before itself.
         if from != to {
+            self.count(from, to, dependency.kind());
             self.edges.push(Edge { from, to, label: Label::new(dependency, operation) });
         }
+    }
+
+    fn count(&mut self, from: u32, to: u32, kind: DependencyKind) {
+        let worker = |transaction| self.index.record(transaction).0;
+        let between_workers = worker(from) != worker(to);
+        self.tally.depends(kind, between_workers);
     }
 
     /// A stamp's second half must say what its writer says: otherwise the two halves were read apart.

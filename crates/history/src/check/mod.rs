@@ -20,6 +20,7 @@ mod nets;
 mod scans;
 mod strangers;
 
+use crate::dependencies::Tally;
 use crate::history::History;
 use crate::operation::{Operation, OperationKind};
 use crate::verdict::{Findings, Verdict};
@@ -49,7 +50,7 @@ pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut
     let begun = Instant::now();
     let spelled = spelled_out(history);
     let index = Index::of(&spelled);
-    let (parts, mut findings) = judge_keys(&index, accesses::deal(&index));
+    let (parts, mut findings, tally) = judge_keys(&index, accesses::deal(&index));
     scans::judge_order(&index, &mut findings);
     further(&index, &mut findings);
     let graph = Graph::new(&index, parts);
@@ -61,6 +62,7 @@ pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut
         transactions: committed().count() as u64,
         operations: committed().map(|record| u64::from(record.operations)).sum(),
         edges: graph.edges(),
+        dependencies: tally.into_dependencies(),
         counts,
         anomalies,
         more,
@@ -69,7 +71,7 @@ pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut
 }
 
 /// Judges all keys, half of the heaps on each of two threads.
-fn judge_keys(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Vec<Edge>>, Findings) {
+fn judge_keys(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Vec<Edge>>, Findings, Tally) {
     let (mut even, mut odd) = (Vec::new(), Vec::new());
     for (position, heap) in heaps.into_iter().enumerate() {
         if position % 2 == 0 { even.push(heap) } else { odd.push(heap) }
@@ -79,18 +81,19 @@ fn judge_keys(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Vec<Edge>>, Findings)
         let right = judge_heaps(index, odd);
         (left.join(), right)
     });
-    let (edges, mut findings) = left.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (edges, mut findings, mut tally) = left.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     findings.absorb(right.1);
-    (vec![edges, right.0], findings)
+    tally.absorb(right.2);
+    (vec![edges, right.0], findings, tally)
 }
 
-fn judge_heaps(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Edge>, Findings) {
+fn judge_heaps(index: &Index<'_>, heaps: Vec<Heap>) -> (Vec<Edge>, Findings, Tally) {
     let mut judge = KeyJudge::new(index);
     for heap in heaps {
         let accesses = accesses::sorted(heap);
         accesses.chunk_by(|one, other| one.place() == other.place()).for_each(|key| judge.judge(key));
     }
-    (judge.edges, judge.findings)
+    (judge.edges, judge.findings, judge.tally)
 }
 
 /// Reports the cycles of the graph; answers whether there may be more.

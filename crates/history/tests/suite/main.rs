@@ -2,6 +2,7 @@
 //! known ways.
 
 mod anomalies;
+mod dependencies;
 mod elle;
 mod hand_written;
 mod list_append;

@@ -3,13 +3,14 @@
 //!
 //! Everything in a run follows from its seed: the schedule, what the workload draws, and how long retries wait.
 
-use super::{admit, selected, verdict};
+use super::{admit, exit_code, selected};
 use crate::arguments::typed;
 use crate::engines::{self, Explored};
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::Selection;
+use contract::{Engine, Selection};
 use harness::check::exploration::{self, ExplorationSummary, Find, Tried};
+use harness::check::happened::{Circumstances, Happened};
 use harness::check::{CheckWorkload, Trial};
 use harness::observer::Silent;
 use harness::{BadValue, Failure, RunOptions, Subject};
@@ -24,8 +25,6 @@ const SCHEDULES: u64 = 2_000;
 const WORKERS: usize = 3;
 /// Transactions of a run, of all workers together. Short runs meet more different beginnings in the same time.
 const TRANSACTIONS: u64 = 12;
-/// Rows of a table whose size was not given: few, so that transactions meet.
-const RECORDS: &str = "32";
 /// Ordered events that a bug may take to show under `pct`.
 const PCT_DEPTH: u32 = 3;
 
@@ -67,8 +66,8 @@ pub fn arguments(command: Command) -> Command {
             "KIND",
             format!(
                 "Run the simulated machine under many adversarial schedules instead, a seed each, until one is found \
-                 wanting: random, or pct (probabilistic concurrency testing). Defaults are then --workers {WORKERS}, \
-                 --transactions {TRANSACTIONS} and {RECORDS} rows, items, customers or subscribers"
+                 wanting: random, or pct (probabilistic concurrency testing). Defaults are then --workers {WORKERS} and \
+                 --transactions {TRANSACTIONS}, and tables are smaller"
             ),
         ))
         .arg(option(
@@ -99,7 +98,7 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let kind = kind(matches)?;
     let schedules = schedules(matches)?;
     let defaults = RunOptions { workers: WORKERS, ..RunOptions::for_run(WORKERS) };
-    let (subject, workload) = selection::explored_subject(matches, defaults, RECORDS)?;
+    let (subject, workload) = selection::explored_subject(matches, defaults)?;
     let selection = selected(matches)?;
     let transactions = super::transactions(matches, TRANSACTIONS)?;
     admit::<Explored>(selection, &subject, transactions)?;
@@ -121,13 +120,13 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     std::panic::set_hook(hook);
     bar.finish_and_clear();
 
-    let summary = candidate.summary(explored?, schedules, line);
+    let summary = candidate.summary(explored?, schedules, line)?;
     if matches.get_flag("json") {
         output::print_json(&summary)?;
     } else {
         output::print(&answer::of_exploration(&summary))?;
     }
-    Ok(verdict(summary.passed))
+    Ok(exit_code(summary.conclusion()))
 }
 
 fn kind(matches: &ArgMatches) -> Result<Kind, Failure> {
@@ -182,21 +181,26 @@ impl Candidate<'_> {
         Ok(self.run(MEASURED, Schedule::RoundRobin)?.1.max(1))
     }
 
-    fn summary(&self, explored: exploration::Explored, schedules: u64, line: &str) -> ExplorationSummary {
+    fn summary(
+        &self,
+        explored: exploration::Explored,
+        schedules: u64,
+        line: &str,
+    ) -> Result<ExplorationSummary, Failure> {
         let (first_seed, options) = (self.subject.options.seed, &self.subject.options);
         let (protocol, canary) = match self.selection {
             Selection::Pair(pair) => (pair.protocol.to_string(), false),
             Selection::Canary(_, canary) => (canary.to_string(), true),
         };
-        let passed = explored.find.is_none();
+        let happened = explored.happened.filter(|_| explored.find.is_none());
+        let too_little = match happened {
+            Some(happened) => happened.too_little(&self.circumstances()?),
+            None => None,
+        };
+        let passed = explored.find.is_none() && too_little.is_none();
+        let found_nothing = explored.find.is_none();
         let tried = explored.find.as_ref().map_or(schedules, |(number, _)| number + 1);
         let mut warnings = Vec::new();
-        if passed && explored.played == 0 {
-            warnings.push(
-                "the players never met under any schedule; use more --seeds or more --transactions"
-                    .to_owned(),
-            );
-        }
         if passed && canary {
             warnings.push(
                 "the canary was not rejected; use more --seeds, more updates, fewer records, or a workload that shows \
@@ -212,7 +216,7 @@ impl Candidate<'_> {
             };
             Find { seed, panic, check, replay: replay(line, seed) }
         });
-        ExplorationSummary {
+        Ok(ExplorationSummary {
             schema: exploration::SCHEMA,
             passed,
             architecture: self.selection.architecture().to_string(),
@@ -225,13 +229,34 @@ impl Candidate<'_> {
             first_seed,
             schedules: tried,
             transactions: self.transactions,
-            commits: passed.then_some(explored.commits),
-            aborts: passed.then_some(explored.aborts),
+            commits: found_nothing.then_some(explored.commits),
+            aborts: found_nothing.then_some(explored.aborts),
+            dependencies: match happened {
+                Some(Happened::Dependencies(dependencies)) => Some(dependencies),
+                _ => None,
+            },
+            overlapping: match happened {
+                Some(Happened::Overlapping(rounds)) => Some(rounds),
+                _ => None,
+            },
+            too_little,
             engine: options.engine.clone(),
             parameters: self.subject.parameters.clone(),
             warnings,
             find,
-        }
+        })
+    }
+
+    fn circumstances(&self) -> Result<Circumstances<'_>, Failure> {
+        let Subject { workload, options, .. } = self.subject;
+        let architecture = self.selection.architecture();
+        let arrangement = Explored::arrange(architecture, options.workers, &options.engine_options(0))?;
+        Ok(Circumstances {
+            workload,
+            workers: options.workers,
+            hosts: arrangement.clients,
+            longer: "more --seeds or --transactions",
+        })
     }
 }
 

@@ -4,14 +4,14 @@
 
 mod explore;
 
-use super::verdict;
-use crate::arguments::{out, running, system, typed, workloads};
+use crate::arguments::{out, running, system, typed, workloads_by};
 use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use contract::{ArchitectureName, CanaryName, Engine, Selection};
-use harness::check::{self, CheckWorkload, Outcome, Own, Trial};
+use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
+use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
 use harness::folder::Folder;
 use harness::results::{CheckResult, Surroundings};
@@ -21,9 +21,7 @@ use machine::hardware::environment::Environment;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Enough for the canaries to be found on two cores, and judged in seconds.
-const TRANSACTIONS: u64 = 100_000;
+use workloads::ParameterDescription;
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -33,16 +31,21 @@ pub fn arguments() -> Command {
     };
     let command = Command::new("check")
         .about("Run one system with everything written down, and judge whether it is serializable")
-        .after_help(
+        .after_help(format!(
             "Exits with 0 if all that was checked held, above all that the history is strictly serializable, and with \
-             1 if not: for a canary 1 is right.",
-        )
+             1 if not: for a canary 1 is right. Exits with 2 if it held, but too little happened: a history needs \
+             {DEPENDENCIES_NEEDED} dependencies between transactions of different workers, of each kind (write-read, \
+             write-write, read-write) that what it did to some table can bring about, a scenario {ROUNDS_NEEDED} rounds \
+             in which roles ran at the same time, an exploration as many over all its schedules together."
+        ))
         .arg(option(
             "transactions",
             "N",
             format!(
-                "Transactions, of all workers together; scenarios run more, until their players meet [default: \
-                 {TRANSACTIONS}]"
+                "Transactions, of all workers together; scenarios run more, until their players meet [default: {}, of \
+                 tpcc {}]",
+                defaults::transactions("micro"),
+                defaults::transactions("tpcc")
             ),
         ))
         .arg(option(
@@ -59,8 +62,30 @@ pub fn arguments() -> Command {
         ));
     let command = running(system(command), &check::OPTIONS, &RunOptions::for_run(engines::cores()));
     let command = explore::arguments(command);
-    workloads(command.arg(out("Folder of the results, with a report [default: none is made]")))
+    let command = command.arg(out("Folder of the results, with a report [default: none is made]"));
+    workloads_by(command, default_of)
         .subcommands(Own::all().map(|own| Command::new(own.name()).about(own.summary())))
+}
+
+/// A workload's parameter where nothing is typed, for help.
+fn default_of(workload: &str, parameter: &ParameterDescription) -> String {
+    let set = |explored| defaults::parameters(workload, explored).find(|(name, _)| *name == parameter.name);
+    match (set(false), set(true)) {
+        (Some((_, checked)), Some((_, explored))) if checked != explored => {
+            format!("{checked}, with --explore {explored}")
+        }
+        (Some((_, checked)), _) => checked.to_owned(),
+        (None, _) => parameter.default.to_owned(),
+    }
+}
+
+/// 0 if all that was checked held, 1 if not, 2 if too little happened.
+fn exit_code(conclusion: Conclusion) -> ExitCode {
+    match conclusion {
+        Conclusion::Held => ExitCode::SUCCESS,
+        Conclusion::Failed => ExitCode::FAILURE,
+        Conclusion::TooLittle => ExitCode::from(2),
+    }
 }
 
 /// Checks.
@@ -71,7 +96,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
     let (subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
     let selection = selected(matches)?;
-    let transactions = transactions(matches, TRANSACTIONS)?;
+    let transactions = transactions(matches, defaults::transactions(&subject.workload))?;
     admit::<Hardware>(selection, &subject, transactions)?;
     let folder = typed(matches, "out").map(|out| Folder::create(Path::new(out))).transpose()?;
     let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
@@ -94,7 +119,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if let Some((path, file)) = history {
         recorded.write(ElleLayout::of_file(&path), file).map_err(Failure::write(&path))?;
     }
-    Ok(verdict(result.summary.passed))
+    Ok(exit_code(result.summary.conclusion()))
 }
 
 /// A trial, on whatever machine.
