@@ -56,6 +56,14 @@ const FIELDS: &[Field] = &[
     ("duration_s", is_number),
     ("seed", is_count),
     ("prefetch", Value::is_boolean),
+    ("sample_one_in", is_count),
+    ("retried_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
+    ("latency_samples", is_count),
+    ("between_ns", is_positive_or_null),
+    ("unfinished", is_count),
+    ("absent_workers", is_count),
+    ("slots", is_count),
+    ("littles_law", is_positive_or_null),
     ("back_off_first_ns", is_count),
     ("back_off_cap_ns", is_count),
     ("servers", is_count),
@@ -121,6 +129,21 @@ fn prefetch_and_back_off_are_named_in_results() {
     assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&false.into(), &0.into()));
     let summary = run_short(&folder, &["run", "micro", "--protocol", "silo", "--json"]).json();
     assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&true.into(), &1_024_000.into()));
+
+    // And where a person reads the figure.
+    let answer = run_short(&folder, &["run", "micro", "--protocol", "silo", "--sample", "32"]).out;
+    assert!(
+        answer.contains("Prefetch on, back-off 500..1024000 ns, one transaction in 32 timed by class"),
+        "{answer}"
+    );
+    assert!(answer.contains("from first attempt to commit, of"), "{answer}");
+    let off =
+        ["compare", "micro", "--prefetch", "off", "--back-off", "off", "--sample", "0", "--out", "compared"];
+    let ranking = run_short(&folder, &off).out;
+    let engine = "Prefetch off, back-off off, no transaction timed by class";
+    assert!(ranking.contains(engine), "{ranking}");
+    let report = fs::read_to_string(folder.join("compared/report.html")).expect("a report");
+    assert!(report.contains(engine));
 }
 
 #[test]
@@ -192,6 +215,20 @@ fn compare_prints_every_pair_ranked() {
     for row in others {
         assert!(row["supported"] == false && row["why"].is_string(), "{row}");
     }
+    // Each system took its turn in each repetition, over stores side by side; places are shared by those not told apart.
+    let groups = comparison["turns"]["groups"].as_array().expect("groups");
+    assert_eq!((groups.len(), &comparison["turns"]["repeats"]), (1, &false.into()), "{groups:?}");
+    assert_eq!(groups[0]["systems"].as_array().expect("systems").len(), measured.len());
+    assert!(groups[0]["stores"].as_u64().expect("a count") >= 2, "one partition, and two");
+    let places: Vec<u64> =
+        comparison["places"].as_array().expect("places").iter().filter_map(Value::as_u64).collect();
+    assert_eq!((places.len(), places[0]), (measured.len(), 1));
+    assert!(
+        (0..places.len()).all(|at| places[at] <= at as u64 + 1 && (at == 0 || places[at] >= places[at - 1]))
+    );
+    let finding = comparison["finding"].as_str().expect("words");
+    let is_alone = places.get(1) != Some(&1);
+    assert_eq!(finding.contains("is fastest"), is_alone && !finding.contains("does not tell"), "{finding}");
 }
 
 #[test]

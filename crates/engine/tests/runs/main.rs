@@ -3,6 +3,7 @@
 mod at_fault;
 mod interval;
 mod rows;
+mod time;
 
 use contract::{Engine, PairName, Support};
 use engine::ThisEngine;
