@@ -27,7 +27,7 @@ fn admit(errors: ModelErrors, present: &str) -> Result<ModelErrors, String> {
     match errors.model_fingerprint == present {
         true => Ok(errors),
         false => Err(format!(
-            "{} is of the model {}, which was validated on {}; this one is {present}: {}",
+            "{} is of the model {}, which was validated on {}; this one is {present}, and {} measures it",
             ModelErrors::COMMITTED,
             errors.model_fingerprint,
             errors.measured_on,
@@ -47,7 +47,7 @@ mod tests {
         let other = admit(errors, "b").expect_err("another model");
         assert_eq!(
             other,
-            "machines/validated.json is of the model a, which was validated on 1970-01-01; this one is b: none"
+            "machines/validated.json is of the model a, which was validated on 1970-01-01; this one is b, and none measures it"
         );
     }
 }

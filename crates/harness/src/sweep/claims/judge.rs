@@ -25,6 +25,9 @@ pub(super) struct Judged {
     pub(super) words: String,
 }
 
+/// The same, or why nothing came of it.
+type Judgement = Result<Judged, Vec<Untold>>;
+
 /// A number that was found, and how far it may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
@@ -104,7 +107,7 @@ fn answer(claim: &Claim, figure: &Figure<'_>, others: &[Figure<'_>], trust: Trus
         Ok(pairs) => pairs,
         Err(reason) => return none(reason),
     };
-    let judged: Vec<(Vec<Pair<'_, '_>>, Result<Judged, Vec<Untold>>)> = match &claim.claimed {
+    let judged: Vec<(Vec<Pair<'_, '_>>, Judgement)> = match &claim.claimed {
         Claimed::Number { bounds, per } => {
             let compare = |pair| comparison::compare(claim, bounds, per.as_deref(), pair, trust);
             pairs.into_iter().map(|pair| (vec![pair], compare(pair))).collect()
@@ -131,7 +134,7 @@ fn answer(claim: &Claim, figure: &Figure<'_>, others: &[Figure<'_>], trust: Trus
 }
 
 /// What comes of all of them together.
-fn settle(claim: &Claim, all: Vec<Result<Judged, Vec<Untold>>>) -> Answer {
+fn settle(claim: &Claim, all: Vec<Judgement>) -> Answer {
     let (mut judged, mut untold, mut apart, mut of) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for one in all {
         match one {

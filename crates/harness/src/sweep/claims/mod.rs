@@ -157,10 +157,11 @@ impl Claim {
         }
     }
 
-    /// The number that the paper's text gives of what is claimed.
+    /// The number that the paper's text gives of what is claimed. "About 1" is how a file says that two are the same, and
+    /// no number of a text.
     fn paper_number(&self) -> Option<f64> {
         let of_the_paper = self.standing != Standing::Ours;
-        self.paper_number.or(self.bounds().about.filter(|_| of_the_paper))
+        self.paper_number.or(self.bounds().about.filter(|&about| of_the_paper && about != 1.0))
     }
 
     fn over(&self) -> Option<&str> {

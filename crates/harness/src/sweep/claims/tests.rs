@@ -641,6 +641,7 @@ fn the_papers_number_stands_beside_ours() {
     assert_eq!(of("about = 7"), (Some(7.0), Some([3.0, 3.1])));
     assert_eq!(of("at_least = 1\npaper_number = 7"), (Some(7.0), Some([3.0, 3.1])));
     assert_eq!(of("at_least = 1").0, None, "a bound of ours is not the paper's number");
+    assert_eq!(of("about = 1").0, None, "and that two are alike is none");
     let peak =
         "left = { system = 'a' }\nmeasure = 'throughput'\nover = 'workers'\nshape = 'peaks'\nabout = 8";
     let peak = only(&experiment("system = ['a', 'b']\nworkers = [1, 2, 4]", peak), |place| {
