@@ -313,7 +313,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     }
     let simulated = conducted.points.iter().find(|point| point.summary.simulated);
     let on = simulated.map_or(String::new(), |point| format!(", on {}", shown(&point.summary.machine, true)));
-    let mut text = format!("{}{on}\n\n{table}\n", experiment.title);
+    let mut text = format!("{}{on}\n{}\n\n{table}\n", experiment.title, conducted.taken);
     if let Some(claim) = &conducted.claim {
         let _ = writeln!(text, "claim: {}", claim.trim());
     }
@@ -360,7 +360,7 @@ pub fn of_validation(validation: &Validation) -> String {
 
 /// A figure of a paper, and what became of its claims.
 pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path) -> String {
-    let mut text = format!("{name}, on {}: {}\n", place.shown(), conducted.title);
+    let mut text = format!("{name}, on {}: {}\n  {}\n", place.shown(), conducted.title, conducted.taken);
     for claim in &conducted.claims {
         text.push_str(&of_claim(claim, "  "));
     }

@@ -35,6 +35,18 @@ fn every_figure_of_trireme_that_concerns_this_engine_has_its_file() {
     assert_eq!(there, figures.split(' ').map(|figure| format!("fig-{figure}")).collect());
 }
 
+/// The papers' systems neither ask for lines ahead nor back off, or the file says otherwise: it does not leave that to our defaults.
+#[test]
+fn every_experiment_fixes_prefetching_and_back_off() {
+    for file in experiments() {
+        let text = fs::read_to_string(&file).expect("an experiment");
+        for name in ["prefetch", "back-off"] {
+            let fixes = |line: &str| line.starts_with(&format!("{name} = "));
+            assert!(text.lines().any(fixes), "{} leaves {name} to the defaults", file.display());
+        }
+    }
+}
+
 /// The file with a small table and short repetitions: its numbers say nothing, but it is over soon.
 fn shortened(text: &str) -> String {
     let is_tpcc = text.contains("workload = \"tpcc\"");

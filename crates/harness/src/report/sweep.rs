@@ -10,8 +10,8 @@ use crate::summary::{Summary, Unmeasured};
 use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
-use crate::sweep::Experiment;
 use crate::sweep::claims::Told;
+use crate::sweep::{Experiment, taken};
 use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
@@ -148,7 +148,9 @@ fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {
 }
 
 fn lead(report: &SweepReport<'_>) -> String {
-    let finished = finished(report).len();
+    let summaries = finished(report);
+    let finished = summaries.len();
+    let taken = taken(summaries.into_iter(), report.place);
     let (all, workload, machine) =
         (report.points.len(), &report.experiment.workload.value, report.place.shown());
     let points = format!("{finished} of {all} points over {workload} on {machine}");
@@ -159,9 +161,9 @@ fn lead(report: &SweepReport<'_>) -> String {
                 "1" => "one repetition".to_owned(),
                 _ => format!("the median of {repeat} repetitions"),
             };
-            format!("{points}; {repetitions} of {duration} after {warmup} of warm-up.")
+            format!("{points}; {repetitions} of {duration} after {warmup} of warm-up. {taken}")
         }
-        _ => format!("{points}."),
+        _ => format!("{points}. {taken}"),
     }
 }
 

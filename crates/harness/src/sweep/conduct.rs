@@ -42,6 +42,8 @@ pub struct Conducted {
     pub claim: Option<String>,
     /// Its claims, with what came of them.
     pub claims: Vec<Told>,
+    /// How the points were taken, and with which choices of ours, in words.
+    pub taken: String,
     /// The axes with their values.
     pub axes: BTreeMap<String, Vec<String>>,
     /// The finished points, in the order of the axes.
@@ -57,6 +59,21 @@ pub struct PointResult {
     pub at: BTreeMap<String, String>,
     /// What was measured.
     pub summary: Summary,
+}
+
+/// How points were taken, and with which choices of ours, in words: what changes every figure.
+pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
+    let turns = match place.simulated {
+        true => "One point after the other: what is simulated repeats bit for bit",
+        false => {
+            "In each repetition the systems of a point by turns, as far as memory has room for their stores"
+        }
+    };
+    let Some(first) = points.next() else { return format!("{turns}.") };
+    match points.all(|point| point.engine.to_string() == first.engine.to_string()) {
+        true => format!("{turns}. {}.", first.engine),
+        false => format!("{turns}. Prefetching, back-off or sampling differ from point to point."),
+    }
 }
 
 /// Conducts `experiment`, or goes on with it.
@@ -267,6 +284,7 @@ impl Sweep<'_> {
             paper: self.experiment.paper.clone(),
             claim: self.experiment.claim.clone(),
             claims: self.told(),
+            taken: taken(points.iter().map(|(_, point)| &point.summary), self.place),
             axes: axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect(),
             points: points
                 .iter()
