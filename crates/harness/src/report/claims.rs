@@ -49,8 +49,8 @@ pub(super) fn numbers<'a>(claims: impl IntoIterator<Item = (&'a str, &'a Told)>)
     let unit = "ours over the paper's, logarithmic";
     (!dots.is_empty()).then(|| Block::Figure {
         note: "Each number that the paper's text gives: a diamond at 1. The dot is ours; the bar goes from the repetition that \
-               makes it least to the one that makes it most, the whisker as far as it may reach with the model's error. At \
-               the right, the paper's number and ours. Grey: the number was used for fitting."
+               makes it least to the one that makes it most, the whisker as far as it may reach with the model's error. \
+               Beside each, the paper's number and ours. Grey: the number was used for fitting."
             .to_owned(),
         legend: Vec::new(),
         svg: at_both_widths(|width| dots::draw(&dots, unit, &title, width)),

@@ -50,7 +50,7 @@ pub(super) struct Measure {
 pub(super) const THROUGHPUT: Measure = Measure {
     name: "throughput",
     title: "Throughput",
-    note: "The median of the repetitions; whiskers go from the slowest to the fastest. A diamond is a number of the paper's.",
+    note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
     axis: "committed transactions per second",
     value: |summary| summary.throughput_per_s,
     whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
@@ -83,7 +83,7 @@ const MEASURES: [Measure; 4] = [
     Measure {
         name: "mean_ns",
         title: "Latency, mean",
-        note: "From the first attempt to commit, over all repetitions. A diamond is a number of the paper's.",
+        note: "From the first attempt to commit, over all repetitions.",
         axis: "latency",
         value: |summary| summary.latency_ns.mean,
         whisker: |_| None,
@@ -248,13 +248,15 @@ pub(super) fn figure(
     } else {
         series.iter().enumerate().map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
     };
+    let diamond = if marks.is_empty() { "" } else { " A diamond is a number of the paper's." };
+    let note = format!("{}{diamond}", measure.note);
     Some(Block::Figure {
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };
             lines::draw(&lines, &marks, [&x, &y], &title, height, width)
         }),
         title,
-        note: measure.note.to_owned(),
+        note,
         legend,
     })
 }

@@ -25,7 +25,8 @@ pub struct Dot {
     pub series: usize,
 }
 
-const ROW: f64 = 44.0;
+const WIDE_ROW: f64 = 44.0;
+const NARROW_ROW: f64 = 62.0;
 const AXIS: f64 = 46.0;
 const MARGIN: f64 = 14.0;
 const GAP: f64 = 16.0;
@@ -35,12 +36,13 @@ const FARTHEST: f64 = 1e3;
 
 /// The figure. `unit` is written below the axis.
 pub fn draw(dots: &[Dot], unit: &str, label: &str, width: Width) -> String {
-    let height = 6.0 + ROW * dots.len() as f64 + AXIS;
+    let row = if width == Width::Wide { WIDE_ROW } else { NARROW_ROW };
+    let height = 6.0 + row * dots.len() as f64 + AXIS;
     let mut canvas = Canvas::new(width.pixels(), height);
-    let frame = Frame { right: width.pixels() - MARGIN, scale: scale(dots) };
+    let frame = Frame { right: width.pixels() - MARGIN, scale: scale(dots), width };
     frame.axis(&mut canvas, height - AXIS, unit);
     for (nth, dot) in dots.iter().enumerate() {
-        frame.row(&mut canvas, 6.0 + ROW * nth as f64, dot);
+        frame.row(&mut canvas, 6.0 + row * nth as f64, dot);
     }
     canvas.finish(&format!("figure {}", width.class()), label)
 }
@@ -65,6 +67,7 @@ fn scale(dots: &[Dot]) -> Scale {
 struct Frame {
     right: f64,
     scale: Scale,
+    width: Width,
 }
 
 impl Frame {
@@ -86,13 +89,27 @@ impl Frame {
         canvas.text((MARGIN + self.right) / 2.0, bottom + 39.0, Anchor::Middle, "mute", unit);
     }
 
+    /// The label and the numbers, on one line or on two; where the middle of what they belong to lies.
+    fn words(&self, canvas: &mut Canvas, baseline: f64, dot: &Dot) -> f64 {
+        let (label, numbers) = ("over ink", "over mute number");
+        let all = self.right - MARGIN;
+        match self.width {
+            Width::Wide => {
+                let room = all - text_width(&dot.numbers) - GAP;
+                canvas.text(MARGIN, baseline, Anchor::Start, label, &fitting(&dot.label, room));
+                canvas.text(self.right, baseline, Anchor::End, numbers, &dot.numbers);
+                baseline + 15.0
+            }
+            Width::Narrow => {
+                canvas.text(MARGIN, baseline, Anchor::Start, label, &fitting(&dot.label, all));
+                canvas.text(MARGIN, baseline + 17.0, Anchor::Start, numbers, &dot.numbers);
+                baseline + 32.0
+            }
+        }
+    }
+
     fn row(&self, canvas: &mut Canvas, top: f64, dot: &Dot) {
-        let (baseline, middle) = (top + 14.0, top + 29.0);
-        canvas.text(self.right, baseline, Anchor::End, "mute number", &dot.numbers);
-        let room = self.right - MARGIN - text_width(&dot.numbers) - GAP;
-        // What lies under words is not seen: the grid makes way for them.
-        let label = fitting(&dot.label, room);
-        canvas.text(MARGIN, baseline, Anchor::Start, "ink", &label);
+        let middle = self.words(canvas, top + 14.0, dot);
         let class = |class: &str| format!("{class}-{}", dot.series % super::SERIES);
         if let Some([low, high]) = dot.with_error {
             let stroke = format!("range {}", class("stroke"));
