@@ -1,6 +1,10 @@
 //! A simulated machine beside the one that it describes, as *thousand-cores* figure 3 does: throughput measured and
 //! simulated, for every system and number of workers.
 
+mod error;
+
+pub use error::{Comparisons, ModelError, ModelErrors};
+
 use crate::subject::Subject;
 use crate::summary::Summary;
 use serde::Serialize;
