@@ -5,7 +5,7 @@
 //! and how a system changes *along* an axis. Each error is the root of the mean square of logarithms of simulated over
 //! measured, as a factor of at least 1: a model that is off by 1.3 says of a true 100 something like 77 or 130.
 //!
-//! `trireme validate --commit machines/validated.toml` measures the errors and writes the file; it is committed, with the
+//! `trireme validate --commit` measures the errors and writes the file; it is committed, with the
 //! fingerprints of the model and of the machine file, and a test fails when the model is another one by now.
 
 use crate::Failure;
@@ -73,7 +73,7 @@ pub struct ModelErrors {
 
 impl ModelErrors {
     /// Where the file is committed, from the repository's root.
-    pub const COMMITTED: &str = "machines/validated.toml";
+    pub const COMMITTED: &str = "machines/validated.json";
 
     /// Of a measure by its name in claims: `throughput`, `mean_ns` or `abort_rate`. `None` where nothing was compared in
     /// one of the three ways, and for every other measure: then nobody knows how far the model is off.
@@ -83,16 +83,14 @@ impl ModelErrors {
 
     /// What a file says. Refused with one line: what is no such file, and factors below 1.
     pub fn parse(text: &str) -> Result<ModelErrors, String> {
-        let errors: ModelErrors = toml::from_str(text).map_err(|error| error.message().replace('\n', " "))?;
+        let errors: ModelErrors = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if errors.schema != SCHEMA {
-            return Err(format!("schema = \"{}\": allowed: \"{SCHEMA}\"", errors.schema));
+            return Err(format!("schema {}: allowed: {SCHEMA}", errors.schema));
         }
         for (measure, ModelError { value, between_systems, along }) in &errors.errors {
             for (kind, factor) in [("value", value), ("between_systems", between_systems), ("along", along)] {
                 if !factor.is_finite() || *factor < 1.0 {
-                    return Err(format!(
-                        "errors.{measure}.{kind} = {factor}: allowed: a factor of at least 1"
-                    ));
+                    return Err(format!("errors.{measure}.{kind} {factor}: allowed: a factor of at least 1"));
                 }
             }
         }
@@ -108,11 +106,7 @@ impl ModelErrors {
 
     /// The text of the file.
     pub fn text(&self) -> String {
-        let body = toml::to_string(self).expect("names, numbers and tables");
-        format!(
-            "# How far the model of simulated machines is off, by `trireme validate`. Verdicts on simulated points use it. To\n\
-             # measure it again, on a machine that does nothing else: the line in `command`.\n\n{body}"
-        )
+        serde_json::to_string_pretty(self).expect("names, numbers and tables") + "\n"
     }
 
     /// Errors that nobody measured: for trying out what a verdict makes of them.
@@ -155,7 +149,7 @@ mod tests {
     fn the_file_is_read_as_it_was_written() {
         assert_eq!(ModelErrors::parse(&some().text()), Ok(some()));
         let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("validated.toml");
+        let file = folder.path().join("validated.json");
         fs::write(&file, some().text()).expect("a file");
         assert_eq!(ModelErrors::read(&file).expect("a file"), some());
         let missing = ModelErrors::read(&folder.path().join("none.toml")).expect_err("no file");
@@ -169,14 +163,13 @@ mod tests {
             ModelErrors::parse(&text).expect_err(to)
         };
         assert_eq!(
-            refused("along = 1.2", "along = 0.9"),
-            "errors.throughput.along = 0.9: allowed: a factor of at least 1"
+            refused("\"along\": 1.2", "\"along\": 0.9"),
+            "errors.throughput.along 0.9: allowed: a factor of at least 1"
         );
-        assert!(refused("along = 1.2", "along = nan").contains("along = NaN"));
         assert!(
-            refused("trireme.validated/1", "trireme.validated/9")
-                .contains("allowed: \"trireme.validated/1\"")
+            refused("trireme.validated/1", "trireme.validated/9").ends_with("allowed: trireme.validated/1")
         );
-        assert!(refused("host =", "hast =").contains("hast"));
+        assert!(refused("\"host\"", "\"hast\"").contains("unknown field `hast`"));
+        assert!(refused("\"along\": 1.2", "\"along\": null").contains("invalid type: null"));
     }
 }
