@@ -38,7 +38,7 @@ mod session;
 mod storage;
 mod system;
 mod transaction;
-mod work;
+pub mod work;
 
 /// The ordered index by itself, for its tests and benches: nothing of it is part of the engine's interface.
 #[doc(hidden)]

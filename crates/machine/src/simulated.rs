@@ -34,6 +34,7 @@ pub mod cpu;
 pub mod description;
 mod elision;
 mod exploration;
+pub mod fingerprint;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "latch.rs"]
 pub mod latch;

@@ -57,7 +57,7 @@ const LINE_BYTES: usize = 64;
 /// Lines of a fiber's frames that a visit touches: those of the operation, nearest to the top, and what it needs of the
 /// transaction and the procedure below. An estimate, which decides what a migration costs on a simulated machine; charged for
 /// all its frames, DORA does about half as much there.
-const TOUCHED_LINES: usize = 24;
+pub(crate) const TOUCHED_LINES: usize = 24;
 const ADDRESS_BITS: u32 = 48;
 
 const _: () = assert!(
