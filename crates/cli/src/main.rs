@@ -16,6 +16,8 @@ mod arguments;
 mod calibrate;
 mod commands;
 mod engines;
+mod load_advice;
+mod model;
 mod output;
 mod progress;
 mod selection;

@@ -85,7 +85,8 @@ fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, own: Own)
     arrangement.map_or(0, |arrangement| own.workers().saturating_sub(arrangement.clients))
 }
 
-fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
+/// The shared options as they were typed, for `machine`.
+pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
     let mut options = defaults;
     for (name, value) in options_typed(matches) {
         options.set(name, value).expect("a name of OPTIONS")?;
@@ -102,8 +103,8 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
 /// Parameters that say how many rows a table has. A warehouse is more than a row.
 const SIZES: [&str; 4] = ["records", "items", "customers", "subscribers"];
 
-/// `records`: its sizes, unless typed.
-fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
+/// The workload called `name`, with what was typed of it. `records`: its sizes, unless typed.
+pub fn workload(name: &str, matches: &ArgMatches, records: Option<&str>) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
         .find(|workload| workload.name == name)
