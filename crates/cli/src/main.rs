@@ -23,6 +23,7 @@ mod progress;
 mod selection;
 mod simulation;
 mod usage;
+mod warm;
 mod worker_facts;
 
 use std::process::ExitCode;

@@ -1,4 +1,7 @@
 //! One system at one point, measured and simulated: the medians of the rounds.
+//!
+//! Of rounds on the hardware in which others took many of the cores, a median says what the others did. They are left out where
+//! the system was measured in a quiet round, too; where there was none, the quietest stands alone and is told.
 
 use super::rows::Row;
 use crate::summary::min_median_max;
@@ -12,6 +15,9 @@ pub struct Both {
     /// On the simulated machine.
     pub simulated: f64,
 }
+
+/// What others may take of the cores in a round that is quiet: the system counts ticks, of which a round has some dozens.
+pub const QUIET: f64 = 0.1;
 
 /// One system at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +46,10 @@ pub struct Compared {
     pub mean_ns: Option<Both>,
     /// Aborts per commit, medians.
     pub abort_rate: Both,
+    /// Rounds on the hardware that were quiet enough to count.
+    pub rounds: usize,
+    /// What others took of the cores in the quietest of them, 0 to 1.
+    pub taken: f64,
 }
 
 impl Compared {
@@ -57,6 +67,8 @@ impl Compared {
         if measured.len() != simulated.len() {
             return None;
         }
+        let taken = measured.iter().map(|row| row.taken).fold(f64::INFINITY, f64::min);
+        let measured: Vec<&Row> = measured.into_iter().filter(|row| row.taken <= taken.max(QUIET)).collect();
         let median = |rows: &[&Row], number: fn(&Row) -> f64| {
             min_median_max(rows.iter().map(|row| number(row)).collect())[1]
         };
@@ -79,6 +91,8 @@ impl Compared {
             ratio: simulated_per_s / measured_per_s,
             mean_ns: committed.then(|| both(|row| row.mean_ns.unwrap_or(0.0))),
             abort_rate: both(|row| row.abort_rate),
+            rounds: measured.len(),
+            taken,
         })
     }
 
@@ -87,8 +101,12 @@ impl Compared {
         self.ratio.max(1.0 / self.ratio)
     }
 
-    /// Whether the row is of this system at this point.
-    pub(super) fn is_of(&self, row: &Row) -> bool {
+    /// Whether the row is of this system at this point, measured in one of the rounds that count.
+    pub(super) fn counts(&self, row: &Row) -> bool {
+        !row.simulated && row.taken <= self.taken.max(QUIET) && self.is_of(row)
+    }
+
+    fn is_of(&self, row: &Row) -> bool {
         (&self.workload, &self.setting, self.workers) == (&row.workload, &row.setting, row.workers)
             && (&self.architecture, &self.protocol) == (&row.architecture, &row.protocol)
     }
@@ -127,6 +145,20 @@ mod tests {
         let Compared { measured_min, measured_per_s, measured_max, simulated_per_s, .. } = compared[0];
         assert_eq!([measured_min, measured_per_s, measured_max, simulated_per_s], [80.0, 100.0, 120.0, 60.0]);
         assert_eq!((compared[0].ratio, compared[1].factor()), (0.6, 2.0));
+    }
+
+    #[test]
+    fn rounds_in_which_others_ran_are_left_out_unless_there_are_no_others() {
+        let round = |round, measured, taken| {
+            [Row { round, taken, ..row("a", 1, false, measured) }, Row { round, ..row("a", 1, true, 100.0) }]
+        };
+        let mixed = [round(0, 40.0, 0.6), round(1, 100.0, 0.02), round(2, 104.0, 0.1)].concat();
+        let compared = &Compared::all(&mixed)[0];
+        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (102.0, 2, 0.02));
+        assert_eq!(mixed.iter().filter(|row| compared.counts(row)).count(), 2);
+        let loaded = [round(0, 40.0, 0.6), round(1, 60.0, 0.4)].concat();
+        let compared = &Compared::all(&loaded)[0];
+        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (60.0, 1, 0.4));
     }
 
     #[test]

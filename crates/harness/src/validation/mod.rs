@@ -114,7 +114,7 @@ impl Validation {
             order_kept: order_kept(&rows),
             hardware_spread,
             round_trip,
-            warnings: warnings.into_iter().chain(moved).chain(not_compared).collect(),
+            warnings: warnings.into_iter().chain(moved).chain(loaded(&rows)).chain(not_compared).collect(),
             rows,
         }
     }
@@ -140,10 +140,22 @@ impl Validation {
 /// How far the rounds on the hardware were from their medians.
 fn hardware_spread(rows: &[Row], compared: &[Compared]) -> f64 {
     let over_median = compared.iter().flat_map(|compared| {
-        let own = rows.iter().filter(|row| !row.simulated && compared.is_of(row));
+        let own = rows.iter().filter(|row| compared.counts(row));
         own.map(|row| row.throughput_per_s / compared.measured_per_s)
     });
     errors::spread(over_median.filter(|ratio| *ratio > 0.0))
+}
+
+/// Systems of which no round was quiet.
+fn loaded(rows: &[Compared]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.taken > compared::QUIET).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} systems and points were never measured while others left the cores alone: validate again in a quiet \
+             moment, or with a larger --repeat",
+            rows.len()
+        )
+    })
 }
 
 /// Systems that differ by less may as well stand in either order.
@@ -182,6 +194,7 @@ mod tests {
             throughput_per_s,
             mean_ns: Some(1000.0),
             abort_rate: 0.0,
+            taken: 0.0,
         }
     }
 
@@ -216,6 +229,13 @@ mod tests {
             (2, vec!["loaded".to_owned()])
         );
         assert_eq!(validation(&rows).workloads(), ["micro records=10"]);
+    }
+
+    #[test]
+    fn what_was_never_measured_in_quiet_is_told() {
+        let rows = [Row { taken: 0.5, ..row("a", 1, false, 1.0) }, row("a", 1, true, 1.0)];
+        let warnings = validation(&rows).warnings;
+        assert!(warnings[1].starts_with("1 of 1 systems and points were never"), "{warnings:?}");
     }
 
     #[test]

@@ -30,11 +30,13 @@ pub struct Row {
     pub mean_ns: Option<f64>,
     /// Aborts per commit.
     pub abort_rate: f64,
+    /// The part of its workers' cores that others took meanwhile, 0 to 1; 0 on a simulated machine.
+    pub taken: f64,
 }
 
 impl Row {
-    /// What `summary` says of one round.
-    pub fn of(summary: &Summary, round: usize, setting: &str) -> Row {
+    /// What `summary` says of one round, in which others took the part `taken` of the cores.
+    pub fn of(summary: &Summary, round: usize, setting: &str, taken: f64) -> Row {
         Row {
             round,
             simulated: summary.simulated,
@@ -46,6 +48,7 @@ impl Row {
             throughput_per_s: summary.throughput_per_s,
             mean_ns: (summary.commits > 0).then_some(summary.latency_ns.mean),
             abort_rate: summary.abort_rate,
+            taken,
         }
     }
 

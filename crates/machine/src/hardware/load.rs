@@ -25,6 +25,13 @@ pub struct ForeignLoad {
     pub others: Option<f64>,
 }
 
+impl ForeignLoad {
+    /// The part of the cores' time that others took, within the system or outside of it; 0 where the system does not tell.
+    pub fn taken(&self) -> f64 {
+        self.stolen.unwrap_or(0.0) + self.others.unwrap_or(0.0)
+    }
+}
+
 /// Watches from [`Watch::begin`] to [`Watch::end`].
 pub struct Watch {
     root: PathBuf,
@@ -38,6 +45,12 @@ impl Watch {
     pub fn begin() -> Watch {
         let threads = &Topology::of_this_machine().fill_order;
         Watch::below(Path::new("/"), threads.iter().map(|thread| thread.cpu).collect())
+    }
+
+    /// Of the cores that so many workers fill.
+    pub fn of_workers(workers: usize) -> Watch {
+        let threads = Topology::of_this_machine().fill_order.iter().take(workers);
+        Watch::below(Path::new("/"), threads.map(|thread| thread.cpu).collect())
     }
 
     /// With the files of the system under `root`, of the processors `cpus`.

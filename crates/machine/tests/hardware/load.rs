@@ -32,6 +32,7 @@ fn what_others_take_is_counted_over_the_measurement() {
     fs::write(root.join("proc/self/stat"), own(160)).expect("a file for the test");
     let expected = ForeignLoad { load_average: Some(1.95), stolen: Some(0.1), others: Some(0.2) };
     assert_eq!(watch.end(), expected);
+    assert!((expected.taken() - 0.3).abs() < 1e-12);
 }
 
 #[test]
