@@ -16,12 +16,15 @@ mod arguments;
 mod calibrate;
 mod commands;
 mod engines;
+mod load_advice;
+mod model;
 mod output;
 mod progress;
 mod selection;
 mod simulation;
 mod usage;
 mod validated;
+mod warm;
 mod worker_facts;
 
 use std::process::ExitCode;

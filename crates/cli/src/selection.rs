@@ -89,7 +89,8 @@ fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, hosts: us
     arrangement.map_or(0, |arrangement| hosts.saturating_sub(arrangement.clients))
 }
 
-fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
+/// The shared options as they were typed, for `machine`.
+pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> Result<RunOptions, Failure> {
     let mut options = defaults;
     for (name, value) in options_typed(matches) {
         options.set(name, value).expect("a name of OPTIONS")?;
@@ -103,8 +104,8 @@ pub fn options_typed(matches: &ArgMatches) -> impl Iterator<Item = (&'static str
     OPTIONS.iter().filter_map(|option| Some((option.name, typed(matches, option.name)?)))
 }
 
-/// The workload with what was typed, and with as much of `unless_typed` as goes together with that.
-fn workload(name: &str, matches: &ArgMatches, unless_typed: &Parameters) -> Result<AnyWorkload, Failure> {
+/// The workload called `name`, with what was typed of it, and with as much of `unless_typed` as goes together with that.
+pub fn workload(name: &str, matches: &ArgMatches, unless_typed: &Parameters) -> Result<AnyWorkload, Failure> {
     let description = workloads::descriptions()
         .iter()
         .find(|workload| workload.name == name)

@@ -2,9 +2,9 @@
 //! `validate` wrote, as long as the model is the one that was validated.
 
 use crate::engines::Machine;
+use crate::model;
 use harness::results::Surroundings;
 use harness::validation::ModelErrors;
-use machine::simulated::fingerprint;
 use std::path::Path;
 
 /// The model's error beside what stands around the numbers, if any of `machines` is simulated.
@@ -19,7 +19,7 @@ pub fn beside(surroundings: Surroundings, mut machines: impl Iterator<Item = Mac
 fn of_this_model() -> Result<ModelErrors, String> {
     let file = Path::new(ModelErrors::COMMITTED);
     let errors = ModelErrors::read(file).map_err(|failure| failure.to_string())?;
-    admit(errors, &fingerprint::of_model().to_string())
+    admit(errors, &model::fingerprint())
 }
 
 /// Refuses the error of a model that is another one by now.

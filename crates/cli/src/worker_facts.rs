@@ -1,49 +1,111 @@
-//! What it costs two workers to ask each other, beside what a cache line costs there and back: the two are measured by
-//! turns, for virtual machines move their cores.
+//! What it costs two workers to ask each other, beside what a cache line costs there and back: the line is measured before
+//! and after each, for virtual machines move their cores.
 
 use engine::inner_steps;
 use machine::hardware::facts;
+use machine::hardware::rounds::{Fact, factor};
 use machine::hardware::topology::Topology;
 use serde::Serialize;
 
-/// Between the first two workers.
+/// Between the first two workers, over several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorkerFacts {
-    /// A line there and back.
-    pub line_round_trip_ns: f64,
     /// Delegation: a lock request and its answer, the record's line being the owner's.
-    pub delegated_request_ns: f64,
-    /// The same in line round trips, the median of the turns.
-    pub delegated_request_in_round_trips: f64,
+    pub delegated_request_ns: Fact,
+    /// The same in line round trips, taken within each round; `None` if the cores moved within every one.
+    pub delegated_request_in_round_trips: Option<Fact>,
     /// DORA: a fiber's migration there and back.
-    pub migration_there_and_back_ns: f64,
-    /// The same in line round trips, the median of the turns.
-    pub migration_in_round_trips: f64,
+    pub migration_there_and_back_ns: Fact,
+    /// The same in line round trips, as above.
+    pub migration_in_round_trips: Option<Fact>,
+    /// Rounds in which a line took another time before than after, so that nothing can be said in line round trips.
+    pub rounds_that_moved: usize,
 }
 
-const TURNS: usize = 7;
+/// Each number once.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// A line there and back: before, between and after the others.
+    lines_ns: [f64; 3],
+    request_ns: f64,
+    migration_ns: f64,
+}
 
-/// Measures in some 0.2 s; `None` if there is one core.
-pub fn measure() -> Option<WorkerFacts> {
-    let places = &Topology::of_this_machine().fill_order;
-    let (&one, &other) = (places.first()?, places.get(1)?);
-    let turn = |_| {
-        let line = facts::line_round_trip_ns(one, other);
-        let request = inner_steps::delegated_request_ns(11);
-        let migration = inner_steps::migration_there_and_back_ns(11);
-        [line, request, request / line, migration, migration / line]
-    };
-    let turns: Vec<[f64; 5]> = (0..TURNS).map(turn).collect();
-    let median = |column: usize| {
-        let mut values: Vec<f64> = turns.iter().map(|turn| turn[column]).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        values[TURNS / 2]
-    };
-    Some(WorkerFacts {
-        line_round_trip_ns: median(0),
-        delegated_request_ns: median(1),
-        delegated_request_in_round_trips: median(2),
-        migration_there_and_back_ns: median(3),
-        migration_in_round_trips: median(4),
-    })
+impl Round {
+    /// Measures in some 20 ms. `line_ns` is what a line there and back has just taken between the first two workers; `None`
+    /// if there is one core.
+    pub fn measure(line_ns: Option<f64>) -> Option<Round> {
+        let before_ns = line_ns?;
+        let places = &Topology::of_this_machine().fill_order;
+        let (&one, &other) = (places.first()?, places.get(1)?);
+        let request_ns = inner_steps::delegated_request_ns(11);
+        let between_ns = facts::line_round_trip_ns(one, other);
+        let migration_ns = inner_steps::migration_there_and_back_ns(11);
+        let after_ns = facts::line_round_trip_ns(one, other);
+        Some(Round { lines_ns: [before_ns, between_ns, after_ns], request_ns, migration_ns })
+    }
+
+    fn moved(&self) -> bool {
+        let [before, between, after] = self.lines_ns;
+        factor(before, between).max(factor(between, after)).max(factor(before, after)) > Fact::STEADY
+    }
+
+    fn request_in_round_trips(&self) -> f64 {
+        self.request_ns / f64::midpoint(self.lines_ns[0], self.lines_ns[1])
+    }
+
+    fn migration_in_round_trips(&self) -> f64 {
+        self.migration_ns / f64::midpoint(self.lines_ns[1], self.lines_ns[2])
+    }
+}
+
+impl WorkerFacts {
+    /// Of all rounds; `None` if there are none.
+    pub fn of(rounds: &[Round]) -> Option<WorkerFacts> {
+        let of = |number: fn(&Round) -> f64| Fact::of(rounds.iter().map(number));
+        let ratio =
+            |number: fn(&Round) -> f64| Fact::of(rounds.iter().filter(|round| !round.moved()).map(number));
+        Some(WorkerFacts {
+            delegated_request_ns: of(|round| round.request_ns)?,
+            delegated_request_in_round_trips: ratio(Round::request_in_round_trips),
+            migration_there_and_back_ns: of(|round| round.migration_ns)?,
+            migration_in_round_trips: ratio(Round::migration_in_round_trips),
+            rounds_that_moved: rounds.iter().filter(|round| round.moved()).count(),
+        })
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A request that costs what a line costs, a migration that costs two, where the line takes these times.
+    pub fn round(before: f64, between: f64, after: f64) -> Round {
+        Round {
+            lines_ns: [before, between, after],
+            request_ns: f64::midpoint(before, between),
+            migration_ns: between + after,
+        }
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        // The cores were near in three rounds and far in four: the ratio is the same in all.
+        let near = [round(113.0, 114.0, 112.0); 3];
+        let far = [round(451.0, 450.0, 452.0); 4];
+        let facts = WorkerFacts::of(&[&near[..], &far[..]].concat()).expect("seven rounds");
+        let ratio = facts.delegated_request_in_round_trips.expect("no round moved");
+        assert_eq!((ratio.low, ratio.high, ratio.rounds, facts.rounds_that_moved), (1.0, 1.0, 7, 0));
+        assert!(!facts.delegated_request_ns.is_steady());
+    }
+
+    #[test]
+    fn a_round_in_which_the_cores_moved_tells_no_ratio() {
+        let facts = WorkerFacts::of(&[round(113.0, 451.0, 451.0), round(100.0, 100.0, 100.0)]).expect("two");
+        assert_eq!(facts.rounds_that_moved, 1);
+        assert_eq!(facts.migration_in_round_trips.map(|ratio| (ratio.median, ratio.rounds)), Some((2.0, 1)));
+        let none = WorkerFacts::of(&[round(113.0, 113.0, 451.0)]).expect("one");
+        assert_eq!(none.delegated_request_in_round_trips, None);
+        assert_eq!(WorkerFacts::of(&[]), None);
+    }
 }

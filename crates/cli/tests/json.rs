@@ -383,6 +383,12 @@ fn list_and_doctor_print_one_object() {
     }
     assert_eq!(list["workloads"][0]["more"]["parameters"][0]["name"], "records");
     let doctor = run(&folder, &["doctor", "--quick", "--json"]).json();
-    assert!(doctor["environment"]["cores"].is_u64() && doctor["facts"]["pause_ns"].is_number());
+    assert!(doctor["environment"]["cores"].is_u64() && doctor["facts"]["pause_ns"]["median"].is_number());
+    assert_eq!(doctor["facts"]["pause_ns"]["rounds"], 3);
+    assert!(
+        doctor["load"]["withheld"].as_array().is_some_and(|cores| !cores.is_empty()),
+        "{}",
+        doctor["load"]
+    );
     assert!(doctor["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
 }

@@ -365,18 +365,34 @@ fn an_unknown_figure_is_refused_with_those_that_there_are() {
 #[test]
 fn a_machine_is_held_against_the_one_at_hand() {
     let folder = fresh_folder("validated");
-    let line =
-        "validate micro --records 5000 --workers 1 --warmup 1ms --duration 20ms --repeat 2 --out here --json";
+    let line = "validate --commit=errors.json micro --records 2000 --writes all --workers 2 --warmup 1ms --duration 20ms --repeat 2 \
+                --out here --json";
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let validation = ran.json();
     let rows = validation["rows"].as_array().expect("rows");
-    assert!(rows.len() >= 10, "{}", ran.out);
+    assert!(rows.len() >= 20, "{}", ran.out);
     for row in rows {
         let (measured, simulated) = (&row["measured_per_s"], &row["simulated_per_s"]);
-        assert!(measured.as_f64() > Some(0.0) && simulated.as_f64() > Some(0.0), "{row}");
+        assert!(measured.as_f64() > Some(0.0) && simulated.as_f64().is_some(), "{row}");
+        assert_eq!((&row["workload"], &row["setting"]), (&"micro".into(), &"records=2000 writes=all".into()));
     }
+    assert_eq!(validation["rounds"], 2);
     assert!(folder.join("here/summary.json").exists());
+    // Each system in each round, measured and simulated, by turns.
+    let lines = fs::read_to_string(folder.join("here/rows.jsonl")).expect("rows");
+    assert_eq!(lines.lines().count(), rows.len() * 4);
+    let simulated: Vec<bool> = lines.lines().map(|line| line.contains("\"simulated\":true")).collect();
+    assert_eq!(simulated.chunk_by(|one, other| one == other).count(), lines.lines().count(), "by turns");
+
+    // What a verdict is to use.
+    let text = fs::read_to_string(folder.join("errors.json")).expect("errors");
+    let errors = harness::validation::ModelErrors::parse(&text).expect("errors");
+    let throughput = errors.of("throughput").expect("compared in each way");
+    assert_eq!(Some(throughput.value), validation["errors"]["throughput"]["value"].as_f64());
+    assert_eq!((errors.most_workers, errors.machine_fingerprint.len()), (2, 16));
+    assert!(errors.command.starts_with("trireme validate --commit=errors.json micro"), "{}", errors.command);
+
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
 }

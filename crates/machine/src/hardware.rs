@@ -10,9 +10,11 @@ pub mod facts;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "latch.rs"]
 pub mod latch;
+pub mod load;
 pub mod memory;
 pub mod payload;
 pub mod region;
+pub mod rounds;
 pub mod stack;
 pub mod topology;
 pub mod worker;

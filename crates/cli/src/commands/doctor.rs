@@ -1,14 +1,19 @@
 //! `doctor`: is this machine fit for measuring, and what does it cost?
+//!
+//! Everything is measured by turns, in several rounds: in each round every fact once, and how much of the cores others take.
+//! What was not the same in all rounds is said, with what to do about it.
 
 use crate::arguments::{json, typed};
 use crate::calibrate::{SYSTEM, calibrate};
+use crate::load_advice::{self, Load};
 use crate::output;
 use crate::worker_facts::{self, WorkerFacts};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::Failure;
 use harness::text::numbers::{bytes, counted, thousands};
 use machine::hardware::environment::Environment;
-use machine::hardware::facts::{self, MachineFacts};
+use machine::hardware::facts::{Bench, Distance, MachineFacts};
+use machine::hardware::rounds::{Fact, factor};
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::{Display, Write};
@@ -29,7 +34,7 @@ pub fn arguments() -> Command {
             Arg::new("quick")
                 .long("quick")
                 .action(ArgAction::SetTrue)
-                .help("Measure for half a second, not for three"),
+                .help("Measure in three rounds on little memory, a second, not in seven, some five"),
         )
         .arg(
             Arg::new("calibrate")
@@ -39,21 +44,32 @@ pub fn arguments() -> Command {
                 .default_missing_value(LOCAL)
                 .conflicts_with("quick")
                 .help(format!(
-                    "Write this machine down as a machine file for --on, in some 20 s [default: {LOCAL}]"
+                    "Write this machine down as a machine file for --on, in about a minute [default: {LOCAL}]"
                 )),
         )
         .arg(json())
 }
 
-/// What the machine's settings mean for measurements.
+/// What was found, and what it means for measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Advice {
+pub struct Advice {
     /// Whether it is fine as it is.
-    fine: bool,
+    pub fine: bool,
     /// What was found.
-    found: String,
+    pub found: String,
     /// What to do; empty if it is fine.
-    advice: String,
+    pub advice: String,
+}
+
+/// Rounds of `doctor`, and of `doctor --quick`.
+const ROUNDS: usize = 7;
+const QUICK_ROUNDS: usize = 3;
+
+/// What the rounds found.
+struct Findings {
+    facts: MachineFacts,
+    workers: Option<WorkerFacts>,
+    load: Load,
 }
 
 /// Looks.
@@ -62,21 +78,37 @@ pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(file) = typed(matches, "calibrate") {
         return write_down(Path::new(file), &environment, matches.get_flag("json"));
     }
-    let advice = advise(&environment, cfg!(debug_assertions));
-    let facts = facts::measure(matches.get_flag("quick"));
-    let workers = worker_facts::measure();
+    let findings = measure(matches.get_flag("quick"));
+    let Findings { facts, workers, load } = &findings;
+    let mut advice = advise(&environment, cfg!(debug_assertions));
+    advice.extend(load.advice());
+    advice.extend(advise_on_rounds(facts, workers.as_ref()));
     if matches.get_flag("json") {
         output::print_json(&json!({
-            "schema": "trireme.doctor/1",
+            "schema": "trireme.doctor/2",
             "environment": environment,
             "facts": facts,
             "workers": workers,
+            "load": load,
             "advice": advice,
         }))?;
     } else {
-        output::print(&text(&environment, &facts, workers.as_ref(), &advice))?;
+        output::print(&text(&environment, &findings, &advice))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn measure(quick: bool) -> Findings {
+    let watch = load_advice::Watching::begin();
+    let mut bench = Bench::new(quick);
+    let (mut rounds, mut workers, mut watch) = (Vec::new(), Vec::new(), watch);
+    for _ in 0..if quick { QUICK_ROUNDS } else { ROUNDS } {
+        let round = bench.round();
+        workers.extend(worker_facts::Round::measure(bench.between_the_first_two(&round)));
+        rounds.push(round);
+        watch.try_cores();
+    }
+    Findings { facts: bench.facts(&rounds), workers: WorkerFacts::of(&workers), load: watch.end() }
 }
 
 /// Writes this machine down.
@@ -90,11 +122,16 @@ fn write_down(file: &Path, environment: &Environment, as_json: bool) -> Result<E
             "file": file,
             "one_worker_per_s": { "measured": measured, "simulated": simulated },
             "line_round_trip_ns": { "measured": trips.0, "simulated": trips.1 },
+            "measured": calibrated.measured,
+            "load": calibrated.load,
+            "warnings": calibrated.warnings,
         }))?;
     } else {
+        let warnings: String =
+            calibrated.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
         output::print(&format!(
             "one worker of {SYSTEM}: {} transactions/s measured, {} simulated\na line there and back: {:.1} ns measured, \
-             {:.1} ns simulated\n\nmachine file: {}\nnext: trireme validate micro --on {}\n",
+             {:.1} ns simulated\n{warnings}\nmachine file: {}\nnext: trireme validate --on {}\n",
             thousands(measured),
             thousands(simulated),
             trips.0,
@@ -174,16 +211,77 @@ fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
     [governor].into_iter().chain(turbo).chain(counter)
 }
 
-fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {
+/// Facts of which some rounds say something else than others.
+fn advise_on_rounds(facts: &MachineFacts, workers: Option<&WorkerFacts>) -> Vec<Advice> {
+    let mut all = Vec::new();
+    let mut named: Vec<(String, &Fact)> = vec![
+        ("one pause".to_owned(), &facts.pause_ns),
+        ("an atomic read-modify-write".to_owned(), &facts.read_modify_write_ns),
+    ];
+    if let Some(read) = &facts.random_read {
+        named.push(("a read from memory".to_owned(), &read.dependent_ns));
+    }
+    named.extend(facts.line_round_trips.iter().map(|trip| (there_and_back(trip.distance), &trip.ns)));
+    if let Some(workers) = workers {
+        named.push(("a delegated request".to_owned(), &workers.delegated_request_ns));
+        named.push(("a migration there and back".to_owned(), &workers.migration_there_and_back_ns));
+    }
+    all.extend(named.into_iter().filter(|(_, fact)| !fact.is_steady()).map(|(name, fact)| {
+        let Fact { low, high, rounds, off, .. } = fact;
+        judge(
+            false,
+            format!("the rounds disagree: {name} took {low:.1} ns to {high:.1} ns, {off} of {rounds} off the median"),
+            "cores or their clock were changed meanwhile, so no single number is this machine's: pin the virtual machine's \
+             cores if it is yours, wait for a quiet moment, and look again",
+        )
+    }));
+    let moved = workers.map_or(0, |workers| workers.rounds_that_moved);
+    if moved > 0 {
+        all.push(judge(
+            false,
+            format!("the cores moved within {}: a line took another time before than after", counted(moved, "round")),
+            "numbers in line round trips are of the other rounds; compare systems by many short repetitions by turns",
+        ));
+    }
+    if let Some((ratio, medians)) = medians_apart(facts, workers) {
+        all.push(judge(
+            false,
+            format!("the medians are of different rounds: a request takes {ratio:.2} lines there and back within a round, \
+                     and {medians:.2} by the medians"),
+            "go by the ratio, not by the nanoseconds, and look again",
+        ));
+    }
+    all
+}
+
+/// A request in line round trips within a round, and by the medians, where these are not the same.
+fn medians_apart(facts: &MachineFacts, workers: Option<&WorkerFacts>) -> Option<(f64, f64)> {
+    let workers = workers?;
+    let ratio = workers.delegated_request_in_round_trips?.median;
+    let by_medians = |line: &Fact| workers.delegated_request_ns.median / line.median;
+    let all = facts.line_round_trips.iter().map(|trip| by_medians(&trip.ns));
+    // The workers are at one of the distances.
+    let nearest = all.min_by(|one, other| factor(*one, ratio).total_cmp(&factor(*other, ratio)))?;
+    (factor(nearest, ratio) > Fact::STEADY).then_some((ratio, nearest))
+}
+
+fn there_and_back(distance: Distance) -> String {
+    let distance = serde_json::to_value(distance).expect("a name");
+    format!("a line there and back, {}", distance.as_str().unwrap_or_default().replace('-', " "))
+}
+
+/// Advice, unless it is fine.
+pub fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {
     Advice { fine, found: found.into(), advice: if fine { String::new() } else { advice.to_owned() } }
 }
 
-fn text(
-    environment: &Environment,
-    facts: &MachineFacts,
-    workers: Option<&WorkerFacts>,
-    advice: &[Advice],
-) -> String {
+/// A median, and from where to where the rounds were.
+fn spread(fact: &Fact, unit: &str) -> String {
+    format!("{:.1} {unit}  ({:.1} to {:.1})", fact.median, fact.low, fact.high)
+}
+
+fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> String {
+    let Findings { facts, workers, load } = findings;
     let mut text = String::new();
     let mut line = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "  {name:<40} {value}");
@@ -200,31 +298,43 @@ fn text(
         line("memory", &bytes(memory));
     }
     line("system", &format!("{} {}", environment.system, environment.kernel));
-    let ns = |ns: f64| format!("{ns:.1} ns");
-    line("reading the clock", &ns(facts.clock_read_ns));
-    line("one pause", &ns(facts.pause_ns));
-    line("atomic read-modify-write", &ns(facts.read_modify_write_ns));
+    line("", &format!("median of {} by turns (lowest to highest)", counted(facts.pause_ns.rounds, "round")));
+    let ns = |fact: &Fact| spread(fact, "ns");
+    line("reading the clock", &ns(&facts.clock_read_ns));
+    line("one pause", &ns(&facts.pause_ns));
+    line("atomic read-modify-write", &ns(&facts.read_modify_write_ns));
     match &facts.random_read {
         Some(read) => {
-            line("read from memory", &ns(read.dependent_ns));
-            line("sixteen reads at once, each", &ns(read.overlapped_ns));
+            line("read from memory", &ns(&read.dependent_ns));
+            line("sixteen reads at once, each", &ns(&read.overlapped_ns));
         }
         None => line("read from memory", &"too little memory to tell"),
     }
     for trip in &facts.line_round_trips {
-        let distance = serde_json::to_value(trip.distance).expect("a name");
-        let distance = distance.as_str().unwrap_or_default().replace('-', " ");
-        line(&format!("a line there and back, {distance}"), &ns(trip.ns));
+        line(&there_and_back(trip.distance), &ns(&trip.ns));
     }
     if let Some(workers) = workers {
-        let cost = |ns: f64, trips: f64| format!("{ns:.1} ns, {trips:.2} times a line there and back");
-        let (request, trips) = (workers.delegated_request_ns, workers.delegated_request_in_round_trips);
-        line("a delegated lock request and its answer", &cost(request, trips));
-        let (migration, trips) = (workers.migration_there_and_back_ns, workers.migration_in_round_trips);
-        line("a fiber's migration there and back", &cost(migration, trips));
+        let cost = |fact: &Fact, trips: &Option<Fact>| match trips {
+            Some(trips) => {
+                let Fact { median, low, high, .. } = trips;
+                format!("{}, {median:.2} lines there and back  ({low:.2} to {high:.2})", ns(fact))
+            }
+            None => ns(fact),
+        };
+        let request = cost(&workers.delegated_request_ns, &workers.delegated_request_in_round_trips);
+        line("a delegated lock request and its answer", &request);
+        let migration = cost(&workers.migration_there_and_back_ns, &workers.migration_in_round_trips);
+        line("a fiber's migration there and back", &migration);
     }
-    if let Some(rate) = facts.copy_bytes_per_second {
-        line("copying memory", &format!("{}/s", bytes(rate as u64)));
+    if let Some(rate) = &facts.copy_bytes_per_second {
+        let per_s = |rate: f64| format!("{}/s", bytes(rate as u64));
+        line(
+            "copying memory",
+            &format!("{}  ({} to {})", per_s(rate.median), per_s(rate.low), per_s(rate.high)),
+        );
+    }
+    for (name, value) in load.lines() {
+        line(&name, &value);
     }
     text.push('\n');
     for Advice { fine, found, advice } in advice {
@@ -239,6 +349,7 @@ fn text(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::hardware::facts::LineRoundTrip;
 
     fn found(environment: &Environment, debug_build: bool) -> String {
         let advice = advise(environment, debug_build).into_iter().filter(|advice| !advice.fine);
@@ -266,5 +377,69 @@ mod tests {
         environment.tsc_invariant = Some(true);
         environment.hypervisor = Some(false);
         assert_eq!(found(&environment, false), "");
+    }
+
+    fn steady(median: f64) -> Fact {
+        Fact::of([median; 7]).expect("seven rounds")
+    }
+
+    /// Of a machine whose two cores are near each other in the first rounds and far from each other in the others.
+    fn facts(near: usize, workers: &[worker_facts::Round]) -> (MachineFacts, Option<WorkerFacts>) {
+        let line = (0..7).map(|round| if round < near { 113.0 } else { 451.0 });
+        let facts = MachineFacts {
+            clock_ticks_per_second: 1e9,
+            clock_read_ns: steady(20.0),
+            pause_ns: steady(30.0),
+            read_modify_write_ns: steady(5.0),
+            random_read: None,
+            line_round_trips: vec![LineRoundTrip {
+                distance: Distance::SameSocket,
+                ns: Fact::of(line).expect("seven rounds"),
+            }],
+            copy_bytes_per_second: None,
+        };
+        (facts, WorkerFacts::of(workers))
+    }
+
+    #[test]
+    fn rounds_that_disagree_are_named() {
+        let at = |ns: f64| worker_facts::tests::round(ns, ns, ns);
+        let (facts, workers) =
+            facts(4, &[at(113.0), at(113.0), at(113.0), at(113.0), at(451.0), at(451.0), at(451.0)]);
+        let said = advise_on_rounds(&facts, workers.as_ref());
+        let found: Vec<&str> = said.iter().map(|advice| advice.found.as_str()).collect();
+        assert!(
+            found[0].contains("a line there and back, same socket took 113.0 ns to 451.0 ns, 3 of 7 off"),
+            "{found:?}"
+        );
+        assert_eq!(found.len(), 3, "the line, the request and the migration: {found:?}");
+        assert!(said.iter().all(|advice| !advice.fine && advice.advice.contains("look again")));
+    }
+
+    /// What stood in one answer once: 113 ns a line there and back, and 451 ns, 0.95 times a line there and back.
+    #[test]
+    fn a_request_that_does_not_fit_its_line_is_noticed() {
+        let far = worker_facts::tests::round(451.0, 451.0, 451.0);
+        let (facts, workers) = facts(7, &[far; 7]);
+        let said = advise_on_rounds(&facts, workers.as_ref());
+        assert!(
+            said.iter()
+                .any(|advice| advice.found.contains("1.00 lines there and back within a round, and 3.99 by")),
+            "{said:?}"
+        );
+        let moved = worker_facts::tests::round(113.0, 451.0, 451.0);
+        let (_, workers) = super::tests::facts(7, &[moved, far]);
+        let said = advise_on_rounds(&facts, workers.as_ref());
+        assert!(
+            said.iter().any(|advice| advice.found.starts_with("the cores moved within 1 round")),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn steady_rounds_are_not_spoken_of() {
+        let near = worker_facts::tests::round(113.0, 113.0, 113.0);
+        let (facts, workers) = facts(7, &[near; 7]);
+        assert_eq!(advise_on_rounds(&facts, workers.as_ref()), []);
     }
 }

@@ -1,99 +1,264 @@
 //! `validate`: what the simulated machine says beside what is measured on this one, for every pair (*thousand-cores*
-//! figure 3).
+//! figure 3), and how far the model is off by that.
 //!
 //! The machine file is this machine's (`trireme doctor --calibrate`): its constants were found once, on one worker and one
-//! system, so that everything else here is a prediction.
+//! system, so that everything else here is a prediction. Hardware and simulated machine take turns, system by system and round
+//! after round, and what a round says is kept as it comes. Without a workload the standing set is validated, which asks what the papers'
+//! figures ask: reading and writing, many hot records and none, transactions that stay in a partition and that do not. The
+//! errors are what verdicts on simulated figures know of the model: `--commit` writes them down for that.
 
 use super::run::{Admit, Measure};
-use crate::arguments::{measuring, workloads};
+use crate::arguments::{measuring, typed, workloads};
 use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
 use crate::engines::{self, Hardware, Machine};
+use crate::load_advice::Watching;
 use crate::progress::Progress;
-use crate::{answer, output, selection};
-use ::workloads::AnyWorkload;
-use clap::{ArgMatches, Command};
+use crate::{answer, model, output, selection, warm};
+use ::workloads::{AnyWorkload, Parameters};
+use clap::{Arg, ArgMatches, Command};
 use contract::PairName;
-use harness::folder::Folder;
 use harness::measure::{self, After};
-use harness::results::System;
-use harness::validation::{Compared, RoundTrip, Validation};
-use harness::{Failure, Observer, RunOptions, Subject};
-use machine::hardware::facts;
+use harness::observer::Silent;
+use harness::summary::Summary;
+use harness::text::dates::Utc;
+use harness::text::numbers::counted;
+use harness::validation::{ModelErrors, RoundTrip, Row, Rows, Validation};
+use harness::{Event, Failure, Observer, RunOptions, Subject};
+use machine::hardware::environment::Environment;
+use machine::hardware::load::Watch;
+use machine::simulated::Description;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// What is validated if no workload is named: each with the parameters that are set. Small enough for two cores: the tables
+/// are beyond the caches of a core and within those of a socket. Two of them abort often and differ in how often they write.
+const STANDING: [(&str, &[(&str, &str)]); 7] = [
+    ("micro", &[("records", "20000"), ("writes", "none")]),
+    ("micro", &[("records", "20000"), ("writes", "50")]),
+    ("micro", &[("records", "20000"), ("writes", "all")]),
+    ("micro", &[("records", "20000"), ("hot", "0"), ("remote", "0")]),
+    ("micro", &[("records", "20000"), ("hot", "0"), ("remote", "10")]),
+    ("ycsb", &[("records", "10000"), ("theta", "0.8"), ("reads", "100")]),
+    ("ycsb", &[("records", "10000"), ("theta", "0.8"), ("reads", "50")]),
+];
 
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("validate").about(
-        "Compare what a simulated machine says with what is measured here, for every pair at 1 to --workers workers",
+        "Compare what a simulated machine says with what is measured here, for every pair at 1 to --workers workers, by \
+         turns",
     );
-    let command = measuring(command, &RunOptions::for_compare(engines::cores()));
-    workloads(command.mut_arg("on", |on| {
+    let command = measuring(command, &defaults(engines::cores())).after_help(
+        "Without a workload: a standing set, in some minutes. --warmup and --duration are the hardware's; on the simulated \
+         machine each system has its caches warm first. --repeat is the number of rounds.",
+    );
+    let commit = Arg::new("commit")
+        .long("commit")
+        .value_name("FILE")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value(ModelErrors::COMMITTED)
+        .help(format!(
+            "Write the errors that verdicts use, to be committed [default: {}]",
+            ModelErrors::COMMITTED
+        ))
+        .help_heading("Results")
+        .global(true);
+    let command = workloads(command.arg(commit).mut_arg("on", |on| {
         on.help("The file of this machine, from doctor --calibrate [default: machines/local.toml]")
-    }))
+    }));
+    command.subcommand_required(false)
+}
+
+/// The papers' engines retry at once and wait for each miss, and so do their files.
+fn defaults(cores: usize) -> RunOptions {
+    let mut options = RunOptions {
+        warmup: Duration::from_millis(100),
+        duration: Duration::from_millis(200),
+        ..RunOptions::for_compare(cores)
+    };
+    for (name, value) in [("prefetch", "off"), ("back-off", "off")] {
+        options.set(name, value).expect("an option").expect("one of its values");
+    }
+    options
+}
+
+/// A workload, with the parameters that were set.
+struct Scene {
+    workload: AnyWorkload,
+    setting: String,
 }
 
 /// Compares.
 pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    let on = crate::arguments::typed(matches, "on").unwrap_or("machines/local.toml");
+    let on = typed(matches, "on").unwrap_or("machines/local.toml");
     let simulated = Machine::named(Some(on))?;
     let Machine::Simulated(description) = simulated else {
         let what = "--on hardware: allowed: the file of this machine, from doctor --calibrate".to_owned();
         return Err(Failure::Usage(what));
     };
-    let hardware = Machine::Hardware;
-    let (subject, workload) = selection::subject(matches, hardware, RunOptions::for_compare)?;
-    simulated.admit(subject.options.workers)?;
-    let folder = selection::out(matches, "validate", &subject.workload)?;
-
-    let progress = Progress::on(hardware, matches);
-    let before_ns = measured_round_trip_ns(&facts::measure(true));
-    let mut compared = Vec::new();
-    for workers in 1..=subject.options.workers {
-        let at = RunOptions { workers, ..subject.options.clone() };
+    let options = selection::options(matches, Machine::Hardware, defaults(engines::cores()))?;
+    simulated.admit(options.workers)?;
+    for workers in 1..=options.workers {
+        let at = RunOptions { workers, ..options.clone() };
         let (pairs, _) = measure::supported::<Hardware>(&at);
-        hardware.run(Admit { pairs: &pairs, options: &at })?;
-        let measured = systems(hardware, &subject, &workload, &pairs, &at, &progress)?;
-        let times = RunOptions::for_simulation(workers);
-        let briefly = RunOptions { warmup: times.warmup, duration: times.duration, ..at };
-        let predicted = systems(simulated, &subject, &workload, &pairs, &briefly, &progress)?;
-        compared.extend(
-            measured
-                .iter()
-                .zip(&predicted)
-                .map(|(measured, predicted)| Compared::of(&measured.summary, &predicted.summary)),
-        );
+        Machine::Hardware.run(Admit { pairs: &pairs, options: &at })?;
     }
-    let round_trip =
-        before_ns.zip(measured_round_trip_ns(&facts::measure(true))).map(|(before_ns, after_ns)| RoundTrip {
-            before_ns,
-            after_ns,
-            simulated_ns: round_trip_ns(description),
-        });
-    let validation = Validation::of(line, simulated.place().machine, &subject, compared, round_trip);
-    let kept = keep(&folder, &validation);
+    let scenes = scenes(matches)?;
+    let folder = selection::out(matches, "validate", matches.subcommand_name().unwrap_or("standing"))?;
+
+    let mut rows = Rows::begin(folder.path())?;
+    let (round_trip, warnings) = measure(matches, &scenes, simulated, description, &options, &mut rows)?;
+    let machine = simulated.place();
+    let (seed, name) = (options.seed, machine.machine.clone());
+    let validation = Validation::of(line, name, seed, rows.all(), round_trip, warnings);
+    let kept = folder.write_json("summary.json", &validation);
     if matches.get_flag("json") {
         output::print_json(&validation)?;
     } else {
         output::print(&answer::of_validation(&validation))?;
     }
     kept?;
+    if let Some(file) = typed(matches, "commit") {
+        let errors = to_commit(&validation, machine.description.unwrap_or_default());
+        let file = Path::new(file);
+        std::fs::write(file, errors.text()).map_err(Failure::write(file))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn keep(folder: &Folder, validation: &Validation) -> Result<(), Failure> {
-    folder.write_json("summary.json", validation)
+/// The workload that was named, or the standing set.
+fn scenes(matches: &ArgMatches) -> Result<Vec<Scene>, Failure> {
+    let shown = |name: &str, value: &str| format!("{name}={value}");
+    if let Some((name, below)) = matches.subcommand() {
+        let workload = selection::workload(name, below, &Parameters::default())?;
+        let parameters = workload.resolved().into_iter().map(|(name, _)| name);
+        let typed = parameters.filter_map(|name| Some(shown(name, typed(below, name)?)));
+        let setting = typed.collect::<Vec<_>>().join(" ");
+        return Ok(vec![Scene { workload, setting }]);
+    }
+    let scene = |(name, parameters): &(&str, &[(&str, &str)])| Scene {
+        workload: ::workloads::build(name, &parameters.iter().copied().collect())
+            .expect("a workload of ours"),
+        setting: parameters.iter().map(|(name, value)| shown(name, value)).collect::<Vec<_>>().join(" "),
+    };
+    Ok(STANDING.iter().map(scene).collect())
 }
 
-/// Measures `pairs` on a machine.
-fn systems(
-    machine: Machine,
-    subject: &Subject,
-    workload: &AnyWorkload,
-    pairs: &[PairName],
+/// Measures and simulates round by round; answers where the cores were, and what is odd about the host.
+fn measure(
+    matches: &ArgMatches,
+    scenes: &[Scene],
+    simulated: Machine,
+    description: &Description,
     options: &RunOptions,
-    observer: &dyn Observer,
-) -> Result<Vec<System>, Failure> {
-    let subject = Subject { options: options.clone(), place: machine.place(), ..subject.clone() };
-    let (measured, _) = machine.run(Measure { workload, pairs, options, after: After::Nothing, observer })?;
-    Ok(measured.iter().map(|measured| System::of(&subject, measured)).collect())
+    rows: &mut Rows,
+) -> Result<(Option<RoundTrip>, Vec<String>), Failure> {
+    let progress = Progress::on(Machine::Hardware, matches);
+    let mut watching = Watching::begin();
+    let mut trips_ns = Vec::new();
+    let (mut number, of) = (0, options.repeat * scenes.len() * options.workers);
+    for round in 0..options.repeat {
+        watching.try_cores();
+        trips_ns.extend(measured_round_trip_ns());
+        for Scene { workload, setting } in scenes {
+            for workers in 1..=options.workers {
+                number += 1;
+                let place = format!(
+                    "round {}, {} {setting}, {}",
+                    round + 1,
+                    workload.name(),
+                    counted(workers, "worker")
+                );
+                progress.tell(Event::PointBegins { number, of, place: &place });
+                let seed = options.repetition_seed(round);
+                let measured = RunOptions { workers, repeat: 1, seed, ..options.clone() };
+                for pair in measure::supported::<Hardware>(&measured).0 {
+                    rows.add(both(simulated, workload, setting, pair, round, &measured)?)?;
+                }
+            }
+        }
+    }
+    let mut warnings = watching.end().warnings();
+    if cfg!(debug_assertions) {
+        warnings.push("a debug build was measured: build with --release".to_owned());
+    }
+    let low_ns = trips_ns.iter().copied().reduce(f64::min);
+    let round_trip = low_ns.map(|low_ns| RoundTrip {
+        low_ns,
+        high_ns: trips_ns.iter().copied().fold(low_ns, f64::max),
+        simulated_ns: round_trip_ns(description),
+    });
+    Ok((round_trip, warnings))
+}
+
+/// A pair on the hardware, and then simulated for as many transactions as warm the caches.
+fn both(
+    simulated: Machine,
+    workload: &AnyWorkload,
+    setting: &str,
+    pair: PairName,
+    round: usize,
+    options: &RunOptions,
+) -> Result<Vec<Row>, Failure> {
+    let watch = Watch::of_workers(options.workers);
+    let measured = summary(Machine::Hardware, workload, pair, options)?;
+    let taken = watch.end().taken();
+    let (warmup, duration) = warm::times(measured.memory.loaded_rows, measured.throughput_per_s);
+    let briefly = RunOptions { warmup, duration, ..options.clone() };
+    let beside = summary(simulated, workload, pair, &briefly)?;
+    Ok(vec![Row::of(&measured, round, setting, taken), Row::of(&beside, round, setting, 0.0)])
+}
+
+fn summary(
+    machine: Machine,
+    workload: &AnyWorkload,
+    pair: PairName,
+    options: &RunOptions,
+) -> Result<Summary, Failure> {
+    let subject = Subject::of(workload, options.clone(), machine.place());
+    let job = Measure { workload, pairs: &[pair], options, after: After::Nothing, observer: &Silent };
+    Ok(Summary::of(&subject, &machine.run(job)?.0[0]))
+}
+
+/// What verdicts use of it.
+fn to_commit(validation: &Validation, machine_fingerprint: String) -> ModelErrors {
+    let environment = Environment::of_this_machine();
+    let processor = environment.cpu_model.as_deref().unwrap_or("an unknown processor");
+    ModelErrors {
+        schema: harness::validation::MODEL_ERRORS_SCHEMA.to_owned(),
+        measured_on: Utc::now().readable()[..10].to_owned(),
+        host: format!("{processor}, {}", counted(environment.cores, "core")),
+        command: validation.command.clone(),
+        most_workers: validation.most_workers(),
+        model_fingerprint: model::fingerprint(),
+        machine_fingerprint,
+        hardware_spread: validation.hardware_spread,
+        warnings: validation.warnings.clone(),
+        workloads: validation.workloads(),
+        errors: validation.errors.clone(),
+        comparisons: validation.comparisons.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standing_set_is_made_of_workloads_that_there_are() {
+        let scenes = scenes(&arguments().get_matches_from(["validate"])).expect("a set");
+        assert_eq!(scenes.len(), STANDING.len());
+        assert_eq!(scenes[1].setting, "records=20000 writes=50");
+        let named = arguments().get_matches_from(["validate", "micro", "--writes", "all"]);
+        let scenes = super::scenes(&named).expect("one");
+        assert_eq!((scenes.len(), scenes[0].setting.as_str()), (1, "writes=all"));
+    }
+
+    #[test]
+    fn it_is_validated_as_the_papers_files_run() {
+        let options = defaults(2);
+        assert_eq!((options.get("prefetch"), options.get("back-off")), ("off".to_owned(), "off".to_owned()));
+    }
 }

@@ -1,17 +1,28 @@
-//! A simulated machine beside the one that it describes, as *thousand-cores* figure 3 does: throughput measured and
-//! simulated, for every system and number of workers.
+//! A simulated machine beside the one that it describes, as *thousand-cores* figure 3 does: throughput, latency and abort
+//! rate, measured and simulated, for every system, number of workers and workload.
+//!
+//! | question | file |
+//! |---|---|
+//! | what does each round say? | `rows` |
+//! | what stands beside what? | `compared` |
+//! | how far is the model off, by what is asked of it? | `errors` |
+//! | what do verdicts use of it? | `error`, the file that is committed |
 
+mod compared;
 mod error;
+mod errors;
+mod rows;
 
-pub use error::{Comparisons, ModelError, ModelErrors};
+pub use compared::{Both, Compared};
+pub use error::{Comparisons, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
+pub use rows::{Row, Rows};
 
-use crate::subject::Subject;
-use crate::summary::Summary;
+use errors::Errors;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name and version of [`Validation`]'s fields.
-pub const SCHEMA: &str = "trireme.validation/1";
+pub const SCHEMA: &str = "trireme.validation/2";
 
 /// What `validate --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -22,21 +33,25 @@ pub struct Validation {
     pub command: String,
     /// The simulated machine's name.
     pub machine: String,
-    /// The workload's name.
-    pub workload: String,
-    /// Its effective parameters.
-    pub parameters: BTreeMap<String, String>,
-    /// Seed of everything random.
+    /// Seed of everything random in the first round.
     pub seed: u64,
-    /// Every system at every number of workers.
+    /// Rounds on the hardware and on the simulated machine, by turns.
+    pub rounds: usize,
+    /// Every system at every number of workers over every workload.
     pub rows: Vec<Compared>,
-    /// The geometric mean of how far simulated is from measured, as a factor of at least 1.
+    /// How far the model is off, by measure.
+    pub errors: BTreeMap<String, ModelError>,
+    /// From how many comparisons that comes, by measure.
+    pub comparisons: BTreeMap<String, Comparisons>,
+    /// The geometric mean of how far simulated throughput is from measured, as a factor of at least 1.
     pub mean_factor: f64,
     /// The largest such factor.
     pub worst_factor: f64,
-    /// Of the pairs of systems that were measured to differ by a fifth or more at one number of workers, the part that
-    /// the simulation puts in the same order; `null` if there is none.
+    /// Of the pairs of systems that were measured to differ by a fifth or more at one point, the part that the simulation
+    /// puts in the same order; `null` if there is none.
     pub order_kept: Option<f64>,
+    /// How far the rounds on the hardware were from their medians, as a factor of at least 1.
+    pub hardware_spread: f64,
     /// A line between two of the host's cores; `null` if there is one core.
     pub round_trip: Option<RoundTrip>,
     /// What is odd, and what to do about it.
@@ -46,10 +61,10 @@ pub struct Validation {
 /// A line there and back between two cores. A virtual machine's cores may be moved while it runs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RoundTrip {
-    /// Measured before everything else.
-    pub before_ns: f64,
-    /// Measured after it.
-    pub after_ns: f64,
+    /// The shortest that was measured in a round.
+    pub low_ns: f64,
+    /// The longest.
+    pub high_ns: f64,
     /// On the simulated machine.
     pub simulated_ns: f64,
 }
@@ -59,85 +74,88 @@ impl RoundTrip {
     const MOVED: f64 = 1.5;
 
     fn warning(&self) -> Option<String> {
-        let all = [self.before_ns, self.after_ns, self.simulated_ns];
-        let (least, most) =
-            (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
-        (most > least * RoundTrip::MOVED).then(|| {
+        let RoundTrip { low_ns, high_ns, simulated_ns } = *self;
+        (low_ns.min(simulated_ns) * RoundTrip::MOVED < high_ns.max(simulated_ns)).then(|| {
             format!(
-                "a line there and back took {:.0} ns before and {:.0} ns after the measurements, and {:.0} ns on the \
-                 simulated machine: the host's cores are not where they were; calibrate and validate again",
-                self.before_ns, self.after_ns, self.simulated_ns
+                "a line there and back took {low_ns:.0} to {high_ns:.0} ns in the rounds, and {simulated_ns:.0} ns on the \
+                 simulated machine: the host's cores are not where they were; calibrate and validate again"
             )
         })
     }
 }
 
-/// One system at one number of workers.
-#[derive(Clone, Debug, Serialize)]
-pub struct Compared {
-    /// The architecture's name.
-    pub architecture: String,
-    /// The protocol's name.
-    pub protocol: String,
-    /// Workers.
-    pub workers: usize,
-    /// Committed transactions per second, the median of what was measured.
-    pub measured_per_s: f64,
-    /// The slowest repetition.
-    pub measured_min: f64,
-    /// The fastest repetition.
-    pub measured_max: f64,
-    /// What was simulated.
-    pub simulated_per_s: f64,
-    /// Simulated over measured.
-    pub ratio: f64,
-}
-
-impl Compared {
-    /// One system, measured and simulated.
-    pub fn of(measured: &Summary, simulated: &Summary) -> Compared {
-        Compared {
-            architecture: measured.architecture.clone(),
-            protocol: measured.protocol.clone(),
-            workers: measured.workers,
-            measured_per_s: measured.throughput_per_s,
-            measured_min: measured.throughput_min,
-            measured_max: measured.throughput_max,
-            simulated_per_s: simulated.throughput_per_s,
-            ratio: simulated.throughput_per_s / measured.throughput_per_s,
-        }
-    }
-
-    fn factor(&self) -> f64 {
-        self.ratio.max(1.0 / self.ratio)
-    }
-}
-
 impl Validation {
-    /// Of all rows.
+    /// Of all rows. `warnings` are the host's.
     pub fn of(
         command: &str,
         machine: String,
-        subject: &Subject,
-        rows: Vec<Compared>,
+        seed: u64,
+        rows: &[Row],
         round_trip: Option<RoundTrip>,
+        warnings: Vec<String>,
     ) -> Validation {
-        let sum: f64 = rows.iter().map(|row| row.factor().ln()).sum();
+        let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
+        let compared = Compared::all(rows);
+        let (hardware_spread, rows) = (hardware_spread(rows, &compared), compared);
+        let Errors { errors, comparisons, not_compared } = Errors::of(&rows);
+        let factors = || rows.iter().map(Compared::factor).filter(|factor| factor.is_finite());
+        let sum: f64 = factors().map(f64::ln).sum();
+        let moved = round_trip.as_ref().and_then(RoundTrip::warning);
         Validation {
             schema: SCHEMA,
             command: command.to_owned(),
             machine,
-            workload: subject.workload.clone(),
-            parameters: subject.parameters.clone(),
-            seed: subject.options.seed,
-            mean_factor: (sum / rows.len().max(1) as f64).exp(),
-            worst_factor: rows.iter().map(Compared::factor).fold(1.0, f64::max),
+            seed,
+            rounds,
+            errors,
+            comparisons,
+            mean_factor: (sum / factors().count().max(1) as f64).exp(),
+            worst_factor: factors().fold(1.0, f64::max),
             order_kept: order_kept(&rows),
+            hardware_spread,
             round_trip,
-            warnings: round_trip.as_ref().and_then(RoundTrip::warning).into_iter().collect(),
+            warnings: warnings.into_iter().chain(moved).chain(loaded(&rows)).chain(not_compared).collect(),
             rows,
         }
     }
+
+    /// The workloads, with the parameters that were set.
+    pub fn workloads(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for row in &self.rows {
+            let workload = format!("{} {}", row.workload, row.setting);
+            if !all.contains(&workload) {
+                all.push(workload);
+            }
+        }
+        all
+    }
+
+    /// The largest number of workers.
+    pub fn most_workers(&self) -> usize {
+        self.rows.iter().map(|row| row.workers).max().unwrap_or(0)
+    }
+}
+
+/// How far the rounds on the hardware were from their medians.
+fn hardware_spread(rows: &[Row], compared: &[Compared]) -> f64 {
+    let over_median = compared.iter().flat_map(|compared| {
+        let own = rows.iter().filter(|row| compared.counts(row));
+        own.map(|row| row.throughput_per_s / compared.measured_per_s)
+    });
+    errors::spread(over_median.filter(|ratio| *ratio > 0.0))
+}
+
+/// Systems of which no round was quiet.
+fn loaded(rows: &[Compared]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.taken > compared::QUIET).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} systems and points were never measured while others left the cores alone: validate again in a quiet \
+             moment, or with a larger --repeat",
+            rows.len()
+        )
+    })
 }
 
 /// Systems that differ by less may as well stand in either order.
@@ -146,7 +164,7 @@ const DIFFERENT: f64 = 1.2;
 fn order_kept(rows: &[Compared]) -> Option<f64> {
     let (mut pairs, mut kept) = (0u64, 0u64);
     for (position, one) in rows.iter().enumerate() {
-        for other in rows[position + 1..].iter().filter(|other| other.workers == one.workers) {
+        for other in rows[position + 1..].iter().filter(|other| other.is_at_the_point_of(one)) {
             let measured = one.measured_per_s / other.measured_per_s;
             if measured.max(1.0 / measured) < DIFFERENT {
                 continue;
@@ -163,34 +181,71 @@ fn order_kept(rows: &[Compared]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn row(workers: usize, measured_per_s: f64, simulated_per_s: f64) -> Compared {
-        Compared {
-            architecture: "a".to_owned(),
-            protocol: "p".to_owned(),
+    /// A round of a system that never aborts.
+    pub(super) fn row(architecture: &str, workers: usize, simulated: bool, throughput_per_s: f64) -> Row {
+        Row {
+            round: 0,
+            simulated,
+            workload: "micro".to_owned(),
+            setting: "records=10".to_owned(),
             workers,
-            measured_per_s,
-            measured_min: measured_per_s,
-            measured_max: measured_per_s,
-            simulated_per_s,
-            ratio: simulated_per_s / measured_per_s,
+            architecture: architecture.to_owned(),
+            protocol: "p".to_owned(),
+            throughput_per_s,
+            mean_ns: Some(1000.0),
+            abort_rate: 0.0,
+            taken: 0.0,
         }
+    }
+
+    fn validation(rows: &[Row]) -> Validation {
+        Validation::of("trireme validate", "local".to_owned(), 1, rows, None, vec!["loaded".to_owned()])
     }
 
     #[test]
     fn cores_that_moved_are_noticed() {
-        let trip = |before_ns, after_ns| RoundTrip { before_ns, after_ns, simulated_ns: 100.0 };
-        assert_eq!(trip(110.0, 90.0).warning(), None);
-        assert!(trip(110.0, 300.0).warning().is_some_and(|words| words.contains("300 ns after")));
+        let trip = |low_ns, high_ns| RoundTrip { low_ns, high_ns, simulated_ns: 100.0 };
+        assert_eq!(trip(90.0, 110.0).warning(), None);
+        assert!(trip(110.0, 300.0).warning().is_some_and(|words| words.contains("110 to 300 ns")));
         assert!(trip(30.0, 30.0).warning().is_some(), "the file is of other cores");
     }
 
     #[test]
     fn only_clear_differences_have_an_order() {
         // 100 before 50 is kept; 50 and 55 are alike; 100 and 55 are turned round.
-        let rows = [row(2, 100.0, 60.0), row(2, 50.0, 40.0), row(2, 55.0, 70.0), row(1, 1.0, 1000.0)];
-        assert_eq!(order_kept(&rows), Some(0.5));
-        assert_eq!(order_kept(&rows[3..]), None);
-        assert_eq!(row(1, 100.0, 50.0).factor(), 2.0);
-        assert_eq!(row(1, 50.0, 100.0).factor(), 2.0);
+        let points =
+            [("a", 2, 100.0, 60.0), ("b", 2, 50.0, 40.0), ("c", 2, 55.0, 70.0), ("a", 1, 1.0, 1000.0)];
+        let rows: Vec<Row> = points
+            .iter()
+            .flat_map(|&(name, workers, measured, simulated)| {
+                [row(name, workers, false, measured), row(name, workers, true, simulated)]
+            })
+            .collect();
+        assert_eq!(validation(&rows).order_kept, Some(0.5));
+        assert_eq!(validation(&rows[6..]).order_kept, None);
+        assert_eq!(validation(&rows[6..]).worst_factor, 1000.0);
+        assert_eq!(
+            (validation(&rows).most_workers(), validation(&rows).warnings),
+            (2, vec!["loaded".to_owned()])
+        );
+        assert_eq!(validation(&rows).workloads(), ["micro records=10"]);
+    }
+
+    #[test]
+    fn what_was_never_measured_in_quiet_is_told() {
+        let rows = [Row { taken: 0.5, ..row("a", 1, false, 1.0) }, row("a", 1, true, 1.0)];
+        let warnings = validation(&rows).warnings;
+        assert!(warnings[1].starts_with("1 of 1 systems and points were never"), "{warnings:?}");
+    }
+
+    #[test]
+    fn the_hardware_has_a_spread_of_its_own() {
+        let round = |round, per_s| {
+            [Row { round, ..row("a", 1, false, per_s) }, Row { round, ..row("a", 1, true, 7.0) }]
+        };
+        let steady = validation(&[round(0, 100.0), round(1, 100.0), round(2, 100.0)].concat());
+        assert_eq!((steady.hardware_spread, steady.rounds), (1.0, 3));
+        let spread = validation(&[round(0, 50.0), round(1, 100.0), round(2, 200.0)].concat()).hardware_spread;
+        assert!((spread.ln() - 2.0f64.ln() * (2.0f64 / 3.0).sqrt()).abs() < 1e-9, "{spread}");
     }
 }

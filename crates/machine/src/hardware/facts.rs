@@ -1,10 +1,13 @@
 //! What this machine costs: the few numbers that decide how an engine behaves on it.
 //!
-//! Each is the median over batches, so that a batch in which the system ran something else does not count.
+//! They are measured by turns: a [`Bench`] measures each once in a round, in some hundred milliseconds, and whoever has more
+//! to measure does it in the same rounds, so that what is compared was measured on the machine as it was then. Within a
+//! round each number is the median over batches, so that a batch in which the system ran something else does not count.
 
 use super::affinity::pin_to;
 use super::clock::{self, nanoseconds, now};
 use super::region::{HUGE_PAGE_BYTES, Region};
+use super::rounds::Fact;
 use super::topology::{HardwareThread, Topology};
 use super::{cpu, memory};
 use serde::Serialize;
@@ -20,17 +23,17 @@ pub struct MachineFacts {
     /// Rate of the counter behind `clock::now`.
     pub clock_ticks_per_second: f64,
     /// Cost of one `clock::now`.
-    pub clock_read_ns: f64,
+    pub clock_read_ns: Fact,
     /// Cost of one `cpu::pause`.
-    pub pause_ns: f64,
+    pub pause_ns: Fact,
     /// Cost of an atomic read-modify-write of a line that no other core wants, each depending on the last.
-    pub read_modify_write_ns: f64,
+    pub read_modify_write_ns: Fact,
     /// Reading memory that no cache holds; `None` if there is no memory for it.
     pub random_read: Option<RandomRead>,
     /// One line sent to another hardware thread and back, for each distance that the machine has.
     pub line_round_trips: Vec<LineRoundTrip>,
     /// Copying memory that no cache holds, in bytes copied, on one core; `None` if there is no memory for it.
-    pub copy_bytes_per_second: Option<f64>,
+    pub copy_bytes_per_second: Option<Fact>,
 }
 
 /// Reads of random lines.
@@ -41,9 +44,9 @@ pub struct RandomRead {
     /// How much of it huge pages backed.
     pub huge_pages_bytes: Option<u64>,
     /// Cost of a read whose address the read before it brought.
-    pub dependent_ns: f64,
+    pub dependent_ns: Fact,
     /// Cost of a read when [`RandomRead::CHAINS`] such chains are read at once.
-    pub overlapped_ns: f64,
+    pub overlapped_ns: Fact,
 }
 
 /// How far two hardware threads are apart.
@@ -64,25 +67,96 @@ pub struct LineRoundTrip {
     /// Between which hardware threads.
     pub distance: Distance,
     /// There and back.
-    pub ns: f64,
+    pub ns: Fact,
 }
 
-/// Measures everything: in some 3 s, or if `quick` in some 0.5 s on less memory.
-pub fn measure(quick: bool) -> MachineFacts {
-    clock::calibrate();
-    let topology = Topology::of_this_machine();
-    let (read_bytes, copy_bytes) = if quick { (128 << 20, 32 << 20) } else { (512 << 20, 128 << 20) };
-    MachineFacts {
-        clock_ticks_per_second: clock::ticks_per_second(),
-        clock_read_ns: clock_read_ns(),
-        pause_ns: pause_ns(),
-        read_modify_write_ns: read_modify_write_ns(),
-        random_read: random_read(read_bytes),
-        line_round_trips: distances(topology)
-            .into_iter()
-            .map(|(distance, one, other)| LineRoundTrip { distance, ns: line_round_trip_ns(one, other) })
-            .collect(),
-        copy_bytes_per_second: copy_bytes_per_second(copy_bytes),
+/// Each number once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// As [`MachineFacts::clock_read_ns`].
+    pub clock_read_ns: f64,
+    /// As [`MachineFacts::pause_ns`].
+    pub pause_ns: f64,
+    /// As [`MachineFacts::read_modify_write_ns`].
+    pub read_modify_write_ns: f64,
+    /// As [`RandomRead::dependent_ns`] and [`RandomRead::overlapped_ns`].
+    pub random_read_ns: Option<(f64, f64)>,
+    /// As [`MachineFacts::line_round_trips`].
+    pub line_round_trips_ns: Vec<(Distance, f64)>,
+    /// As [`MachineFacts::copy_bytes_per_second`].
+    pub copy_bytes_per_second: Option<f64>,
+}
+
+/// The memory that is read and copied, ready for any number of rounds.
+pub struct Bench {
+    read: Option<Chains>,
+    copied: Option<(Region, Region)>,
+    distances: Vec<(Distance, HardwareThread, HardwareThread)>,
+}
+
+impl Bench {
+    /// Of half a gigabyte to read and a quarter to copy, or if `quick` of less; and of half of what is available at most.
+    pub fn new(quick: bool) -> Bench {
+        clock::calibrate();
+        let (read_bytes, copy_bytes) = if quick { (128 << 20, 32 << 20) } else { (512 << 20, 128 << 20) };
+        Bench {
+            read: Chains::of(read_bytes),
+            copied: two_regions(copy_bytes),
+            distances: distances(Topology::of_this_machine()),
+        }
+    }
+
+    /// Measures each number once.
+    pub fn round(&mut self) -> Round {
+        let there_and_back = |&(distance, one, other)| (distance, line_round_trip_ns(one, other));
+        Round {
+            clock_read_ns: clock_read_ns(),
+            pause_ns: pause_ns(),
+            read_modify_write_ns: read_modify_write_ns(),
+            random_read_ns: self.read.as_mut().map(Chains::read_ns),
+            copy_bytes_per_second: self.copied.as_ref().map(|(from, to)| copy_bytes_per_second(from, to)),
+            // Last, for what follows in the round is compared with it.
+            line_round_trips_ns: self.distances.iter().map(there_and_back).collect(),
+        }
+    }
+
+    /// What a line takes there and back between the first two workers in a round; `None` if there is one core.
+    pub fn between_the_first_two(&self, round: &Round) -> Option<f64> {
+        let second = Topology::of_this_machine().fill_order.get(1)?;
+        let place = self.distances.iter().position(|(_, _, other)| other == second)?;
+        Some(round.line_round_trips_ns[place].1)
+    }
+
+    /// What `rounds` say together.
+    ///
+    /// Panics if there are none.
+    pub fn facts(&self, rounds: &[Round]) -> MachineFacts {
+        let of = |number: fn(&Round) -> f64| Fact::of(rounds.iter().map(number)).expect("a round");
+        let some = |number: fn(&Round) -> Option<f64>| Fact::of(rounds.iter().filter_map(number));
+        let dependent = some(|round| Some(round.random_read_ns?.0));
+        let overlapped = some(|round| Some(round.random_read_ns?.1));
+        let memory = self.read.as_ref().map(|chains| &chains.region);
+        let trip = |(place, &(distance, _, _)): (usize, &(Distance, HardwareThread, HardwareThread))| {
+            let ns =
+                Fact::of(rounds.iter().map(|round| round.line_round_trips_ns[place].1)).expect("a round");
+            LineRoundTrip { distance, ns }
+        };
+        MachineFacts {
+            clock_ticks_per_second: clock::ticks_per_second(),
+            clock_read_ns: of(|round| round.clock_read_ns),
+            pause_ns: of(|round| round.pause_ns),
+            read_modify_write_ns: of(|round| round.read_modify_write_ns),
+            random_read: memory.zip(dependent.zip(overlapped)).map(
+                |(region, (dependent_ns, overlapped_ns))| RandomRead {
+                    bytes: region.len() as u64,
+                    huge_pages_bytes: memory::huge_pages_bytes_of(region),
+                    dependent_ns,
+                    overlapped_ns,
+                },
+            ),
+            line_round_trips: self.distances.iter().enumerate().map(trip).collect(),
+            copy_bytes_per_second: some(|round| round.copy_bytes_per_second),
+        }
     }
 }
 
@@ -111,29 +185,44 @@ impl RandomRead {
     pub const CHAINS: usize = 16;
 }
 
-/// Cost of reading random lines of `bytes` bytes of memory, rounded down to a power of two and to half of
-/// what is available.
-pub fn random_read(bytes: usize) -> Option<RandomRead> {
-    let lines = 1 << (affordable(bytes)? / LINE_BYTES).ilog2();
-    let region = Region::reserve(lines * LINE_BYTES).ok()?;
-    region.fault_in(0..region.len());
-    let ring = Ring::over(&region, lines);
-    let mut places: [u64; RandomRead::CHAINS] =
-        std::array::from_fn(|n| ring.line_at((n * lines / RandomRead::CHAINS) as u64));
-    let steps = 2_000;
-    let dependent_ns = median_ns(50, steps, || places[0] = ring.after(places[0]));
-    let overlapped_ns = median_ns(50, steps, || {
-        for place in &mut places {
-            *place = ring.after(*place);
-        }
-    });
-    black_box(places);
-    Some(RandomRead {
-        bytes: region.len() as u64,
-        huge_pages_bytes: memory::huge_pages_bytes_of(&region),
-        dependent_ns,
-        overlapped_ns: overlapped_ns / RandomRead::CHAINS as f64,
-    })
+/// Chains of reads through random lines of a region.
+struct Chains {
+    region: Region,
+    lines: usize,
+    places: [u64; RandomRead::CHAINS],
+}
+
+impl Chains {
+    /// Through `bytes` bytes of memory, rounded down to a power of two and to half of what is available.
+    fn of(bytes: usize) -> Option<Chains> {
+        let lines = 1 << (affordable(bytes)? / LINE_BYTES).ilog2();
+        let region = Region::reserve(lines * LINE_BYTES).ok()?;
+        region.fault_in(0..region.len());
+        let ring = Ring::over(&region, lines);
+        ring.tie();
+        let places = std::array::from_fn(|n| ring.line_at((n * lines / RandomRead::CHAINS) as u64));
+        Some(Chains { region, lines, places })
+    }
+
+    /// Cost of a read after the other, and of one of as many as there are chains.
+    fn read_ns(&mut self) -> (f64, f64) {
+        const STEPS: u32 = 2_000;
+        let (ring, places) = (Ring::over(&self.region, self.lines), &mut self.places);
+        let dependent_ns = median_ns(50, STEPS, || places[0] = ring.after(places[0]));
+        let overlapped_ns = median_ns(50, STEPS, || {
+            for place in &mut *places {
+                *place = ring.after(*place);
+            }
+        });
+        black_box(places);
+        (dependent_ns, overlapped_ns / RandomRead::CHAINS as f64)
+    }
+}
+
+/// Cost of a read of a random line of `bytes` bytes after another, rounded as for [`RandomRead`]; `None` if there is no
+/// memory for it.
+pub fn random_read_ns(bytes: usize) -> Option<f64> {
+    Chains::of(bytes).map(|mut chains| chains.read_ns().0)
 }
 
 /// All lines of a region in one random cycle: each holds the number of the next.
@@ -150,12 +239,15 @@ impl<'a> Ring<'a> {
         assert!(lines.is_power_of_two() && lines >= 4 && lines * LINE_BYTES <= region.len());
         // SAFETY: the region's memory, aligned, zeroed and live for 'a; atomics may be shared.
         let words = unsafe { std::slice::from_raw_parts(region.base().cast(), lines * Self::WORDS_PER_LINE) };
-        let ring = Ring { words, lines: lines as u64 };
-        for n in 0..ring.lines {
-            let next = ring.line_at((n + 1) % ring.lines);
-            ring.word(ring.line_at(n)).store(next, Ordering::Relaxed);
+        Ring { words, lines: lines as u64 }
+    }
+
+    /// Writes into each line which one is next.
+    fn tie(&self) {
+        for n in 0..self.lines {
+            let next = self.line_at((n + 1) % self.lines);
+            self.word(self.line_at(n)).store(next, Ordering::Relaxed);
         }
-        ring
     }
 
     /// The `n`th line of the cycle: each step is a bijection of the numbers below a power of two.
@@ -238,17 +330,23 @@ pub fn line_round_trip_ns(one: HardwareThread, other: HardwareThread) -> f64 {
     })
 }
 
-/// Bytes copied in a second from `bytes` bytes of memory to as many others, on one core.
-pub fn copy_bytes_per_second(bytes: usize) -> Option<f64> {
+/// Two regions of `bytes` bytes, or of as much as there is memory for.
+fn two_regions(bytes: usize) -> Option<(Region, Region)> {
     let bytes = affordable(2 * bytes)? / 2;
     let (from, to) = (Region::reserve(bytes).ok()?, Region::reserve(bytes).ok()?);
     from.fault_in(0..bytes);
     to.fault_in(0..bytes);
-    let ns = median_ns(7, 1, || {
+    Some((from, to))
+}
+
+/// Bytes copied in a second from one region to another one of its size, on one core.
+fn copy_bytes_per_second(from: &Region, to: &Region) -> f64 {
+    let bytes = from.len().min(to.len());
+    let ns = median_ns(3, 1, || {
         // SAFETY: two mappings of `bytes` bytes each, which nobody else knows of.
         unsafe { std::ptr::copy_nonoverlapping(from.base(), black_box(to.base()), bytes) }
     });
-    Some(bytes as f64 / ns * 1e9)
+    bytes as f64 / ns * 1e9
 }
 
 /// `bytes`, or half of what is available if that is less; `None` if that is too little to tell anything.
@@ -283,6 +381,7 @@ mod tests {
         for lines in [4, 64, 4096, 1 << 15] {
             let region = Region::reserve(lines * LINE_BYTES).expect("a few pages");
             let ring = Ring::over(&region, lines);
+            ring.tie();
             let (mut line, mut seen) = (0, vec![false; lines]);
             for _ in 0..lines {
                 assert!(!std::mem::replace(&mut seen[line as usize], true));

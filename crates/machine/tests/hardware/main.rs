@@ -5,6 +5,7 @@ mod environment;
 mod facts;
 mod growing;
 mod latch;
+mod load;
 mod memory;
 mod payload;
 mod topology;

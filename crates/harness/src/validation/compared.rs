@@ -1,0 +1,174 @@
+//! One system at one point, measured and simulated: the medians of the rounds.
+//!
+//! Of rounds on the hardware in which others took many of the cores, a median says what the others did. They are left out where
+//! the system was measured in a quiet round, too; where there was none, the quietest stands alone and is told.
+
+use super::rows::Row;
+use crate::summary::min_median_max;
+use serde::Serialize;
+
+/// Measured and simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Both {
+    /// On the hardware.
+    pub measured: f64,
+    /// On the simulated machine.
+    pub simulated: f64,
+}
+
+/// What others may take of the cores in a round that is quiet: the system counts ticks, of which a round has some dozens.
+pub const QUIET: f64 = 0.1;
+
+/// One system at one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The workload's name.
+    pub workload: String,
+    /// Its parameters as they were set.
+    pub setting: String,
+    /// The architecture's name.
+    pub architecture: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// Workers.
+    pub workers: usize,
+    /// Committed transactions per second, the median of what was measured.
+    pub measured_per_s: f64,
+    /// The slowest round.
+    pub measured_min: f64,
+    /// The fastest round.
+    pub measured_max: f64,
+    /// The median of what was simulated.
+    pub simulated_per_s: f64,
+    /// Simulated over measured.
+    pub ratio: f64,
+    /// Mean commit latency, medians; nothing where nothing committed in some round.
+    pub mean_ns: Option<Both>,
+    /// Aborts per commit, medians.
+    pub abort_rate: Both,
+    /// Rounds on the hardware that were quiet enough to count.
+    pub rounds: usize,
+    /// What others took of the cores in the quietest of them, 0 to 1.
+    pub taken: f64,
+}
+
+impl Compared {
+    /// All that was measured and simulated in as many rounds, in the order of the first round.
+    pub fn all(rows: &[Row]) -> Vec<Compared> {
+        let first = rows.iter().filter(|row| row.round == 0 && !row.simulated);
+        first.filter_map(|row| Compared::of(row, rows)).collect()
+    }
+
+    fn of(first: &Row, rows: &[Row]) -> Option<Compared> {
+        let on = |simulated| -> Vec<&Row> {
+            rows.iter().filter(|row| row.simulated == simulated && row.is_beside(first)).collect()
+        };
+        let (measured, simulated) = (on(false), on(true));
+        if measured.len() != simulated.len() {
+            return None;
+        }
+        let taken = measured.iter().map(|row| row.taken).fold(f64::INFINITY, f64::min);
+        let measured: Vec<&Row> = measured.into_iter().filter(|row| row.taken <= taken.max(QUIET)).collect();
+        let median = |rows: &[&Row], number: fn(&Row) -> f64| {
+            min_median_max(rows.iter().map(|row| number(row)).collect())[1]
+        };
+        let both =
+            |number| Both { measured: median(&measured, number), simulated: median(&simulated, number) };
+        let [measured_min, measured_per_s, measured_max] =
+            min_median_max(measured.iter().map(|row| row.throughput_per_s).collect());
+        let simulated_per_s = both(|row| row.throughput_per_s).simulated;
+        let committed = measured.iter().chain(&simulated).all(|row| row.mean_ns.is_some());
+        Some(Compared {
+            workload: first.workload.clone(),
+            setting: first.setting.clone(),
+            architecture: first.architecture.clone(),
+            protocol: first.protocol.clone(),
+            workers: first.workers,
+            measured_per_s,
+            measured_min,
+            measured_max,
+            simulated_per_s,
+            ratio: simulated_per_s / measured_per_s,
+            mean_ns: committed.then(|| both(|row| row.mean_ns.unwrap_or(0.0))),
+            abort_rate: both(|row| row.abort_rate),
+            rounds: measured.len(),
+            taken,
+        })
+    }
+
+    /// How far simulated is from measured, as a factor of at least 1.
+    pub(super) fn factor(&self) -> f64 {
+        self.ratio.max(1.0 / self.ratio)
+    }
+
+    /// Whether the row is of this system at this point, measured in one of the rounds that count.
+    pub(super) fn counts(&self, row: &Row) -> bool {
+        !row.simulated && row.taken <= self.taken.max(QUIET) && self.is_of(row)
+    }
+
+    fn is_of(&self, row: &Row) -> bool {
+        (&self.workload, &self.setting, self.workers) == (&row.workload, &row.setting, row.workers)
+            && (&self.architecture, &self.protocol) == (&row.architecture, &row.protocol)
+    }
+
+    /// Whether both are of one point.
+    pub(super) fn is_at_the_point_of(&self, other: &Compared) -> bool {
+        (&self.workload, &self.setting, self.workers) == (&other.workload, &other.setting, other.workers)
+    }
+
+    /// Whether both are of one system, at points that differ in one thing: the workers or the setting of the workload.
+    pub(super) fn is_along_from(&self, other: &Compared) -> bool {
+        (&self.architecture, &self.protocol) == (&other.architecture, &other.protocol)
+            && self.workload == other.workload
+            && (self.setting == other.setting) != (self.workers == other.workers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::row;
+    use super::*;
+
+    #[test]
+    fn medians_of_all_rounds_stand_together() {
+        let mut rows = Vec::new();
+        for (round, (measured, simulated)) in
+            [(100.0, 61.0), (80.0, 60.0), (120.0, 59.0)].into_iter().enumerate()
+        {
+            rows.push(Row { round, ..row("a", 1, false, measured) });
+            rows.push(Row { round, ..row("b", 1, false, 10.0) });
+            rows.push(Row { round, ..row("a", 1, true, simulated) });
+            rows.push(Row { round, ..row("b", 1, true, 20.0) });
+        }
+        let compared = Compared::all(&rows);
+        assert_eq!(compared.iter().map(|row| row.architecture.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        let Compared { measured_min, measured_per_s, measured_max, simulated_per_s, .. } = compared[0];
+        assert_eq!([measured_min, measured_per_s, measured_max, simulated_per_s], [80.0, 100.0, 120.0, 60.0]);
+        assert_eq!((compared[0].ratio, compared[1].factor()), (0.6, 2.0));
+    }
+
+    #[test]
+    fn rounds_in_which_others_ran_are_left_out_unless_there_are_no_others() {
+        let round = |round, measured, taken| {
+            [Row { round, taken, ..row("a", 1, false, measured) }, Row { round, ..row("a", 1, true, 100.0) }]
+        };
+        let mixed = [round(0, 40.0, 0.6), round(1, 100.0, 0.02), round(2, 104.0, 0.1)].concat();
+        let compared = &Compared::all(&mixed)[0];
+        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (102.0, 2, 0.02));
+        assert_eq!(mixed.iter().filter(|row| compared.counts(row)).count(), 2);
+        let loaded = [round(0, 40.0, 0.6), round(1, 60.0, 0.4)].concat();
+        let compared = &Compared::all(&loaded)[0];
+        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (60.0, 1, 0.4));
+    }
+
+    #[test]
+    fn what_was_not_simulated_as_often_is_no_comparison() {
+        assert_eq!(Compared::all(&[row("a", 1, false, 1.0)]), []);
+    }
+
+    #[test]
+    fn nothing_committed_has_no_latency() {
+        let idle = Row { mean_ns: None, ..row("a", 1, true, 0.0) };
+        assert_eq!(Compared::all(&[row("a", 1, false, 1.0), idle])[0].mean_ns, None);
+    }
+}
