@@ -219,9 +219,10 @@ impl Measurement {
     /// latency and what lies between two transactions, over the slots: 1 if nothing is missing from either. `None` if
     /// nothing ended.
     pub fn littles_law(&self) -> Option<f64> {
+        let ended = self.commits + self.user_rollbacks;
         let each_ns = self.response.mean_ns()? + self.between.mean_ns()?;
-        let per_ns = (self.commits + self.user_rollbacks) as f64 / self.elapsed.as_nanos().max(1) as f64;
-        Some(per_ns * each_ns / self.slots as f64)
+        let per_ns = ended as f64 / self.elapsed.as_nanos().max(1) as f64;
+        (ended > 0).then(|| per_ns * each_ns / self.slots as f64)
     }
 
     /// Aborts for any reason.

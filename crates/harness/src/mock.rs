@@ -24,11 +24,20 @@ pub struct Store {
     drives: u64,
 }
 
-/// The fake engine.
-pub struct MockEngine;
+/// A fake engine. `REPEATS`: it says that it repeats bit for bit. `ROOM`: it has memory for more than one store.
+pub struct Mock<const REPEATS: bool, const ROOM: bool>;
 
-impl Engine for MockEngine {
+/// The fake engine.
+pub type MockEngine = Mock<false, true>;
+
+impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
     type Store = Store;
+
+    const REPEATS: bool = REPEATS;
+
+    fn available_bytes() -> u64 {
+        if ROOM { u64::MAX } else { 0 }
+    }
 
     fn support(pair: PairName) -> Support {
         use ArchitectureName as A;
@@ -112,7 +121,12 @@ impl Engine for MockEngine {
 
     fn remains(store: &Store) -> Remains {
         let linked_records = store.rows.len() as u64;
-        Remains { linked_records, allocated_records: linked_records, held: 0, memory_bytes: 0 }
+        Remains {
+            linked_records,
+            allocated_records: linked_records,
+            held: 0,
+            memory_bytes: 8 * linked_records,
+        }
     }
 }
 

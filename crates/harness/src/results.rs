@@ -294,11 +294,11 @@ mod tests {
     use super::*;
     use crate::check::Trial;
     use crate::measure::{After, measure, supported};
-    use crate::mock::{Counting, MOST_WORKERS, MockEngine, WHY_NOT};
+    use crate::mock::{Counting, MOST_WORKERS, Mock, MockEngine, WHY_NOT};
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::{ArchitectureName, CanaryName, PairName, ProtocolName, Selection};
+    use contract::{ArchitectureName, CanaryName, Engine, PairName, ProtocolName, Selection};
     use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
     use std::sync::Mutex;
@@ -332,19 +332,19 @@ mod tests {
         }
     }
 
+    /// What a comparison did, in order, and what it says of that.
+    fn compared<E: Engine>() -> (Vec<String>, String) {
+        let (pairs, _) = supported::<E>(&subject().options);
+        let drives = Drives::default();
+        let workload = Counting { rows: ROWS };
+        let measured = measure::<E, _>(&workload, &pairs, &subject().options, After::Nothing, &drives);
+        (drives.0.into_inner().expect("no test panics with it"), measured.expect("measured").1.to_string())
+    }
+
     #[test]
     fn a_comparison_takes_the_systems_of_all_layouts_by_turns() {
-        let (pairs, _) = supported::<MockEngine>(&subject().options);
-        let drives = Drives::default();
-        measure::<MockEngine, _>(
-            &Counting { rows: ROWS },
-            &pairs,
-            &subject().options,
-            After::Nothing,
-            &drives,
-        )
-        .expect("measured");
-        let told = drives.0.into_inner().expect("no test panics with it");
+        let (told, turns) = compared::<MockEngine>();
+        assert_eq!(turns, "in each repetition 5 systems by turns, over 2 stores side by side");
         let expected = [
             "load 100",
             "load 100",
@@ -365,6 +365,29 @@ mod tests {
             "3 shared-everything dl-detect",
         ];
         assert_eq!(told, expected);
+    }
+
+    /// The stores one after the other; a store that is not waited for is not loaded, and none is looked for that is not there.
+    #[test]
+    fn where_there_is_no_room_or_no_need_stores_come_one_after_the_other() {
+        let one_store_at_a_time = [
+            "load 100",
+            "1 shared-everything no-wait",
+            "1 shared-everything dl-detect",
+            "1 shared-everything silo",
+            "1 asymmetric-delegation no-wait",
+        ];
+        let (without_room, turns) = compared::<Mock<false, false>>();
+        assert_eq!(without_room[..5], one_store_at_a_time);
+        assert_eq!(without_room.iter().filter(|told| *told == "load 100").count(), 2);
+        assert_eq!(
+            turns,
+            "in groups one after the other, since memory has no room for all stores: 4 systems over one store, then 1 system \
+             over one store; by turns within each"
+        );
+        let (repeating, turns) = compared::<Mock<true, true>>();
+        assert_eq!(repeating, without_room);
+        assert_eq!(turns, "one store after the other: what is simulated repeats bit for bit");
     }
 
     #[test]

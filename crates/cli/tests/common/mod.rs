@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// A small measurement: its numbers say nothing, but it is over at once.
 pub const SHORT: [&str; 10] =
-    ["--records", "2000", "--warmup", "5ms", "--duration", "20ms", "--repeat", "2", "--workers", "2"];
+    ["--records", "2000", "--warmup", "5ms", "--duration", "60ms", "--repeat", "2", "--workers", "2"];
 
 /// The binary, in `folder`.
 pub fn trireme(folder: &Path) -> Command {

@@ -116,13 +116,13 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         let mut ready = Vec::new();
         while let Some(&layout) = waiting.first() {
             let is_loaded = self.sessions.iter().any(|session| session.layout() == layout);
-            if E::REPEATS && !is_loaded {
-                self.sessions.clear();
-            }
             if !ready.is_empty() && (E::REPEATS || !is_loaded && !self.has_room()) {
                 break;
             }
             if !is_loaded {
+                if E::REPEATS {
+                    self.sessions.clear();
+                }
                 match Session::load(self.workload, layout, observer) {
                     Ok(session) => self.sessions.push(session),
                     Err(Failure::Load(LoadError::Memory { .. })) if !self.sessions.is_empty() => {
