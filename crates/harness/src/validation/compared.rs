@@ -46,6 +46,8 @@ pub struct Compared {
     pub mean_ns: Option<Both>,
     /// Aborts per commit, medians.
     pub abort_rate: Both,
+    /// The part of the commits that had been aborted at least once, medians.
+    pub retried_share: Both,
     /// Rounds on the hardware that were quiet enough to count.
     pub rounds: usize,
     /// What others took of the cores in the quietest of them, 0 to 1.
@@ -91,6 +93,7 @@ impl Compared {
             ratio: simulated_per_s / measured_per_s,
             mean_ns: committed.then(|| both(|row| row.mean_ns.unwrap_or(0.0))),
             abort_rate: both(|row| row.abort_rate),
+            retried_share: both(|row| row.retried_share),
             rounds: measured.len(),
             taken,
         })

@@ -75,7 +75,7 @@ impl ModelErrors {
     /// Where the file is committed, from the repository's root.
     pub const COMMITTED: &str = "machines/validated.json";
 
-    /// Of a measure by its name in claims: `throughput`, `mean_ns` or `abort_rate`. `None` where nothing was compared in
+    /// Of a measure by its name in claims: `throughput`, `mean_ns`, `abort_rate` or `retried_share`. `None` where nothing was compared in
     /// one of the three ways, and for every other measure: then nobody knows how far the model is off.
     pub fn of(&self, measure: &str) -> Option<ModelError> {
         self.errors.get(measure).copied()

@@ -4,26 +4,30 @@
 //! difference of their e, and so is the ratio of one system at two points. What the model does to all systems alike, such as
 //! a clock that is a tenth too slow, is in the first and not in the others.
 //!
-//! Abort rates are compared where measured and simulated are both at least a hundredth: below that they are chance. Where
+//! Abort rates, and shares of transactions that were aborted, are compared where measured and simulated are both at least a hundredth: below that they are chance. Where
 //! only one of them is, they are not compared and counted: the model is then wrong in a way that no factor tells.
 
 use super::compared::{Both, Compared};
 use super::error::{Comparisons, ModelError};
 use std::collections::BTreeMap;
 
-/// Fewer aborts per commit than this are not compared.
+/// Fewer aborts per commit than this, or aborted transactions, are not compared.
 const FEWEST_ABORTS: f64 = 0.01;
 
 /// The measures, as claims name them, each with its numbers.
-const MEASURES: [(&str, fn(&Compared) -> Option<Both>); 3] =
-    [("throughput", throughput), ("mean_ns", |row| row.mean_ns), ("abort_rate", abort_rate)];
+const MEASURES: [(&str, fn(&Compared) -> Option<Both>); 4] = [
+    ("throughput", throughput),
+    ("mean_ns", |row| row.mean_ns),
+    ("abort_rate", |row| not_by_chance(row.abort_rate)),
+    ("retried_share", |row| not_by_chance(row.retried_share)),
+];
 
 fn throughput(row: &Compared) -> Option<Both> {
     Some(Both { measured: row.measured_per_s, simulated: row.simulated_per_s })
 }
 
-fn abort_rate(row: &Compared) -> Option<Both> {
-    Some(row.abort_rate).filter(|Both { measured, simulated }| measured.min(*simulated) >= FEWEST_ABORTS)
+fn not_by_chance(aborts: Both) -> Option<Both> {
+    Some(aborts).filter(|Both { measured, simulated }| measured.min(*simulated) >= FEWEST_ABORTS)
 }
 
 /// Errors and comparisons by measure, and what could not be compared.

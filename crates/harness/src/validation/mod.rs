@@ -194,6 +194,7 @@ mod tests {
             throughput_per_s,
             mean_ns: Some(1000.0),
             abort_rate: 0.0,
+            retried_share: 0.0,
             taken: 0.0,
         }
     }

@@ -30,6 +30,8 @@ pub struct Row {
     pub mean_ns: Option<f64>,
     /// Aborts per commit.
     pub abort_rate: f64,
+    /// The part of the commits that had been aborted at least once.
+    pub retried_share: f64,
     /// The part of its workers' cores that others took meanwhile, 0 to 1; 0 on a simulated machine.
     pub taken: f64,
 }
@@ -48,6 +50,7 @@ impl Row {
             throughput_per_s: summary.throughput_per_s,
             mean_ns: (summary.commits > 0).then_some(summary.latency_ns.mean),
             abort_rate: summary.abort_rate,
+            retried_share: summary.retried_share,
             taken,
         }
     }
