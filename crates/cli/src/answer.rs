@@ -70,15 +70,16 @@ fn reasons(aborts: &BTreeMap<String, u64>) -> String {
 }
 
 fn latencies(summary: &Summary) -> String {
-    let Latency { p50, p99, p999, max, .. } = &summary.latency_ns;
-    let all = [("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
+    let Latency { p50, p99, p999, max, mean, .. } = &summary.latency_ns;
+    let mean = mean.round() as u64;
+    let all = [("mean", &mean), ("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
     all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
 }
 
 /// What a latency is, and what it is not.
 fn outside_latency(summary: &Summary) -> String {
     let between = summary.between_ns.map_or(String::new(), |ns| {
-        format!("; drawing, planning and queueing before it: {} more", latency(ns.round() as u64))
+        format!("; drawing, planning and queueing before it: mean {} more", latency(ns.round() as u64))
     });
     format!(
         "from first attempt to commit, of {} transactions{between}",
@@ -285,7 +286,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     );
     if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {
         text.push_str(
-            "=: systems that share a place are not told apart by their repetitions (95 % confidence)\n",
+            "=: not told apart from the first system of the place (95 % confidence interval of the ratio of the two)\n",
         );
     }
     for pair in &result.unmeasured {

@@ -159,8 +159,12 @@ impl<'a> CompareResult<'a> {
             self.systems.iter().zip(&self.places).partition(|(_, place)| **place == 1);
         let fast = format!("{} transactions per second", thousands(best.summary.throughput_per_s));
         if first.len() > 1 {
-            let names: Vec<String> = first.iter().map(|(system, _)| name(system)).collect();
-            return format!("{} are not told apart: {fast}, the first of them.", names.join(", "));
+            let others: Vec<String> = first[1..].iter().map(|(system, _)| name(system)).collect();
+            return format!(
+                "No system is fastest: {} has the highest median, {fast}, and is not told apart from {}.",
+                name(best),
+                others.join(", ")
+            );
         }
         let lead = others.first().map(|(second, _)| {
             match Interval::of_ratio(&best.throughputs(), &second.throughputs()) {

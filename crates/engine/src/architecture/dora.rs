@@ -174,6 +174,8 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     type Physical = Owned;
     type Waker = Grants;
 
+    const MIGRATES: bool = true;
+
     #[inline(always)]
     fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
         if self.entered.contains(&partition) {

@@ -97,6 +97,9 @@ pub(crate) trait Architecture {
     /// Whether a transaction must declare its partitions, by its plan, before it runs.
     const DECLARES: bool = false;
 
+    /// Whether a transaction goes to its data: what that takes is time that it waits.
+    const MIGRATES: bool = false;
+
     /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one.
     #[inline(always)]
     fn begin(&mut self, plan: &Plan) {

@@ -300,7 +300,13 @@ impl<A: Architecture> Txn<'_, A> {
     /// Nothing is held any more, once what was sent off has arrived.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
-        self.architecture.settle();
+        if A::MIGRATES {
+            let before = self.stopwatch.enter(TimeClass::Wait);
+            self.architecture.settle();
+            self.stopwatch.enter(before);
+        } else {
+            self.architecture.settle();
+        }
         self.stopwatch.holds_nothing();
     }
 

@@ -184,10 +184,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Before anything is touched in the place's partition.
     #[inline(always)]
     fn enter(&mut self, place: Place) -> Result<(), Abort> {
-        match self.architecture.enter(place.partition) {
-            Ok(()) => Ok(()),
-            Err(reason) => Err(self.refuse(place, reason)),
-        }
+        let entered = if A::MIGRATES && self.stopwatch.is_on() && !self.architecture.is_here(place.partition)
+        {
+            let before = self.stopwatch.enter(TimeClass::Wait);
+            let entered = self.architecture.enter(place.partition);
+            self.stopwatch.enter(before);
+            entered
+        } else {
+            self.architecture.enter(place.partition)
+        };
+        entered.map_err(|reason| self.refuse(place, reason))
     }
 
     #[cold]

@@ -3,8 +3,8 @@
 use crate::rows::Rows;
 use crate::supported;
 use contract::{
-    Arrangement, Engine, EngineOptions, PairName, ProtocolName, Seat, Selection, TimeClass, TimeShare, Until,
-    Workload,
+    ArchitectureName, Arrangement, Engine, EngineOptions, PairName, ProtocolName, Seat, Selection, TimeClass,
+    TimeShare, Until, Workload,
 };
 use engine::ThisEngine;
 use std::time::Duration;
@@ -32,5 +32,14 @@ fn a_look_up_from_afar_is_the_indexs_time() {
         let share = time_share(pair);
         assert!(share.samples > 0, "{pair}: nothing was timed");
         assert!(share.ns[TimeClass::Index.index()] > 0, "{pair}: {share:?}");
+    }
+}
+
+/// A transaction that goes to its data waits on the way: what that takes is no useful work.
+#[test]
+fn a_migration_is_waiting() {
+    for pair in supported().filter(|pair| pair.architecture == ArchitectureName::Dora) {
+        let share = time_share(pair);
+        assert!(share.share(TimeClass::Wait) > share.share(TimeClass::Useful), "{pair}: {share:?}");
     }
 }

@@ -110,7 +110,7 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
     }
     if summary.absent_workers > 0 {
         warnings.push(format!(
-            "of {} {} ended no transaction in the interval: {}; use a longer --duration, or fewer --workers",
+            "of {} {} {ABSENT}: {}; use a longer --duration, or fewer --workers",
             counted(summary.workers, "worker"),
             summary.absent_workers,
             if summary.simulated { "they waited" } else { "they waited, or the system did not let them run" }
@@ -124,7 +124,7 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
     }
     warnings.extend(off_littles_law(summary).map(|ratio| {
         format!(
-            "by Little's law the slots were busy for {} of the interval: latencies or transactions are missing",
+            "{LITTLE} {} of the time of all transactions in flight, not for all of it; use a longer --duration",
             percent(ratio)
         )
     }));
@@ -134,6 +134,8 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
     warnings
 }
 
+const ABSENT: &str = "ended no transaction in the interval";
+const LITTLE: &str = "by Little's law throughput and latency account for";
 const UNFINISHED: &str =
     "transactions that began in the interval were given up when they had not ended long after it";
 
@@ -156,7 +158,11 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
     };
     let mut seen: Vec<(&str, usize)> = Vec::new();
     let others = points.iter().flat_map(|summary| &summary.warnings);
-    let is_summed_up = |warning: &str| warning.starts_with(SPREAD) || warning.starts_with(FEW_SAMPLES);
+    let is_summed_up = |warning: &str| {
+        [SPREAD, FEW_SAMPLES, LITTLE].iter().any(|begins| warning.starts_with(begins))
+            || warning.contains(ABSENT)
+            || warning.contains(UNFINISHED)
+    };
     for warning in others.filter(|warning| !is_summed_up(warning)) {
         match seen.iter_mut().find(|(known, _)| known == warning) {
             Some((_, count)) => *count += 1,
@@ -180,6 +186,37 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
         warnings.push(format!(
             "{}{FEW_SAMPLES} fewer than {FEWEST_SAMPLES} sampled transactions, at worst {least}; use a longer --duration",
             at(few.len())
+        ));
+    }
+    let off: Vec<f64> = points.iter().filter_map(|summary| off_littles_law(summary)).collect();
+    if let (Some(least), Some(most)) =
+        (off.iter().copied().reduce(f64::min), off.iter().copied().reduce(f64::max))
+    {
+        warnings.push(format!(
+            "{}{LITTLE} {} to {} of the time of all transactions in flight, not for all of it; use a longer --duration",
+            at(off.len()),
+            percent(least),
+            percent(most)
+        ));
+    }
+    let absent: Vec<(usize, usize)> = points
+        .iter()
+        .filter(|summary| summary.absent_workers > 0)
+        .map(|summary| (summary.absent_workers, summary.workers))
+        .collect();
+    if let Some((most, of)) = absent.iter().max_by_key(|(absent, workers)| absent * 10_000 / workers) {
+        warnings.push(format!(
+            "{}some workers {ABSENT}, at worst {most} of {of}; use a longer --duration, or fewer --workers",
+            at(absent.len())
+        ));
+    }
+    let unfinished: Vec<u64> =
+        points.iter().map(|summary| summary.unfinished).filter(|count| *count > 0).collect();
+    if let Some(most) = unfinished.iter().max() {
+        warnings.push(format!(
+            "{}{UNFINISHED}, at worst {}; their latencies count as what they had taken by then",
+            at(unfinished.len()),
+            thousands(*most as f64)
         ));
     }
     warnings
@@ -206,6 +243,29 @@ mod tests {
     }
 
     #[test]
+    fn what_many_points_have_in_common_is_one_warning_each() {
+        let odd = |absent_workers, unfinished, ratio| {
+            let mut summary =
+                Summary { absent_workers, unfinished, littles_law: Some(ratio), ..some_summary() };
+            (summary.throughput_min, summary.throughput_max) = (950.0, 950.0);
+            summary.warnings = of_numbers(&summary);
+            summary
+        };
+        let points = [odd(1, 0, 1.0), odd(2, 5, 1.0), odd(0, 3, 0.5), odd(0, 0, 2.0)];
+        let warnings = of_points(&points.iter().collect::<Vec<_>>());
+        let expected = [
+            "at 2 of 4 points: by Little's law throughput and latency account for 50.0 % to 200 % of the time of all",
+            "at 2 of 4 points: some workers ended no transaction in the interval, at worst 2 of 2;",
+            "at 2 of 4 points: transactions that began in the interval were given up when they had not ended long after it, at \
+             worst 5;",
+        ];
+        assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+        for (warning, expected) in warnings.iter().zip(expected) {
+            assert!(warning.starts_with(expected), "{warning}");
+        }
+    }
+
+    #[test]
     fn workers_that_did_not_run_and_latencies_that_are_missing_are_told() {
         let sound = Summary { throughput_min: 1000.0, throughput_max: 1000.0, ..some_summary() };
         assert_eq!(of_numbers(&sound), [""; 0]);
@@ -219,7 +279,10 @@ mod tests {
         );
         // Figure 4c of trireme, as it was: 300 microseconds where Little's law asks for 363.
         let short = said(Summary { littles_law: Some(300.0 / 363.0), ..sound.clone() });
-        assert!(short.starts_with("by Little's law the slots were busy for 82.6 %"), "{short}");
+        assert!(
+            short.starts_with("by Little's law throughput and latency account for 82.6 % of the time"),
+            "{short}"
+        );
         // Of few transactions those at the ends of the interval are many.
         let few = Summary { littles_law: Some(300.0 / 363.0), commits: 18, ..sound };
         assert!(!said(few).contains("Little"));

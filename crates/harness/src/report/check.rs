@@ -30,7 +30,7 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
     blocks.push(facts::aborts(&summary.aborts));
     let settings = result.settings().into_iter().chain(subject.parameters.clone()).collect();
     blocks.push(facts::settings("Parameters", &summary.workload, &settings));
-    blocks.push(facts::environment(&surroundings.environment));
+    blocks.push(facts::environment(&surroundings.environment, summary.simulated));
     render(&Page {
         title: format!("{} over {}: {}", summary.system(), summary.workload, summary.outcome()),
         command: surroundings.command.clone(),

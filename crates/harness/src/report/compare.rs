@@ -22,7 +22,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));
     }
     blocks.push(facts::parameters(result.subject));
-    blocks.push(facts::environment(&result.surroundings.environment));
+    blocks.push(facts::environment(&result.surroundings.environment, result.subject.place.simulated));
     render(&Page {
         title: format!("Comparison of systems over {}", result.subject.workload),
         command: result.surroundings.command.clone(),
@@ -54,7 +54,7 @@ fn lead(result: &CompareResult<'_>) -> String {
 
 fn ranking_table(result: &CompareResult<'_>) -> Block {
     let mut head = vec![Cell::number("rank"), Cell::words("architecture"), Cell::words("protocol")];
-    head.extend(tables::NUMBERS.into_iter().chain(["vs best", "95 % confidence"]).map(Cell::number));
+    head.extend(tables::NUMBERS.into_iter().chain(["vs best", "95 %"]).map(Cell::number));
     let row = |(position, system): (usize, &System)| {
         let summary = &system.summary;
         let mut cells = vec![
@@ -72,8 +72,8 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
     Block::Table {
         title: "Ranking".to_owned(),
         note: format!(
-            "{} Systems that share a place (=) are not told apart: the 95 % confidence interval of their ratio, over repetitions \
-             that were taken by turns, holds 1. {}",
+            "{} A system that shares a place (=) is not told apart from the first one of that place: the 95 % confidence interval of \
+             the ratio of the two, over repetitions that were taken by turns, holds 1. {}",
             tables::SPREAD,
             tables::LATENCY
         ),

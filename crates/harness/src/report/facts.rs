@@ -27,10 +27,11 @@ pub fn aborts(aborts: &BTreeMap<String, u64>) -> Block {
 }
 
 /// What the machine says of itself; what it does not tell is left out.
-pub fn environment(environment: &Value) -> Block {
+pub fn environment(environment: &Value, simulated: bool) -> Block {
     let mut facts = Vec::new();
     flatten("", environment, &mut facts);
-    Block::Facts { title: "Machine".to_owned(), facts }
+    let title = if simulated { "Host of the simulation" } else { "Machine" };
+    Block::Facts { title: title.to_owned(), facts }
 }
 
 /// Nested objects become names with spaces: `{"memory": {"bytes": 1}}` is `memory bytes`. Those in a list take one
@@ -87,14 +88,17 @@ mod tests {
 
     #[test]
     fn nested_facts_are_flat_and_bytes_are_readable() {
-        let Block::Facts { facts, .. } = environment(&json!({
-            "cpu_model": "A",
-            "memory_bytes": 2u64 << 30,
-            "governor": null,
-            "turbo": true,
-            "caches": [{ "level": 1, "line_bytes": 64 }],
-            "cpus": [0, 1],
-        })) else {
+        let Block::Facts { facts, .. } = environment(
+            &json!({
+                "cpu_model": "A",
+                "memory_bytes": 2u64 << 30,
+                "governor": null,
+                "turbo": true,
+                "caches": [{ "level": 1, "line_bytes": 64 }],
+                "cpus": [0, 1],
+            }),
+            false,
+        ) else {
             panic!("facts")
         };
         let mut shown: Vec<String> = facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();

@@ -5,7 +5,7 @@ use super::{facts, figures, footer, render, tables};
 use crate::results::RunResult;
 use crate::summary::Summary;
 use crate::text::durations;
-use crate::text::numbers::{counted, latency, percent, ratio, thousands};
+use crate::text::numbers::{counted, latency, percent, ratio, short, thousands};
 use std::slice;
 
 /// The page.
@@ -39,7 +39,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             counts(summary),
             tables::checks("What must hold after every repetition.", &summary.checks),
             facts::parameters(result.subject),
-            facts::environment(&result.surroundings.environment),
+            facts::environment(&result.surroundings.environment, place.simulated),
         ],
         footer: footer(&result.surroundings.began),
     })
@@ -49,7 +49,7 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     let Summary { throughput_per_s, throughput_min, throughput_max, latency_ns, .. } = summary;
     let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
     vec![
-        Tile::new("Throughput", format!("{} /s", thousands(*throughput_per_s)), range),
+        Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
         Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
         Tile::new(

@@ -122,7 +122,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         &report.experiment.workload.value,
         report.common,
     ));
-    blocks.push(facts::environment(&report.surroundings.environment));
+    blocks.push(facts::environment(&report.surroundings.environment, report.place.simulated));
     render(&Page {
         title: report.experiment.title.clone(),
         command: report.surroundings.command.clone(),

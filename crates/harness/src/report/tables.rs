@@ -13,7 +13,7 @@ pub const LATENCY: &str = "Latency is from the beginning of a transaction's firs
                            timed class by class are not among the latencies.";
 
 /// The heads of [`numbers`].
-pub const NUMBERS: [&str; 6] = ["txn/s", "spread", "aborts per commit", "p50", "p99", "p99.9"];
+pub const NUMBERS: [&str; 6] = ["txn/s", "spread", "aborts/commit", "p50", "p99", "p99.9"];
 
 /// One system's numbers.
 pub fn numbers(summary: &Summary) -> [Cell; 6] {
