@@ -14,8 +14,11 @@ use std::collections::BTreeMap;
 /// Fewer aborts per commit than this are not compared.
 const FEWEST_ABORTS: f64 = 0.01;
 
-/// The measures, as claims name them, each with its numbers.
-const MEASURES: [(&str, fn(&Compared) -> Option<Both>); 3] =
+/// What a measure is of a row; `None` where there is nothing to compare.
+type Number = fn(&Compared) -> Option<Both>;
+
+/// The measures, as claims name them.
+const MEASURES: [(&str, Number); 3] =
     [("throughput", throughput), ("mean_ns", |row| row.mean_ns), ("abort_rate", abort_rate)];
 
 fn throughput(row: &Compared) -> Option<Both> {
