@@ -286,7 +286,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     );
     if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {
         text.push_str(
-            "=: not told apart from the first system of the place (95 % confidence interval of the ratio of the two)\n",
+            "a place is 1 and the number of systems that are faster for certain (95 % for the whole ranking); = is shared\n",
         );
     }
     for pair in &result.unmeasured {

@@ -178,6 +178,10 @@ pub struct Measurement {
     pub between: Sampled,
     /// Transactions that began in the interval and were given up when they had not ended long after it.
     pub unfinished: u64,
+    /// Transactions that ran through the whole interval: they count for nothing, and took a slot's time.
+    pub outlasting: u64,
+    /// Time that slots were free at the end of the interval without beginning another transaction in it.
+    pub idle_ns: u64,
     /// Where sampled transactions spent their time.
     pub time_share: TimeShare,
     /// What the architecture itself cost.
@@ -200,6 +204,8 @@ impl Measurement {
             response: Sampled::default(),
             between: Sampled::default(),
             unfinished: 0,
+            outlasting: 0,
+            idle_ns: 0,
             time_share: TimeShare::default(),
             effort: Effort::default(),
         }
@@ -216,13 +222,15 @@ impl Measurement {
     }
 
     /// By Little's law as many transactions are under way as arrive in the time that one takes. The arrivals times the time,
-    /// latency and what lies between two transactions, over the slots: 1 if nothing is missing from either. `None` if
-    /// nothing ended.
+    /// latency and what lies between two transactions, over the slots that took part (those that were free to the end, and those
+    /// that one transaction had throughout, are taken off): 1 if nothing is missing from either. `None` if nothing ended.
     pub fn littles_law(&self) -> Option<f64> {
         let ended = self.commits + self.user_rollbacks;
         let each_ns = self.response.mean_ns()? + self.between.mean_ns()?;
         let per_ns = ended as f64 / self.elapsed.as_nanos().max(1) as f64;
-        (ended > 0).then(|| per_ns * each_ns / self.slots as f64)
+        let idle = self.idle_ns as f64 / self.elapsed.as_nanos().max(1) as f64;
+        let slots = self.slots as f64 - idle - self.outlasting as f64;
+        (ended > 0 && slots > 0.0).then(|| per_ns * each_ns / slots)
     }
 
     /// Aborts for any reason.

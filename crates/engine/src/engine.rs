@@ -106,6 +106,8 @@ fn collect<C: Client>(
         measurement.response.merge(&counts.response);
         measurement.between.merge(&counts.between);
         measurement.unfinished += counts.unfinished;
+        measurement.outlasting += counts.outlasting;
+        measurement.idle_ns += counts.idle_ns;
         measurement.time_share.add(&counts.time_share);
         measurement.effort.merge(&counts.effort);
         clients.push(client);

@@ -128,7 +128,15 @@ impl<'a> CompareResult<'a> {
             measured.iter().map(|measured| System::of(subject, measured)).collect();
         systems.sort_by(|a, b| b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s));
         let throughputs: Vec<Vec<f64>> = systems.iter().map(System::throughputs).collect();
-        let places = confidence::places(&throughputs).into_iter().map(|position| position + 1).collect();
+        // Of a model whose error nobody knows, nothing is told apart.
+        let model_error = match (&surroundings.validated, subject.place.simulated) {
+            (_, false) => 1.0,
+            (Ok(errors), true) => {
+                errors.of("throughput").map_or(f64::INFINITY, |error| error.between_systems)
+            }
+            (Err(_), true) => f64::INFINITY,
+        };
+        let places = confidence::places(&throughputs, model_error);
         CompareResult { subject, surroundings, systems, places, turns: turns.clone(), unmeasured }
     }
 
@@ -158,10 +166,14 @@ impl<'a> CompareResult<'a> {
         let (first, others): (Vec<_>, Vec<_>) =
             self.systems.iter().zip(&self.places).partition(|(_, place)| **place == 1);
         let fast = format!("{} transactions per second", thousands(best.summary.throughput_per_s));
+        let by_the_model = match self.subject.place.simulated {
+            true => " (with the error of the model)",
+            false => "",
+        };
         if first.len() > 1 {
             let others: Vec<String> = first[1..].iter().map(|(system, _)| name(system)).collect();
             return format!(
-                "No system is fastest: {} has the highest median, {fast}, and is not told apart from {}.",
+                "No system is fastest{by_the_model}: {} has the highest median, {fast}, and is not told apart from {}.",
                 name(best),
                 others.join(", ")
             );

@@ -5,7 +5,7 @@ use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{answer, output, selection};
+use crate::{answer, output, selection, validated};
 use clap::{ArgMatches, Command};
 use harness::measure::{self, After};
 use harness::results::{CompareResult, Surroundings};
@@ -28,6 +28,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     machine.run(Admit { pairs: &pairs, options: &subject.options })?;
     let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
     let progress = Progress::on(machine, matches);
     let options = &subject.options;

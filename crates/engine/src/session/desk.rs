@@ -58,6 +58,10 @@ pub(crate) struct Counts {
     pub between: Sampled,
     /// What began in the interval and was given up.
     pub unfinished: u64,
+    /// What began before the interval and ended, or was given up, after it.
+    pub outlasting: u64,
+    /// Time of slots that waited for a transaction of theirs at the end of the interval.
+    pub idle_ns: u64,
 }
 
 impl Counts {
@@ -69,12 +73,20 @@ impl Counts {
             aborts: Aborts::default(),
             time_share: TimeShare::default(),
             effort: Effort::default(),
-            latency_ns: Measurement::empty_histogram(),
+            latency_ns: touched(Measurement::empty_histogram()),
             response: Sampled::default(),
             between: Sampled::default(),
             unfinished: 0,
+            outlasting: 0,
+            idle_ns: 0,
         }
     }
+}
+
+/// A histogram whose pages the system has given, so that none is cleared while transactions run.
+fn touched(mut histogram: LatencyHistogram) -> LatencyHistogram {
+    histogram.reset();
+    histogram
 }
 
 /// Where a worker is in its run, by its own clock.
@@ -86,6 +98,16 @@ pub(super) enum Phase {
     Counting,
     /// What began in the interval is followed to its end.
     CoolDown,
+}
+
+impl Phase {
+    /// In which a run begins.
+    pub fn first(until: Until) -> Phase {
+        match until {
+            Until::Interval { .. } => Phase::WarmUp,
+            Until::Transactions(_) => Phase::Counting,
+        }
+    }
 }
 
 /// A worker's desk.
@@ -110,9 +132,9 @@ pub(crate) struct Desk<'e, C: Client> {
 impl<'e, C: Client> Desk<'e, C> {
     /// A worker with up to `in_flight` transactions at a time, in a run that began at `start`.
     pub fn new(client: C, start: Ticks, until: Until, in_flight: usize, cool_down: &'e CoolDown) -> Self {
-        let (phase, left) = match until {
-            Until::Interval { .. } => (Phase::WarmUp, u64::MAX),
-            Until::Transactions(number) => (Phase::Counting, number),
+        let left = match until {
+            Until::Interval { .. } => u64::MAX,
+            Until::Transactions(number) => number,
         };
         Desk {
             client,
@@ -120,7 +142,7 @@ impl<'e, C: Client> Desk<'e, C> {
             left,
             counts: Counts::new(),
             interval: Interval::new(start, until),
-            phase,
+            phase: Phase::first(until),
             last: start,
             running: 0,
             cool_down,
@@ -144,6 +166,7 @@ impl<'e, C: Client> Desk<'e, C> {
         if self.ring.len() <= REFILL_AT.min(self.left as usize - 1) {
             // As many as are left, and no more.
             while self.ring.len() < RING && (self.ring.len() as u64) < self.left {
+                work::transaction();
                 self.ring.push(self.client.next());
                 let last = self.ring.len() - 1;
                 plan(self.ring.peek(last).expect("just drawn"));
@@ -162,7 +185,6 @@ impl<'e, C: Client> Desk<'e, C> {
     /// Takes the first transaction out.
     #[inline(always)]
     pub fn take(&mut self) -> Drawn<C::Procedure> {
-        work::transaction();
         self.left -= 1;
         self.ring.pop().expect("there is a next one")
     }
@@ -173,7 +195,17 @@ impl<'e, C: Client> Desk<'e, C> {
         self.turn(began);
         if self.interval.contains(began) {
             self.running += 1;
-            self.counts.between.add(began.since(free_since));
+            self.counts.between.add(began.since(free_since.max(self.interval.from)));
+        } else {
+            self.idle(free_since);
+        }
+    }
+
+    /// A slot that has been free since then begins nothing more in the interval.
+    pub fn idle(&mut self, free_since: Ticks) {
+        // A slot whose last transaction has ended after the interval was busy at its end.
+        if self.phase == Phase::CoolDown {
+            self.counts.idle_ns += self.interval.to.since(free_since.max(self.interval.from));
         }
     }
 
@@ -195,6 +227,7 @@ impl<'e, C: Client> Desk<'e, C> {
             self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
             self.running -= 1;
         }
+        self.count_outlasting(began, now);
         self.tell_if_done();
         self.last = now;
         self.left = 0;
@@ -229,6 +262,7 @@ impl<'e, C: Client> Desk<'e, C> {
         if self.interval.contains(began) {
             self.time(&ended, now.since(began));
         }
+        self.count_outlasting(began, now);
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
         }
@@ -297,6 +331,12 @@ impl<'e, C: Client> Desk<'e, C> {
         }
     }
 
+    /// A transaction that ran through the whole interval neither began nor ended in it.
+    #[inline(always)]
+    fn count_outlasting(&mut self, began: Ticks, ended: Ticks) {
+        self.counts.outlasting += u64::from(began < self.interval.from && ended >= self.interval.to);
+    }
+
     /// Adds what was sampled of a transaction that has ended.
     pub fn add_sample(&mut self, time_share: &TimeShare) {
         if self.phase == Phase::Counting {
@@ -330,8 +370,8 @@ impl<'e, C: Client> Desk<'e, C> {
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;
         // Until here in ticks.
-        for timed in [&mut counts.response, &mut counts.between] {
-            timed.ns = clock::nanoseconds(timed.ns);
+        for ticks in [&mut counts.response.ns, &mut counts.between.ns, &mut counts.idle_ns] {
+            *ticks = clock::nanoseconds(*ticks);
         }
         Report {
             client: self.client,

@@ -111,7 +111,7 @@ fn live<P: Protocol, C: Client>(
     let back_off = BackOff::new(options, slot.0);
     let architecture = Dora::new(current, world.tables, world.state, back_off);
     let txn = Txn::new(architecture, world.tables, epochs, slot, supply);
-    let mut slot = Slot::new(txn, epochs, options);
+    let mut slot = Slot::new(txn, world.run);
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
@@ -170,6 +170,6 @@ fn live<P: Protocol, C: Client>(
     }
     // SAFETY: as above.
     let home = unsafe { &mut *home };
-    let supply = slot.leave(&mut home.desk);
+    let supply = slot.leave(&mut home.desk, free_since);
     home.supplies.push(supply);
 }

@@ -50,7 +50,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
     start: Ticks,
     run: Run<'_>,
 ) -> (Report<C>, Supply) {
-    let mut slot = Slot::new(txn, run.epochs, run.options);
+    let mut slot = Slot::new(txn, run);
     let mut desk = Desk::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
     while desk.has_next(|drawn| slot.plan(drawn)) {
@@ -69,6 +69,6 @@ pub(crate) fn run<A: Architecture, C: Client>(
         }
         free_since = desk.last();
     }
-    let supply = slot.leave(&mut desk);
+    let supply = slot.leave(&mut desk, free_since);
     (desk.report(), supply)
 }

@@ -1,5 +1,6 @@
 //! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
 
+use super::Run;
 use super::desk::{Aborts, Desk, Phase, Sampling};
 use super::interval::Interval;
 use super::ring::Drawn;
@@ -10,7 +11,7 @@ use crate::facade::memory;
 use crate::storage::Supply;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, DriveError, EngineOptions, Outcome, Plan, Procedure};
+use contract::{AbortReason, Client, DriveError, Outcome, Plan, Procedure};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -43,9 +44,18 @@ pub(super) struct Slot<'e, A: Architecture> {
 
 impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
-    pub fn new(txn: Txn<'e, A>, epochs: &'e Epochs, options: &EngineOptions) -> Self {
+    pub fn new(txn: Txn<'e, A>, run: Run<'e>) -> Self {
+        let Run { epochs, options, until, .. } = run;
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
-        Slot { txn, epochs, sampling, prefetch, aborts: Aborts::default(), ended: 0, phase: Phase::WarmUp }
+        Slot {
+            txn,
+            epochs,
+            sampling,
+            prefetch,
+            aborts: Aborts::default(),
+            ended: 0,
+            phase: Phase::first(until),
+        }
     }
 
     /// Whether transactions are planned before they run.
@@ -200,8 +210,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Ends the slot; the worker is given its books and its records.
-    pub fn leave<C: Client>(mut self, desk: &mut Desk<'_, C>) -> Supply {
+    /// Ends the slot, which has been free since then; the worker is given its books and its records.
+    pub fn leave<C: Client>(mut self, desk: &mut Desk<'_, C>, free_since: Ticks) -> Supply {
+        desk.idle(free_since);
         self.tell_effort(desk);
         self.txn.leave()
     }

@@ -1,6 +1,8 @@
 //! Systems by turns: in every repetition each of them runs once, and each repetition starts with another one.
 //!
-//! A store serves all systems of one [`Layout`], and stores of different layouts lie side by side in memory, so that systems that
+//! A store serves all systems of one [`Layout`] as long as it has the rows that were loaded: once one of them has inserted or
+//! deleted, it is audited and loaded anew for the next one, which would otherwise run over what the others left behind. A system
+//! that is alone over its store goes on over it. Stores of different layouts lie side by side in memory, so that systems that
 //! want different ones take turns, too. Where memory does not have room for all of them, systems are taken in groups, one after
 //! the other, and results say so: what is compared across groups was measured at different times.
 //!
@@ -99,7 +101,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                     group.push((layout, system));
                 }
             }
-            self.take_turns(&mut group, options, observer)?;
+            self.take_turns(&mut group, options, after, observer)?;
             if after == After::Audit {
                 self.audit(&mut group, options)?;
             }
@@ -157,6 +159,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         &mut self,
         group: &mut [(Layout, &mut Measured)],
         options: &RunOptions,
+        after: After,
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
         let drives = group.len() * options.repeat;
@@ -164,6 +167,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         for repetition in 0..options.repeat {
             for position in 0..group.len() {
                 let turn = (position + repetition) % group.len();
+                self.renew(group, group[turn].0, options, after, observer)?;
                 let (layout, system) = &mut group[turn];
                 let name = system.pair.to_string();
                 let (number, of) = (repetition + 1, options.repeat);
@@ -177,6 +181,33 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             }
         }
         observer.tell(Event::MeasureEnds);
+        Ok(())
+    }
+
+    /// Before a system runs over the store of `layout`: another one where others have changed it.
+    fn renew(
+        &mut self,
+        group: &mut [(Layout, &mut Measured)],
+        layout: Layout,
+        options: &RunOptions,
+        after: After,
+        observer: &dyn Observer,
+    ) -> Result<(), Failure> {
+        let is_shared = group.iter().filter(|(of, _)| *of == layout).count() > 1;
+        if !is_shared || self.session(layout).memory().is_as_loaded() {
+            return Ok(());
+        }
+        if after == After::Audit {
+            let mut those: Vec<(Layout, &mut Measured)> = group
+                .iter_mut()
+                .filter(|(of, _)| *of == layout)
+                .map(|(of, system)| (*of, &mut **system))
+                .collect();
+            self.audit(&mut those, options)?;
+        }
+        // The old one is gone before the new one takes its memory.
+        self.sessions.retain(|session| session.layout() != layout);
+        self.sessions.push(Session::load(self.workload, layout, observer)?);
         Ok(())
     }
 

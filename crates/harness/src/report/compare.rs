@@ -72,8 +72,8 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
     Block::Table {
         title: "Ranking".to_owned(),
         note: format!(
-            "{} A system that shares a place (=) is not told apart from the first one of that place: the 95 % confidence interval of \
-             the ratio of the two, over repetitions that were taken by turns, holds 1. {}",
+            "{} A place is 1 and the number of systems that are faster for certain: with 95 % confidence for the whole ranking \
+             (paired repetitions, Student's distribution, Holm's correction). The interval is that of the ratio to the best. {}",
             tables::SPREAD,
             tables::LATENCY
         ),

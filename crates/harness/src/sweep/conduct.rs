@@ -387,7 +387,7 @@ mod tests {
             loads
         };
         assert_eq!(loads("updates", "A"), 2, "one for each theta");
-        assert_eq!(loads("inserts", "D"), 4, "one for each round");
+        assert_eq!(loads("inserts", "D"), 16, "one for each repetition of each system");
     }
 
     #[test]

@@ -12,10 +12,13 @@ use super::error::{Comparisons, ModelError};
 use std::collections::BTreeMap;
 
 /// Fewer aborts per commit than this, or aborted transactions, are not compared.
-const FEWEST_ABORTS: f64 = 0.01;
+pub const FEWEST_ABORTS: f64 = 0.01;
 
-/// The measures, as claims name them, each with its numbers.
-const MEASURES: [(&str, fn(&Compared) -> Option<Both>); 4] = [
+/// What a measure is of a row; `None` where there is nothing to compare.
+type Number = fn(&Compared) -> Option<Both>;
+
+/// The measures, as claims name them.
+const MEASURES: [(&str, Number); 4] = [
     ("throughput", throughput),
     ("mean_ns", |row| row.mean_ns),
     ("abort_rate", |row| not_by_chance(row.abort_rate)),

@@ -17,6 +17,8 @@ pub use compared::{Both, Compared};
 pub use error::{Comparisons, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
 pub use rows::{Row, Rows};
 
+pub use errors::FEWEST_ABORTS;
+
 use errors::Errors;
 use serde::Serialize;
 use std::collections::BTreeMap;

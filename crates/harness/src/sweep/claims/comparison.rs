@@ -9,6 +9,7 @@ use super::trust::{Asked, Doubt, Trust};
 use super::untold::Untold;
 use super::{Bounds, Claim, Verdict};
 use crate::text::numbers::ratio;
+use crate::validation::FEWEST_ABORTS;
 
 /// What comes of `claim` for one pair of points.
 pub(super) fn compare(
@@ -19,7 +20,7 @@ pub(super) fn compare(
     trust: Trust<'_>,
 ) -> Result<Judged, Vec<Untold>> {
     let (left, right) = pair;
-    let found = ratio_of(claim, pair)?;
+    let found = ratio_of(claim, pair, trust)?;
     if found.workers < claim.fewest_workers() {
         return Err(vec![Untold::FewWorkers(found.workers)]);
     }
@@ -43,7 +44,11 @@ pub(super) fn compare(
 }
 
 /// The measure of the left point, over that of the right one if there is one; and the most workers of both.
-pub(super) fn ratio_of(claim: &Claim, (left_at, right_at): Pair<'_, '_>) -> Result<Found, Vec<Untold>> {
+pub(super) fn ratio_of(
+    claim: &Claim,
+    (left_at, right_at): Pair<'_, '_>,
+    trust: Trust<'_>,
+) -> Result<Found, Vec<Untold>> {
     let Some(right_at) = right_at else { return left_at.found(claim.measure) };
     if left_at.is(right_at) {
         return Err(vec![Untold::SamePoint(left_at.name(None))]);
@@ -57,7 +62,12 @@ pub(super) fn ratio_of(claim: &Claim, (left_at, right_at): Pair<'_, '_>) -> Resu
     if left.range.median == 0.0 && right.range.median == 0.0 {
         return Err(vec![Untold::ZeroOverZero]);
     }
-    Ok(Found { range: left.range.over(right.range), workers: left.workers.max(right.workers) })
+    let fewest = left.range.median.min(right.range.median);
+    if trust.is_simulated() && claim.measure.is_of_aborts() && fewest < FEWEST_ABORTS {
+        return Err(vec![Untold::FewAborts(FEWEST_ABORTS)]);
+    }
+    let range = left.in_ratio.over(right.in_ratio);
+    Ok(Found { range, in_ratio: range, workers: left.workers.max(right.workers) })
 }
 
 /// A number that was found, and how far it may be off.

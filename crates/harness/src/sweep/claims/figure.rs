@@ -43,6 +43,8 @@ pub(super) struct Spot<'f> {
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) range: Range,
+    /// The same as one side of a ratio.
+    pub(super) in_ratio: Range,
     pub(super) workers: usize,
 }
 
@@ -178,9 +180,10 @@ impl<'f> Spot<'f> {
             return Err(untold);
         }
         let workers = found.iter().map(|one| one.workers).max();
-        let range = Range::best(measure, found.into_iter().map(|one| one.range));
-        match (range, workers) {
-            (Some(range), Some(workers)) => Ok(Found { range, workers }),
+        let range = Range::best(measure, found.iter().map(|one| one.range));
+        let in_ratio = Range::best(measure, found.iter().map(|one| one.in_ratio));
+        match (range, in_ratio, workers) {
+            (Some(range), Some(in_ratio), Some(workers)) => Ok(Found { range, in_ratio, workers }),
             _ => Err(left_out),
         }
     }
@@ -193,7 +196,7 @@ impl<'f> Spot<'f> {
             Known::LeftOut(why) => return Err(Untold::LeftOut { at: at(), why: why.to_owned() }),
         };
         match Range::of(measure, samples) {
-            Ok(range) => Ok(Found { range, workers }),
+            Ok(range) => Ok(Found { range, in_ratio: range.in_ratio(measure, samples), workers }),
             Err(NoRange::OneRepetition) => Err(Untold::OneRepetition),
             Err(NoRange::Lacking(repetitions)) => {
                 Err(Untold::Lacking { at: at(), repetitions, of: samples.len() })

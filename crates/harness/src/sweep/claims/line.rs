@@ -38,7 +38,7 @@ pub(super) fn judge(
     let mut doubt: Result<Doubt, String> = Ok(Doubt::NONE);
     for pair in line {
         let at = pair.0.value(over).and_then(|at| at.parse().ok()).expect("an axis of numbers");
-        match ratio_of(claim, *pair) {
+        match ratio_of(claim, *pair, trust) {
             Ok(found) => {
                 points.push((at, found.range));
                 workers = workers.max(found.workers);

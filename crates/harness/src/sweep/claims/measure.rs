@@ -66,9 +66,15 @@ impl Measure {
         self.0 == Measure::THROUGHPUT
     }
 
+    /// Whether it counts aborts by commits.
+    pub(super) fn is_of_aborts(self) -> bool {
+        [Measure::ABORT_RATE, Measure::RETRIED].contains(&self.0) || Measure::ABORT_RATES.contains(&self.0)
+    }
+
     /// `None` if the repetition did not measure it: a latency where nothing committed, a cost that was never sampled.
     fn of(self, sample: &Sample) -> Option<f64> {
-        let latency = |ns: f64| (sample.commits > 0).then_some(ns);
+        // Where every transaction was timed class by class, there are none either.
+        let latency = |ns: f64| (sample.commits > 0 && sample.latency_ns.max > 0).then_some(ns);
         let per_commit = |aborts: u64| Some(aborts as f64 / sample.commits.max(1) as f64);
         match self.0 {
             Measure::THROUGHPUT => Some(sample.throughput_per_s),
@@ -136,6 +142,16 @@ impl Range {
         Range { low: self.low / by, median: self.median / by, high: self.high / by }
     }
 
+    /// As one side of a ratio. Of n commits none was aborted: of all that there would be, with 95 % confidence, up to three in n
+    /// are; without this, the ratio to it would be infinite for certain.
+    pub(super) fn in_ratio(self, measure: Measure, samples: &[Sample]) -> Range {
+        if self.high > 0.0 || !measure.is_of_aborts() {
+            return self;
+        }
+        let commits: u64 = samples.iter().map(|sample| sample.commits).sum();
+        Range { high: 3.0 / commits.max(1) as f64, ..self }
+    }
+
     /// From the left side's worst over the right side's best to the other way round. The right median is not 0, or the
     /// left one is not.
     pub(super) fn over(self, right: Range) -> Range {
@@ -170,6 +186,18 @@ mod tests {
         );
         let unclear = range(0.0, 1.0, 1.0).over(range(0.0, 1.0, 1.0));
         assert_eq!(unclear, range(0.0, 1.0, f64::INFINITY));
+    }
+
+    /// A simulated abort or two against none are no ratio of any size.
+    #[test]
+    fn none_of_n_may_be_three_of_n() {
+        let samples = Sample::all(&[some_measurement(1.0), some_measurement(1.0)], &some_subject().options);
+        let aborts = Measure::named("abort_rate_deadlock").expect("a measure");
+        let none = Range::of(aborts, &samples).expect("measured");
+        assert_eq!(none, range(0.0, 0.0, 0.0));
+        assert_eq!(none.in_ratio(aborts, &samples), range(0.0, 0.0, 3.0 / 2000.0));
+        let ratio = range(0.002, 0.003, 0.004).over(none.in_ratio(aborts, &samples));
+        assert!(ratio.low < 2.0 && ratio.median == f64::INFINITY, "{ratio:?}");
     }
 
     #[test]

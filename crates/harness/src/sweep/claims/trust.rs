@@ -116,6 +116,11 @@ impl Asked {
 }
 
 impl Trust<'_> {
+    /// Whether the points come from a model.
+    pub(super) fn is_simulated(self) -> bool {
+        matches!(self, Trust::Simulated(_))
+    }
+
     /// The doubt about what `pair` is compared by; `Err` says why nobody knows it.
     pub(super) fn doubt(self, measure: Measure, pair: Pair<'_, '_>) -> Result<Doubt, String> {
         let errors = match self {

@@ -27,6 +27,8 @@ pub(super) enum Untold {
     Lacking { at: String, repetitions: usize, of: usize },
     /// Nothing over nothing is no number.
     ZeroOverZero,
+    /// Fewer simulated aborts than this by commit are chance: the model is not validated for them.
+    FewAborts(f64),
 }
 
 /// Reasons that are listed before the others are only counted.
@@ -61,9 +63,11 @@ impl Untold {
             | Untold::FewPoints { .. }
             | Untold::EndsBefore { .. }
             | Untold::NoPoints(_) => true,
-            Untold::NotYet(_) | Untold::OneRepetition | Untold::Lacking { .. } | Untold::ZeroOverZero => {
-                false
-            }
+            Untold::NotYet(_)
+            | Untold::OneRepetition
+            | Untold::Lacking { .. }
+            | Untold::ZeroOverZero
+            | Untold::FewAborts(_) => false,
         }
     }
 
@@ -97,6 +101,10 @@ impl Untold {
                 )
             }
             Untold::ZeroOverZero => format!("the {} is 0 on both sides", claim.measure),
+            Untold::FewAborts(fewest) => format!(
+                "the {} is below {fewest} on one side: so few simulated aborts are chance, and the model is not validated for them",
+                claim.measure
+            ),
         }
     }
 }
