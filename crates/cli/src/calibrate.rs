@@ -38,7 +38,7 @@ pub const SYSTEM: PairName =
 /// Rows of a table that fits in the private caches, its index included.
 const FEW_RECORDS: &str = "2000";
 /// Rows of one that fits in the last level only.
-const MANY_RECORDS: &str = "50000";
+const MANY_RECORDS: &str = "20000";
 
 /// This machine's numbers, as its file has them.
 #[derive(Clone, Debug)]
@@ -280,7 +280,7 @@ impl Numbers {
             "# fitted: the transfers, on a line there and back between two threads; work_percent and stall_percent, on one",
         );
         line(
-            "# worker of shared-everything no-wait over micro of 2,000 and 50,000 rows. One socket, whatever there is.",
+            "# worker of shared-everything no-wait over micro of 2,000 and 20,000 rows. One socket, whatever there is.",
         );
         line("");
         line("name = \"local\"");

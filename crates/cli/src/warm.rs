@@ -3,14 +3,15 @@
 //! A simulated drive begins with empty caches, and a millisecond of its time is a thousand transactions or two: of a table of
 //! 100,000 rows most are touched for the first time, from memory, long after what `reproduce` simulates on many cores. What
 //! is held against the hardware has to have its caches as warm. So it is simulated for as long as the system takes, by its
-//! measured rate, to run half as many transactions as there are rows: of those each touches several.
+//! measured rate, to run twice as many transactions as there are rows: until the caches are warm each takes several times as
+//! long.
 
 use std::time::Duration;
 
 /// Warm-up and counted interval of a simulation over `rows` rows, of a system that was measured to do `per_s` transactions a
 /// second. Tables that no cache holds are not touched whole: there is no need to.
 pub fn times(rows: u64, per_s: f64) -> (Duration, Duration) {
-    let warmup = (rows / 2).clamp(2_000, 50_000);
+    let warmup = (2 * rows).clamp(4_000, 100_000);
     let counted = (rows / 4).clamp(1_000, 10_000);
     // Below this rate nothing is gone on with.
     let for_so_many = |transactions: u64| Duration::from_secs_f64(transactions as f64 / per_s.max(10_000.0));
@@ -23,9 +24,9 @@ mod tests {
 
     #[test]
     fn slow_systems_are_simulated_for_longer() {
-        assert_eq!(times(20_000, 1e6), (Duration::from_millis(10), Duration::from_millis(5)));
-        assert_eq!(times(20_000, 1e5), (Duration::from_millis(100), Duration::from_millis(50)));
-        assert_eq!(times(10, 1e6), (Duration::from_millis(2), Duration::from_millis(1)));
-        assert_eq!(times(1 << 40, 0.0), (Duration::from_secs(5), Duration::from_secs(1)));
+        assert_eq!(times(20_000, 1e6), (Duration::from_millis(40), Duration::from_millis(5)));
+        assert_eq!(times(20_000, 1e5), (Duration::from_millis(400), Duration::from_millis(50)));
+        assert_eq!(times(10, 1e6), (Duration::from_millis(4), Duration::from_millis(1)));
+        assert_eq!(times(1 << 40, 0.0), (Duration::from_secs(10), Duration::from_secs(1)));
     }
 }

@@ -22,11 +22,11 @@ use harness::observer::Silent;
 use harness::summary::Summary;
 use harness::text::dates::Utc;
 use harness::text::numbers::counted;
-use harness::validation::{ModelErrors, RoundTrip, Row, Rows, Validation};
+use harness::validation::{Host, ModelErrors, RoundTrip, Row, Rows, Validation};
 use harness::{Event, Failure, Observer, RunOptions, Subject};
 use machine::hardware::environment::Environment;
 use machine::hardware::load::Watch;
-use machine::simulated::Description;
+use machine::hardware::rounds::factor;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -90,6 +90,13 @@ struct Scene {
     setting: String,
 }
 
+/// The machine of the file, and what a line takes there and back between two of its cores.
+#[derive(Clone, Copy)]
+struct Simulated {
+    machine: Machine,
+    line_ns: f64,
+}
+
 /// Compares.
 pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let on = typed(matches, "on").unwrap_or("machines/local.toml");
@@ -109,7 +116,8 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder = selection::out(matches, "validate", matches.subcommand_name().unwrap_or("standing"))?;
 
     let mut rows = Rows::begin(folder.path())?;
-    let (round_trip, warnings) = measure(matches, &scenes, simulated, description, &options, &mut rows)?;
+    let beside = Simulated { machine: simulated, line_ns: round_trip_ns(description) };
+    let (round_trip, warnings) = measure(matches, &scenes, beside, &options, &mut rows)?;
     let machine = simulated.place();
     let (seed, name) = (options.seed, machine.machine.clone());
     let validation = Validation::of(line, name, seed, rows.all(), round_trip, warnings);
@@ -150,8 +158,7 @@ fn scenes(matches: &ArgMatches) -> Result<Vec<Scene>, Failure> {
 fn measure(
     matches: &ArgMatches,
     scenes: &[Scene],
-    simulated: Machine,
-    description: &Description,
+    simulated: Simulated,
     options: &RunOptions,
     rows: &mut Rows,
 ) -> Result<(Option<RoundTrip>, Vec<String>), Failure> {
@@ -188,27 +195,29 @@ fn measure(
     let round_trip = low_ns.map(|low_ns| RoundTrip {
         low_ns,
         high_ns: trips_ns.iter().copied().fold(low_ns, f64::max),
-        simulated_ns: round_trip_ns(description),
+        simulated_ns: simulated.line_ns,
     });
     Ok((round_trip, warnings))
 }
 
 /// A pair on the hardware, and then simulated for as many transactions as warm the caches.
 fn both(
-    simulated: Machine,
+    simulated: Simulated,
     workload: &AnyWorkload,
     setting: &str,
     pair: PairName,
     round: usize,
     options: &RunOptions,
 ) -> Result<Vec<Row>, Failure> {
+    let line_ns = measured_round_trip_ns().filter(|_| options.workers > 1);
     let watch = Watch::of_workers(options.workers);
     let measured = summary(Machine::Hardware, workload, pair, options)?;
-    let taken = watch.end().taken();
+    let host =
+        Host { taken: watch.end().taken(), moved: line_ns.map_or(1.0, |ns| factor(ns, simulated.line_ns)) };
     let (warmup, duration) = warm::times(measured.memory.loaded_rows, measured.throughput_per_s);
     let briefly = RunOptions { warmup, duration, ..options.clone() };
-    let beside = summary(simulated, workload, pair, &briefly)?;
-    Ok(vec![Row::of(&measured, round, setting, taken), Row::of(&beside, round, setting, 0.0)])
+    let beside = summary(simulated.machine, workload, pair, &briefly)?;
+    Ok(vec![Row::of(&measured, round, setting, host), Row::of(&beside, round, setting, Host::UNDISTURBED)])
 }
 
 fn summary(

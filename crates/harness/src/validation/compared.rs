@@ -1,7 +1,8 @@
 //! One system at one point, measured and simulated: the medians of the rounds.
 //!
-//! Of rounds on the hardware in which others took many of the cores, a median says what the others did. They are left out where
-//! the system was measured in a quiet round, too; where there was none, the quietest stands alone and is told.
+//! Of rounds on the hardware in which others took much of the cores, or in which a hypervisor had moved the cores nearer to each
+//! other or apart, a median says what the host did. They are left out where the system was measured undisturbed, too; where
+//! there was no such round, the least disturbed one stands alone and is told.
 
 use super::rows::Row;
 use crate::summary::min_median_max;
@@ -15,9 +16,6 @@ pub struct Both {
     /// On the simulated machine.
     pub simulated: f64,
 }
-
-/// What others may take of the cores in a round that is quiet: the system counts ticks, of which a round has some dozens.
-pub const QUIET: f64 = 0.1;
 
 /// One system at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,10 +46,10 @@ pub struct Compared {
     pub abort_rate: Both,
     /// The part of the commits that had been aborted at least once, medians.
     pub retried_share: Both,
-    /// Rounds on the hardware that were quiet enough to count.
+    /// Rounds on the hardware that were undisturbed enough to count.
     pub rounds: usize,
-    /// What others took of the cores in the quietest of them, 0 to 1.
-    pub taken: f64,
+    /// How much the host did to the least disturbed of them: above 1 it is not to be relied on.
+    pub disturbance: f64,
 }
 
 impl Compared {
@@ -69,8 +67,9 @@ impl Compared {
         if measured.len() != simulated.len() {
             return None;
         }
-        let taken = measured.iter().map(|row| row.taken).fold(f64::INFINITY, f64::min);
-        let measured: Vec<&Row> = measured.into_iter().filter(|row| row.taken <= taken.max(QUIET)).collect();
+        let disturbance = measured.iter().map(|row| row.host.disturbance()).fold(f64::INFINITY, f64::min);
+        let measured: Vec<&Row> =
+            measured.into_iter().filter(|row| row.host.disturbance() <= disturbance.max(1.0)).collect();
         let median = |rows: &[&Row], number: fn(&Row) -> f64| {
             min_median_max(rows.iter().map(|row| number(row)).collect())[1]
         };
@@ -95,8 +94,13 @@ impl Compared {
             abort_rate: both(|row| row.abort_rate),
             retried_share: both(|row| row.retried_share),
             rounds: measured.len(),
-            taken,
+            disturbance,
         })
+    }
+
+    /// Whether transactions committed on both sides, in every round: otherwise there is nothing per commit.
+    pub(super) fn committed(&self) -> bool {
+        self.mean_ns.is_some()
     }
 
     /// How far simulated is from measured, as a factor of at least 1.
@@ -106,7 +110,7 @@ impl Compared {
 
     /// Whether the row is of this system at this point, measured in one of the rounds that count.
     pub(super) fn counts(&self, row: &Row) -> bool {
-        !row.simulated && row.taken <= self.taken.max(QUIET) && self.is_of(row)
+        !row.simulated && row.host.disturbance() <= self.disturbance.max(1.0) && self.is_of(row)
     }
 
     fn is_of(&self, row: &Row) -> bool {
@@ -129,6 +133,7 @@ impl Compared {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::Host;
     use super::super::tests::row;
     use super::*;
 
@@ -151,17 +156,24 @@ mod tests {
     }
 
     #[test]
-    fn rounds_in_which_others_ran_are_left_out_unless_there_are_no_others() {
-        let round = |round, measured, taken| {
-            [Row { round, taken, ..row("a", 1, false, measured) }, Row { round, ..row("a", 1, true, 100.0) }]
+    fn disturbed_rounds_are_left_out_unless_there_are_no_others() {
+        let round = |round, measured, taken, moved| {
+            let host = Host { taken, moved };
+            [Row { round, host, ..row("a", 1, false, measured) }, Row { round, ..row("a", 1, true, 100.0) }]
         };
-        let mixed = [round(0, 40.0, 0.6), round(1, 100.0, 0.02), round(2, 104.0, 0.1)].concat();
+        let mixed = [
+            round(0, 40.0, 0.6, 1.0),
+            round(1, 100.0, 0.0, 1.1),
+            round(2, 300.0, 0.0, 4.0),
+            round(3, 104.0, 0.1, 1.0),
+        ];
+        let mixed = mixed.concat();
         let compared = &Compared::all(&mixed)[0];
-        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (102.0, 2, 0.02));
+        assert_eq!((compared.measured_per_s, compared.rounds), (102.0, 2));
         assert_eq!(mixed.iter().filter(|row| compared.counts(row)).count(), 2);
-        let loaded = [round(0, 40.0, 0.6), round(1, 60.0, 0.4)].concat();
+        let loaded = [round(0, 40.0, 0.6, 1.0), round(1, 60.0, 0.4, 1.0)].concat();
         let compared = &Compared::all(&loaded)[0];
-        assert_eq!((compared.measured_per_s, compared.rounds, compared.taken), (60.0, 1, 0.4));
+        assert_eq!((compared.measured_per_s, compared.rounds, compared.disturbance), (60.0, 1, 4.0));
     }
 
     #[test]

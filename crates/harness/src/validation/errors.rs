@@ -4,8 +4,9 @@
 //! difference of their e, and so is the ratio of one system at two points. What the model does to all systems alike, such as
 //! a clock that is a tenth too slow, is in the first and not in the others.
 //!
-//! Abort rates, and shares of transactions that were aborted, are compared where measured and simulated are both at least a hundredth: below that they are chance. Where
-//! only one of them is, they are not compared and counted: the model is then wrong in a way that no factor tells.
+//! Abort rates, and shares of transactions that were aborted, are compared where measured and simulated are both at least a
+//! hundredth: below that they are chance. Where only one of them is, or where nothing committed on one side, there is no
+//! comparison, and the points are counted: the model is then wrong in a way that no factor tells.
 
 use super::compared::{Both, Compared};
 use super::error::{Comparisons, ModelError};
@@ -21,16 +22,17 @@ type Number = fn(&Compared) -> Option<Both>;
 const MEASURES: [(&str, Number); 4] = [
     ("throughput", throughput),
     ("mean_ns", |row| row.mean_ns),
-    ("abort_rate", |row| not_by_chance(row.abort_rate)),
-    ("retried_share", |row| not_by_chance(row.retried_share)),
+    ("abort_rate", |row| not_by_chance(row, row.abort_rate)),
+    ("retried_share", |row| not_by_chance(row, row.retried_share)),
 ];
 
 fn throughput(row: &Compared) -> Option<Both> {
     Some(Both { measured: row.measured_per_s, simulated: row.simulated_per_s })
 }
 
-fn not_by_chance(aborts: Both) -> Option<Both> {
-    Some(aborts).filter(|Both { measured, simulated }| measured.min(*simulated) >= FEWEST_ABORTS)
+fn not_by_chance(row: &Compared, aborts: Both) -> Option<Both> {
+    let is_many = |Both { measured, simulated }: &Both| measured.min(*simulated) >= FEWEST_ABORTS;
+    Some(aborts).filter(|aborts| row.committed() && is_many(aborts))
 }
 
 /// Errors and comparisons by measure, and what could not be compared.
@@ -111,8 +113,9 @@ pub fn spread(rounds_over_median: impl Iterator<Item = f64>) -> f64 {
 
 fn not_compared(rows: &[Compared]) -> Vec<String> {
     let few = |rate: f64| rate < FEWEST_ABORTS;
-    let one_sided = |row: &Compared| few(row.abort_rate.measured) != few(row.abort_rate.simulated);
-    let idle = |row: &Compared| row.measured_per_s.min(row.simulated_per_s) == 0.0;
+    let one_sided =
+        |row: &Compared| row.committed() && few(row.abort_rate.measured) != few(row.abort_rate.simulated);
+    let idle = |row: &Compared| !row.committed();
     let named = |is_so: &dyn Fn(&Compared) -> bool, what: &str| {
         let those: Vec<&Compared> = rows.iter().filter(|row| is_so(row)).collect();
         let Compared { architecture, protocol, workers, workload, setting, .. } = those.first()?;
@@ -125,7 +128,7 @@ fn not_compared(rows: &[Compared]) -> Vec<String> {
     };
     [
         named(&one_sided, "the abort rate is a hundredth or more on one side only"),
-        named(&idle, "nothing committed on one side"),
+        named(&idle, "nothing committed on one side in some round"),
     ]
     .into_iter()
     .flatten()
@@ -208,11 +211,15 @@ mod tests {
         let said = errors(&[with(0.5, 0.001)]).not_compared;
         assert!(said.len() == 1 && said[0].contains("1 of 1: the abort rate"), "{said:?}");
         assert_eq!(errors(&[with(0.001, 0.0)]).not_compared, [""; 0]);
+        // Nothing committed: as many aborts as there were are no rate.
+        let [measured, simulated] = with(2.0, 68_000.0);
+        assert_eq!(count([measured, Row { mean_ns: None, throughput_per_s: 0.0, ..simulated }]), 0);
     }
 
     #[test]
     fn where_nothing_committed_there_is_no_ratio_and_it_is_said() {
-        let all = errors(&[point("a", "x", 1, 0.0), point("b", "x", 1, 1.0)]);
+        let [measured, simulated] = point("a", "x", 1, 0.0);
+        let all = errors(&[[measured, Row { mean_ns: None, ..simulated }], point("b", "x", 1, 1.0)]);
         assert_eq!(all.comparisons["throughput"].value, 1);
         assert!(all.not_compared[0].contains("nothing committed"), "{all:?}");
     }

@@ -15,7 +15,7 @@ mod rows;
 
 pub use compared::{Both, Compared};
 pub use error::{Comparisons, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
-pub use rows::{Row, Rows};
+pub use rows::{Host, Row, Rows};
 
 pub use errors::FEWEST_ABORTS;
 
@@ -116,7 +116,7 @@ impl Validation {
             order_kept: order_kept(&rows),
             hardware_spread,
             round_trip,
-            warnings: warnings.into_iter().chain(moved).chain(loaded(&rows)).chain(not_compared).collect(),
+            warnings: warnings.into_iter().chain(moved).chain(disturbed(&rows)).chain(not_compared).collect(),
             rows,
         }
     }
@@ -145,16 +145,17 @@ fn hardware_spread(rows: &[Row], compared: &[Compared]) -> f64 {
         let own = rows.iter().filter(|row| compared.counts(row));
         own.map(|row| row.throughput_per_s / compared.measured_per_s)
     });
-    errors::spread(over_median.filter(|ratio| *ratio > 0.0))
+    // Where nothing committed there is no ratio.
+    errors::spread(over_median.filter(|ratio| *ratio > 0.0 && ratio.is_finite()))
 }
 
-/// Systems of which no round was quiet.
-fn loaded(rows: &[Compared]) -> Option<String> {
-    let count = rows.iter().filter(|row| row.taken > compared::QUIET).count();
+/// Systems of which every round was disturbed.
+fn disturbed(rows: &[Compared]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.disturbance > 1.0).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} systems and points were never measured while others left the cores alone: validate again in a quiet \
-             moment, or with a larger --repeat",
+            "{count} of {} systems and points were never measured undisturbed: others were on the cores, or the cores were not \
+             where the machine file has them; validate again in a quiet moment, or with a larger --repeat",
             rows.len()
         )
     })
@@ -197,7 +198,7 @@ mod tests {
             mean_ns: Some(1000.0),
             abort_rate: 0.0,
             retried_share: 0.0,
-            taken: 0.0,
+            host: Host::UNDISTURBED,
         }
     }
 
@@ -235,8 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_measured_in_quiet_is_told() {
-        let rows = [Row { taken: 0.5, ..row("a", 1, false, 1.0) }, row("a", 1, true, 1.0)];
+    fn what_was_never_measured_undisturbed_is_told() {
+        let rows = [
+            Row { host: Host { taken: 0.5, moved: 1.0 }, ..row("a", 1, false, 1.0) },
+            row("a", 1, true, 1.0),
+        ];
         let warnings = validation(&rows).warnings;
         assert!(warnings[1].starts_with("1 of 1 systems and points were never"), "{warnings:?}");
     }
@@ -250,5 +254,7 @@ mod tests {
         assert_eq!((steady.hardware_spread, steady.rounds), (1.0, 3));
         let spread = validation(&[round(0, 50.0), round(1, 100.0), round(2, 200.0)].concat()).hardware_spread;
         assert!((spread.ln() - 2.0f64.ln() * (2.0f64 / 3.0).sqrt()).abs() < 1e-9, "{spread}");
+        let idle = validation(&[round(0, 0.0), round(1, 0.0), round(2, 200.0)].concat());
+        assert_eq!(idle.hardware_spread, 1.0, "where nothing commits there is no spread to tell");
     }
 }

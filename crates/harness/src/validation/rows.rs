@@ -32,13 +32,38 @@ pub struct Row {
     pub abort_rate: f64,
     /// The part of the commits that had been aborted at least once.
     pub retried_share: f64,
-    /// The part of its workers' cores that others took meanwhile, 0 to 1; 0 on a simulated machine.
+    /// What disturbed it.
+    #[serde(flatten)]
+    pub host: Host,
+}
+
+/// What the host did to a measurement. Nothing to a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// The part of its workers' cores that others took meanwhile, 0 to 1.
     pub taken: f64,
+    /// By what factor a line there and back between its workers was off the machine file's, just before.
+    pub moved: f64,
+}
+
+impl Host {
+    /// One that did nothing.
+    pub const UNDISTURBED: Host = Host { taken: 0.0, moved: 1.0 };
+
+    /// What others may take: the system counts in ticks, of which a round has some dozens.
+    const QUIET: f64 = 0.1;
+    /// Beyond this factor the cores are others than those that the machine file describes.
+    const THERE: f64 = 1.25;
+
+    /// How much it did: up to 1, a measurement counts.
+    pub(super) fn disturbance(self) -> f64 {
+        (self.taken / Host::QUIET).max(self.moved.ln() / Host::THERE.ln())
+    }
 }
 
 impl Row {
-    /// What `summary` says of one round, in which others took the part `taken` of the cores.
-    pub fn of(summary: &Summary, round: usize, setting: &str, taken: f64) -> Row {
+    /// What `summary` says of one round.
+    pub fn of(summary: &Summary, round: usize, setting: &str, host: Host) -> Row {
         Row {
             round,
             simulated: summary.simulated,
@@ -51,7 +76,7 @@ impl Row {
             mean_ns: (summary.commits > 0).then_some(summary.latency_ns.mean),
             abort_rate: summary.abort_rate,
             retried_share: summary.retried_share,
-            taken,
+            host,
         }
     }
 
