@@ -63,7 +63,7 @@ fn a_comparison_is_a_ranked_table_and_a_report() {
     }
     assert_eq!(fs::read_dir(results.join("latency")).expect("a folder").count(), systems(&folder).len());
     assert!(results.join("latency/partitioned-serial-none.csv").exists());
-    assert!(ran.out.contains("warning: an interval of 20ms is decided by chance; use --duration 1s"));
+    assert!(ran.out.contains("warning: an interval of 60ms is decided by chance; use --duration 1s"));
     assert!(ran.err.lines().count() >= 2, "{}", ran.err);
     assert!(ran.err.lines().all(|line| line.starts_with("loading ") || line.starts_with("measuring: ")));
 }

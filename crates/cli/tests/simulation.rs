@@ -298,7 +298,8 @@ fn validated(folder: &Path, fingerprint: &str) {
 #[test]
 fn a_figure_is_reproduced_and_judged() {
     let folder = project("reproduced");
-    validated(&folder, &fingerprint::of_model().to_string());
+    let model = fingerprint::of_model().and_all(engine_simulated::work::estimates());
+    validated(&folder, &model.to_string());
     let ran = run(&folder, &["reproduce", "trireme/small", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let reproduction = ran.json();
