@@ -223,11 +223,9 @@ fn compare_prints_every_pair_ranked() {
     let places: Vec<u64> =
         comparison["places"].as_array().expect("places").iter().filter_map(Value::as_u64).collect();
     assert_eq!((places.len(), places[0]), (measured.len(), 1));
-    assert!(
-        (0..places.len()).all(|at| places[at] <= at as u64 + 1 && (at == 0 || places[at] >= places[at - 1]))
-    );
+    assert!((0..places.len()).all(|at| (1..=at as u64 + 1).contains(&places[at])), "{places:?}");
     let finding = comparison["finding"].as_str().expect("words");
-    let is_alone = places.get(1) != Some(&1);
+    let is_alone = places.iter().filter(|place| **place == 1).count() == 1;
     assert_eq!(finding.starts_with("No system is fastest"), !is_alone, "{finding}");
 }
 
