@@ -146,7 +146,8 @@ impl<'e, C: Client> Desk<'e, C> {
             last: start,
             running: 0,
             cool_down,
-            done: false,
+            // A run of so many transactions has no interval, and nobody waits for its end.
+            done: matches!(until, Until::Transactions(_)),
             error: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Measuring systems as the papers do: a warm-up that is not counted, a fixed interval that is, several repetitions.
 //!
-//! Systems are taken by turns ([`turns`]): round after round each runs once, so that a machine that slows down touches all of
+//! Systems are taken by turns (`turns`): round after round each runs once, so that a machine that slows down touches all of
 //! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions.
 
 mod fit;
