@@ -312,13 +312,14 @@ impl Numbers {
         line(&format!(
             "[core]\nlines_in_flight = {in_flight}\nprefetches_in_flight = {in_flight}\nbuffered_stores = 64\n\
              store_cycles = 1\nrepeated_load_cycles = 1\natomic_cycles = {}\nfence_cycles = {}\npause_cycles = {}\n\
-             clock_cycles = {}\nstall_percent = {}\nwork_percent = {}\n",
+             clock_cycles = {}\nstall_percent = {}\nwork_percent = {}\njitter_cycles = {}\n",
             self.atomic_cycles,
             self.atomic_cycles,
             self.pause_cycles,
             self.clock_cycles,
             self.stall_percent,
-            self.work_percent
+            self.work_percent,
+            JITTER_NS * self.frequency_mhz / 1000
         ));
         line("[contention]\nread_interval_cycles = 1\ntransfer_percent = 100");
         text
@@ -464,6 +465,9 @@ fn fit_worker(
 
 /// Enough for the work of a transaction, which one percent more lengthens by a constant.
 const STEPS_OF_WORK: usize = 6;
+
+/// What an attempt is held up by at most, as in the machine files: what one closed row of memory adds. It is not measured.
+const JITTER_NS: u64 = 28;
 
 /// Computation of a transaction of ten reads as the engine tells it; it decides only how fast the fit is.
 const CYCLES_A_TRANSACTION: f64 = 480.0;

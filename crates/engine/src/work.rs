@@ -41,6 +41,7 @@ pub(crate) fn transaction() {
 #[inline(always)]
 pub(crate) fn attempt() {
     cpu::work(ATTEMPT_CYCLES);
+    cpu::jitter();
 }
 
 /// An operation begins, on so many bytes.

@@ -123,6 +123,10 @@ fn spoilt_machines_are_refused_with_field_value_and_reason() {
         ),
         (haswell("pause_cycles = 9", "pause_cycles = 0"), "core.pause_cycles = 0: is to be 1 to 10000"),
         (
+            haswell("jitter_cycles = 70", "jitter_cycles = 10001"),
+            "core.jitter_cycles = 10001: is to be 0 to 10000",
+        ),
+        (
             haswell("transfer_percent = 100", "transfer_percent = 50"),
             "contention.transfer_percent = 50: is to be 100 to 1000",
         ),

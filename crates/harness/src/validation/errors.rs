@@ -4,9 +4,9 @@
 //! difference of their e, and so is the ratio of one system at two points. What the model does to all systems alike, such as
 //! a clock that is a tenth too slow, is in the first and not in the others.
 //!
-//! Abort rates, and shares of transactions that were aborted, are compared where measured and simulated are both at least a
-//! hundredth: below that they are chance. Where only one of them is, or where nothing committed on one side, there is no
-//! comparison, and the points are counted: the model is then wrong in a way that no factor tells.
+//! Where nothing committed on one side in some round, nothing is compared. Abort rates, and shares of transactions that were
+//! aborted, are compared where measured and simulated are both at least a hundredth: below that they are chance. The points
+//! that drop out are counted: the model is then wrong in a way that no factor tells.
 
 use super::compared::{Both, Compared};
 use super::error::{Comparisons, ModelError};
@@ -27,7 +27,7 @@ const MEASURES: [(&str, Number); 4] = [
 ];
 
 fn throughput(row: &Compared) -> Option<Both> {
-    Some(Both { measured: row.measured_per_s, simulated: row.simulated_per_s })
+    row.committed().then_some(Both { measured: row.measured_per_s, simulated: row.simulated_per_s })
 }
 
 fn not_by_chance(row: &Compared, aborts: Both) -> Option<Both> {
@@ -222,5 +222,12 @@ mod tests {
         let all = errors(&[[measured, Row { mean_ns: None, ..simulated }], point("b", "x", 1, 1.0)]);
         assert_eq!(all.comparisons["throughput"].value, 1);
         assert!(all.not_compared[0].contains("nothing committed"), "{all:?}");
+        // In one round of three, so that the medians are numbers: the same for every measure.
+        let round = |round, per_s: f64| {
+            let mean_ns = (per_s > 0.0).then_some(1000.0);
+            [Row { round, ..row("a", 1, false, 1.0) }, Row { round, mean_ns, ..row("a", 1, true, per_s) }]
+        };
+        let all = errors(&[round(0, 1.0), round(1, 0.0), round(2, 1.0)]);
+        assert_eq!((all.comparisons["throughput"].value, all.comparisons["mean_ns"].value), (0, 0));
     }
 }

@@ -139,14 +139,14 @@ impl Validation {
     }
 }
 
-/// How far the rounds on the hardware were from their medians.
+/// How far the rounds on the hardware were from their medians. Where hardly anything commits, rounds differ by any factor, and
+/// nothing is compared.
 fn hardware_spread(rows: &[Row], compared: &[Compared]) -> f64 {
-    let over_median = compared.iter().flat_map(|compared| {
+    let over_median = compared.iter().filter(|compared| compared.committed()).flat_map(|compared| {
         let own = rows.iter().filter(|row| compared.counts(row));
         own.map(|row| row.throughput_per_s / compared.measured_per_s)
     });
-    // Where nothing committed there is no ratio.
-    errors::spread(over_median.filter(|ratio| *ratio > 0.0 && ratio.is_finite()))
+    errors::spread(over_median)
 }
 
 /// Systems of which every round was disturbed.
@@ -254,7 +254,11 @@ mod tests {
         assert_eq!((steady.hardware_spread, steady.rounds), (1.0, 3));
         let spread = validation(&[round(0, 50.0), round(1, 100.0), round(2, 200.0)].concat()).hardware_spread;
         assert!((spread.ln() - 2.0f64.ln() * (2.0f64 / 3.0).sqrt()).abs() < 1e-9, "{spread}");
-        let idle = validation(&[round(0, 0.0), round(1, 0.0), round(2, 200.0)].concat());
-        assert_eq!(idle.hardware_spread, 1.0, "where nothing commits there is no spread to tell");
+        let idle = |round_number, per_s| {
+            let [measured, simulated] = round(round_number, per_s);
+            [measured, Row { mean_ns: None, ..simulated }]
+        };
+        let livelocked = validation(&[idle(0, 0.0), idle(1, 35.0), idle(2, 140_000.0)].concat());
+        assert_eq!(livelocked.hardware_spread, 1.0);
     }
 }

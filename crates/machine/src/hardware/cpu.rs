@@ -61,6 +61,10 @@ pub fn work(cycles: u64) {
     let _ = cycles;
 }
 
+/// Holds the core up for a random time where the machine does not by itself. On hardware it does.
+#[inline(always)]
+pub fn jitter() {}
+
 /// Accounts for taking over `bytes` bytes at `at` that another worker had: the frames of a fiber that has come. On
 /// hardware the accesses themselves do.
 #[inline(always)]

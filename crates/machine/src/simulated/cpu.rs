@@ -54,6 +54,15 @@ pub fn work(cycles: u64) {
     }
 }
 
+/// Holds the core up for a random time, up to the machine's jitter: what a real core is held up by without doing it. Free in
+/// an exploration, whose schedules are random by themselves.
+#[inline]
+pub fn jitter() {
+    if let Some(machine) = timed() {
+        machine.jitter();
+    }
+}
+
 /// Accounts for taking over `bytes` bytes at `at` that another worker had: the frames of a fiber that has come, whose
 /// accesses bypass the facade. Their lines are fetched to be written.
 #[inline]

@@ -167,6 +167,9 @@ pub struct Core {
     /// Computation between accesses is told to the machine in cycles of a wide core of today: what it takes here, in
     /// percent of those.
     pub work_percent: u64,
+    /// The most that an attempt of a transaction is held up by what a machine does besides, such as refreshing memory: a
+    /// random time from none to this. 0: cores that retry in step stay in step.
+    pub jitter_cycles: u64,
 }
 
 /// What a line that many want costs beyond its transfers.
@@ -410,6 +413,7 @@ impl Core {
             clock_cycles: table.number("clock_cycles")?,
             stall_percent: table.number("stall_percent")?,
             work_percent: table.number("work_percent")?,
+            jitter_cycles: table.number("jitter_cycles")?,
         };
         table.end()?;
         Ok(core)

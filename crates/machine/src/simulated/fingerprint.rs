@@ -64,6 +64,7 @@ pause_cycles = 11
 clock_cycles = 23
 stall_percent = 70
 work_percent = 130
+jitter_cycles = 12
 
 [contention]
 read_interval_cycles = 5
@@ -109,6 +110,7 @@ pause_cycles = 2
 clock_cycles = 1
 stall_percent = 90
 work_percent = 310
+jitter_cycles = 0
 
 [contention]
 read_interval_cycles = 7
@@ -270,6 +272,7 @@ impl<'a> Core<'a> {
             13 => {
                 fence(Ordering::SeqCst);
                 cpu::work(self.draw(300));
+                cpu::jitter();
             }
             14 => cpu::take_over(self.at(line), FRAMES_BYTES),
             _ => {

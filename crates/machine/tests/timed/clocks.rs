@@ -40,6 +40,33 @@ fn a_clock_is_the_sum_of_what_its_core_did() {
 }
 
 #[test]
+fn an_attempt_is_held_up_by_a_random_time_up_to_the_jitter() {
+    let held_up = |jitter_cycles, seed| {
+        let mut machine = machine("haswell-ex-4x18");
+        machine.core.jitter_cycles = jitter_cycles;
+        machine.core.clock_cycles = 1;
+        simulate(&machine, seed, || {
+            let times = worker::run(1, |_| {
+                let timed = |_| {
+                    let start = clock::now();
+                    cpu::jitter();
+                    clock::now().since(start)
+                };
+                (0..1000).map(timed).collect::<Vec<u64>>()
+            });
+            times[0].clone()
+        })
+    };
+    let times = held_up(1000, 1);
+    assert!(times.iter().all(|ns| *ns <= 402), "1000 cycles are 400 ns");
+    let mean = times.iter().sum::<u64>() / 1000;
+    assert!((180..=220).contains(&mean), "{mean}");
+    assert_eq!(times, held_up(1000, 1), "the seed decides");
+    assert_ne!(times, held_up(1000, 2));
+    assert!(held_up(0, 1).iter().all(|ns| *ns <= 1));
+}
+
+#[test]
 fn cores_act_in_the_order_of_their_clocks() {
     // Each core computes for so long before it acts that the order is the reverse of their numbers.
     let order = simulate(&machine("westmere-ex-8x10"), 1, || {

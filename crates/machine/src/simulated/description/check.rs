@@ -129,6 +129,7 @@ fn core(description: &Description) -> Checked {
         ("clock_cycles", core.clock_cycles, 1..=10_000),
         ("stall_percent", core.stall_percent, 1..=100),
         ("work_percent", core.work_percent, 0..=10_000),
+        ("jitter_cycles", core.jitter_cycles, 0..=10_000),
     ] {
         let why = format!("is to be {} to {}", allowed.start(), allowed.end());
         ensure(allowed.contains(&value), format!("core.{field}"), value, why)?;

@@ -55,6 +55,7 @@ struct Costs {
     repeated_load: u64,
     clock: u64,
     pause: u64,
+    jitter: u64,
 }
 
 /// What a cycle of computation, as it is told to the machine, takes: millionths of picoseconds by MHz.
@@ -120,6 +121,7 @@ impl Machine {
             repeated_load: ps(description.core.repeated_load_cycles),
             clock: ps(description.core.clock_cycles),
             pause: ps(description.core.pause_cycles),
+            jitter: ps(description.core.jitter_cycles),
         };
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {

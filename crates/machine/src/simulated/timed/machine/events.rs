@@ -76,6 +76,15 @@ impl Machine {
         }
     }
 
+    /// A random time, up to the machine's jitter.
+    pub fn jitter(&self) {
+        let most = self.costs.jitter;
+        if most > 0 && self.core.get().is_some() {
+            let drawn = self.inner.borrow_mut().draw.u64(..=most);
+            self.advance(drawn);
+        }
+    }
+
     /// A pause in a loop that ends at `deadline_ns`.
     pub fn pause_until(&self, deadline_ns: u64) {
         self.pause(Some(deadline_ns.saturating_mul(1000).min(Key::END_PS)));
