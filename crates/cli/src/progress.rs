@@ -34,11 +34,11 @@ pub struct Progress {
     bar: Mutex<Option<ProgressBar>>,
     /// While it is there, lines are written.
     writing: Mutex<Option<Sender<()>>>,
-    drives: Arc<Mutex<Drives>>,
+    runs: Arc<Mutex<Runs>>,
 }
 
-/// Where a series of drives is.
-struct Drives {
+/// Where a series of runs is.
+struct Runs {
     all: usize,
     each: Duration,
     begun: usize,
@@ -48,13 +48,13 @@ struct Drives {
     all_began: Instant,
 }
 
-impl Drives {
-    fn none(simulated: bool) -> Drives {
+impl Runs {
+    fn none(simulated: bool) -> Runs {
         let now = Instant::now();
-        Drives { all: 0, each: Duration::ZERO, begun: 0, began: now, simulated, all_began: now }
+        Runs { all: 0, each: Duration::ZERO, begun: 0, began: now, simulated, all_began: now }
     }
 
-    /// The part that is over, 0 to 1: a drive that takes longer than it should is not over.
+    /// The part that is over, 0 to 1: a run that takes longer than it should is not over.
     fn part(&self) -> f64 {
         let Some(over) = self.begun.checked_sub(1) else { return 0.0 };
         let elapsed = if self.simulated { simulation::elapsed() } else { self.began.elapsed() };
@@ -78,7 +78,7 @@ impl Drives {
 
     /// A line for a file.
     fn line(&self) -> String {
-        let mut line = format!("drive {} of {}", self.begun, self.all);
+        let mut line = format!("run {} of {}", self.begun, self.all);
         if self.simulated {
             line += &format!(": {}", self.told());
         }
@@ -105,7 +105,7 @@ impl Progress {
             simulated,
             bar: Mutex::new(None),
             writing: Mutex::new(None),
-            drives: Arc::new(Mutex::new(Drives::none(simulated))),
+            runs: Arc::new(Mutex::new(Runs::none(simulated))),
         }
     }
 
@@ -125,10 +125,10 @@ impl Progress {
     /// Writes a line a second until [`Progress::clear`].
     fn write_lines(&self) {
         let (sender, receiver) = mpsc::channel();
-        let drives = self.drives.clone();
+        let runs = self.runs.clone();
         thread::spawn(move || {
             while receiver.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let line = lock(&drives).line();
+                let line = lock(&runs).line();
                 say(&line);
             }
         });
@@ -157,10 +157,10 @@ impl Progress {
         }
     }
 
-    fn measure(&self, drives: usize, each: Duration) {
-        *lock(&self.drives) = Drives { all: drives, each, ..Drives::none(self.simulated) };
+    fn measure(&self, runs: usize, each: Duration) {
+        *lock(&self.runs) = Runs { all: runs, each, ..Runs::none(self.simulated) };
         if self.person {
-            let (bar, left, told) = (self.drives.clone(), self.drives.clone(), self.drives.clone());
+            let (bar, left, told) = (self.runs.clone(), self.runs.clone(), self.runs.clone());
             let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}  {told}")
                 .expect("a well-formed template")
                 .with_key("cells", move |_: &ProgressState, text: &mut dyn Write| {
@@ -173,23 +173,23 @@ impl Progress {
                 .with_key("told", move |_: &ProgressState, text: &mut dyn Write| {
                     let _ = write!(text, "{}", lock(&told).told());
                 });
-            self.show(ProgressBar::new(drives as u64).with_style(style));
+            self.show(ProgressBar::new(runs as u64).with_style(style));
         } else if self.simulated {
-            self.line(&format!("simulating: {} of {}", counted(drives, "drive"), durations::show(each)));
+            self.line(&format!("simulating: {} of {}", counted(runs, "run"), durations::show(each)));
         } else {
-            let (drives, all) = (counted(drives, "drive"), roughly(each * drives as u32));
-            self.line(&format!("measuring: {drives} of {}, about {all}", roughly(each)));
+            let (runs, all) = (counted(runs, "run"), roughly(each * runs as u32));
+            self.line(&format!("measuring: {runs} of {}, about {all}", roughly(each)));
         }
         if self.lines && !self.person {
             self.write_lines();
         }
     }
 
-    fn drive(&self, system: &str, repetition: usize, of: usize) {
+    fn run(&self, system: &str, repetition: usize, of: usize) {
         {
-            let mut drives = lock(&self.drives);
-            drives.begun += 1;
-            drives.began = Instant::now();
+            let mut runs = lock(&self.runs);
+            runs.begun += 1;
+            runs.began = Instant::now();
         }
         if let Some(bar) = &*lock(&self.bar) {
             bar.set_message(format!("{system}, repetition {repetition} of {of}"));
@@ -206,8 +206,8 @@ impl Observer for Progress {
                     bar.inc(rows);
                 }
             }
-            Event::MeasureBegins { drives, each } => self.measure(drives, each),
-            Event::DriveBegins { system, repetition, of } => self.drive(system, repetition, of),
+            Event::MeasureBegins { runs, each } => self.measure(runs, each),
+            Event::RunBegins { system, repetition, of } => self.run(system, repetition, of),
             Event::LoadEnds | Event::MeasureEnds => self.clear(),
             Event::PointBegins { number, of, place } => {
                 self.line(&format!("point {number} of {of}: {place}"));

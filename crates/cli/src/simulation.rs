@@ -1,34 +1,34 @@
 //! The engine on the machine of `--on FILE`.
 //!
-//! Loading and auditing cost no simulated time. Every drive is a simulation of its own, with caches that are empty when its warm-up
+//! Loading and auditing cost no simulated time. Every run is a simulation of its own, with caches that are empty when its warm-up
 //! begins, so that what it measures depends on its seed and on nothing that ran before it.
 
 use crate::engines::Explored;
 use contract::{
-    Arrangement, Client, Completion, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit,
-    PairName, Remains, Selection, Support, Until, Workload,
+    Arrangement, Client, Completion, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, PairName,
+    RunError, RunOutcome, Selection, Support, Until, Workload,
 };
-use history::drive_erased;
+use history::run_erased;
 use machine::simulated::{Description, Simulation, unobserved};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 thread_local! {
-    /// The machine of this thread's drives.
+    /// The machine of this thread's runs.
     static DESCRIPTION: Cell<Option<&'static Description>> = const { Cell::new(None) };
 }
 
-/// How far the drive that runs is, in simulated nanoseconds.
+/// How far the run that runs is, in simulated nanoseconds.
 static SIMULATED_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Transactions that the drive which runs has ended, those of its warm-up included.
+/// Transactions that the run which runs has ended, those of its warm-up included.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Between two looks at how far a drive is.
+/// Between two looks at how far a run is.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// Runs `f`, in which this thread's drives are simulated on the machine described.
+/// Runs `f`, in which this thread's runs are simulated on the machine described.
 pub fn on<R>(description: &'static Description, f: impl FnOnce() -> R) -> R {
     let outer = DESCRIPTION.replace(Some(description));
     let result = f();
@@ -36,13 +36,13 @@ pub fn on<R>(description: &'static Description, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// How far the drive that runs is, in simulated time.
+/// How far the run that runs is, in simulated time.
 pub fn elapsed() -> Duration {
     // Relaxed: a figure for a person to see.
     Duration::from_nanos(SIMULATED_NS.load(Ordering::Relaxed))
 }
 
-/// How many transactions the drive that runs has ended.
+/// How many transactions the run that runs has ended.
 pub fn transactions() -> u64 {
     // Relaxed: as above.
     ENDED.load(Ordering::Relaxed)
@@ -101,13 +101,13 @@ impl Engine for OnDescription {
         Explored::load(workload, layout, progress)
     }
 
-    fn drive<C: Client>(
+    fn run<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
+    ) -> Result<RunOutcome<C>, RunError> {
         let description = DESCRIPTION.get().expect("inside of `on`");
         // Relaxed: see `elapsed`.
         SIMULATED_NS.store(0, Ordering::Relaxed);
@@ -118,23 +118,23 @@ impl Engine for OnDescription {
                 SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
             });
         // One compilation of each system serves all workloads: a simulated access takes longer than a call.
-        let drive = || drive_erased::<Explored, _>(store, selection, clients, until, options);
-        let Drive { clients, measurement } = simulation.run(drive)?;
-        Ok(Drive { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
+        let run = || run_erased::<Explored, _>(store, selection, clients, until, options);
+        let RunOutcome { clients, measurement } = simulation.run(run)?;
+        Ok(RunOutcome { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
     }
 
-    fn drive_unmeasured<C: Client>(
+    fn run_unmeasured<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
-        unobserved(|| drive_erased::<Explored, _>(store, selection, clients, until, options))
+    ) -> Result<RunOutcome<C>, RunError> {
+        unobserved(|| run_erased::<Explored, _>(store, selection, clients, until, options))
     }
 
-    fn remains(store: &Self::Store) -> Remains {
-        unobserved(|| Explored::remains(store))
+    fn leak_check(store: &Self::Store) -> LeakCheck {
+        unobserved(|| Explored::leak_check(store))
     }
 }
 

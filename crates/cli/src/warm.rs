@@ -1,6 +1,6 @@
 //! How long a simulation has to be until it says what the hardware says after seconds.
 //!
-//! A simulated drive begins with empty caches, and a millisecond of its time is a thousand transactions or two: of a table of
+//! A simulated run begins with empty caches, and a millisecond of its time is a thousand transactions or two: of a table of
 //! 100,000 rows most are touched for the first time, from memory, long after what `reproduce` simulates on many cores. What
 //! is held against the hardware has to have its caches as warm. So it is simulated for as long as the system takes, by its
 //! measured rate, to run twice as many transactions as there are rows: until the caches are warm each takes several times as

@@ -1,7 +1,7 @@
 //! What it costs two workers to ask each other, beside what a cache line costs there and back: the line is measured before
 //! and after each, for virtual machines move their cores.
 
-use engine::inner_steps;
+use engine::testing::inner_steps;
 use machine::hardware::facts;
 use machine::hardware::rounds::{Fact, factor};
 use machine::hardware::topology::Topology;

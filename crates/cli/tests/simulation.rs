@@ -219,7 +219,7 @@ fn a_file_is_told_how_far_it_is() {
     let line = "run micro --records 5000 --protocol silo --workers 72 --warmup 1ms --duration 9ms --repeat 1 --progress";
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let told = ran.err.lines().find(|line| line.starts_with("drive ")).unwrap_or_default();
+    let told = ran.err.lines().find(|line| line.starts_with("run ")).unwrap_or_default();
     assert!(told.contains(" of 1: simulated ") && told.contains(" of 10,000 us, "), "{}", ran.err);
     assert!(told.contains(" transactions, ") && told.ends_with(" left"), "{}", ran.err);
 }

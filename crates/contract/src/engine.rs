@@ -1,4 +1,4 @@
-//! What every compilation of the engine offers to the harness: load once, then drive any supported system over it.
+//! What every compilation of the engine offers to the harness: load once, then run any supported system over it.
 
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// One compilation of the engine, for the hardware or for the simulated machine.
 pub trait Engine {
     /// A loaded database. The record layout is the same for every protocol, so systems with the same [`Layout`]
-    /// can be driven over one store in turn.
+    /// can run over one store in turn.
     type Store: Send;
 
     /// Whether the engine has this pair, and if not, why.
@@ -39,30 +39,30 @@ pub trait Engine {
     ///
     /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`Drive::clients`] with all that they
     /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
-    fn drive<C: Client>(
+    fn run<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError>;
+    ) -> Result<RunOutcome<C>, RunError>;
 
-    /// As [`Engine::drive`], for what nobody measures, such as an audit: a simulated machine does not look at it, so that it
+    /// As [`Engine::run`], for what nobody measures, such as an audit: a simulated machine does not look at it, so that it
     /// takes no simulated time and leaves what is simulated afterwards as it was.
-    fn drive_unmeasured<C: Client>(
+    fn run_unmeasured<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
-        Self::drive(store, selection, clients, until, options)
+    ) -> Result<RunOutcome<C>, RunError> {
+        Self::run(store, selection, clients, until, options)
     }
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
-    fn remains(store: &Self::Store) -> Remains;
+    fn leak_check(store: &Self::Store) -> LeakCheck;
 
-    /// Whether a drive over a newly loaded store gives the same measurement every time, bit for bit. Then there is nothing that
+    /// Whether a run over a newly loaded store gives the same measurement every time, bit for bit. Then there is nothing that
     /// taking systems by turns would even out.
     const REPEATS: bool = false;
 
@@ -73,7 +73,7 @@ pub trait Engine {
 
     /// Bytes of memory that a store has taken, indexes included.
     fn memory_bytes(store: &Self::Store) -> u64 {
-        Self::remains(store).memory_bytes
+        Self::leak_check(store).memory_bytes
     }
 }
 
@@ -143,7 +143,7 @@ pub struct Layout {
     pub partitions: u32,
 }
 
-/// When a drive ends.
+/// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// After `warmup`, which is not counted, and `duration`, which is.
@@ -219,17 +219,17 @@ impl Default for EngineOptions {
     }
 }
 
-/// What a drive brought back.
-pub struct Drive<C> {
+/// What a run brought back.
+pub struct RunOutcome<C> {
     /// The clients, in the order of their workers.
     pub clients: Vec<C>,
     /// What was measured.
     pub measurement: Measurement,
 }
 
-/// A drive that ended before its time. What had committed has committed; a transaction at fault was undone.
+/// A run that ended before its time. What had committed has committed; a transaction at fault was undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DriveError {
+pub enum RunError {
     /// A procedure touched a key in a partition of which its plan, made anew several times, named no key.
     Undeclared {
         /// The table's name.
@@ -246,15 +246,15 @@ pub enum DriveError {
     },
 }
 
-impl fmt::Display for DriveError {
+impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DriveError::Undeclared { table, key, partition } => write!(
+            RunError::Undeclared { table, key, partition } => write!(
                 f,
                 "a procedure touched key {} of table '{table}', in partition {}, which its plan does not declare",
                 key.0, partition.0
             ),
-            DriveError::Memory { available_bytes } => write!(
+            RunError::Memory { available_bytes } => write!(
                 f,
                 "the tables have grown until {:.2} GiB of memory were left; run for a shorter time, or fewer times",
                 *available_bytes as f64 / (1u64 << 30) as f64
@@ -263,7 +263,7 @@ impl fmt::Display for DriveError {
     }
 }
 
-impl std::error::Error for DriveError {}
+impl std::error::Error for RunError {}
 
 /// A store that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -305,12 +305,12 @@ impl std::error::Error for LoadError {}
 
 /// What a quiet store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Remains {
+pub struct LeakCheck {
     /// Records that the indexes reach.
     pub linked_records: u64,
     /// Records that are allocated: linked, or waiting in an epoch's garbage.
     pub allocated_records: u64,
-    /// Records and buckets whose metadata says that somebody holds them.
+    /// Records and gaps whose metadata says that somebody holds them.
     pub held: u64,
     /// Bytes of memory taken, indexes included.
     pub memory_bytes: u64,

@@ -1,7 +1,7 @@
 //! What a stored procedure, a workload, the harness and an engine agree on.
 //!
 //! This crate knows no machine and no engine, so workloads, histories and the harness are compiled once
-//! and drive every compilation of the engine: the one for the hardware and the one for the simulated machine.
+//! and run every compilation of the engine: the one for the hardware and the one for the simulated machine.
 //!
 //! | question | file |
 //! |---|---|
@@ -25,8 +25,8 @@ pub mod transaction;
 pub mod workload;
 
 pub use engine::{
-    Arrangement, Drive, DriveError, Engine, EngineOptions, Layout, LoadError, Misfit, Remains, Selection,
-    Support, Until,
+    Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
+    Selection, Support, Until,
 };
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, UnknownName};

@@ -1,4 +1,4 @@
-//! What a drive measured.
+//! What a run measured.
 
 use crate::transaction::AbortReason;
 use std::time::Duration;
@@ -148,7 +148,7 @@ impl Effort {
     }
 }
 
-/// What a drive measured, over all workers. They count in one interval: what *ends* in it counts, for everything but latency;
+/// What a run measured, over all workers. They count in one interval: what *ends* in it counts, for everything but latency;
 /// latency is that of what *begins* in it, followed to its end.
 #[derive(Clone, Debug)]
 pub struct Measurement {

@@ -27,8 +27,8 @@ pub trait Procedure: Send {
     /// in a partition of which the plan names no key aborts it, and it is planned again. `look` is a transaction of its
     /// own for reconnaissance; it only reads, and what it saw may be stale by the time `run` starts. The default knows
     /// nothing.
-    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
-        let _ = (look, plan);
+    fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        let _ = (txn, plan);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! protocols can show a private copy, from the same procedure text.
 //!
 //! Rules that hold under every protocol:
-//! - A transaction never conflicts with itself: it may repeat a key, raise a read to a write, and it reads
+//! - A transaction never conflicts with itself: it may repeat a key, upgrade a read to a write, and it reads
 //!   its own writes, inserts and deletes.
 //! - A key that was missing stays missing until the transaction commits, and so do all that a scan did not show.
 //! - After an [`Abort`] the transaction is poisoned: every further operation fails, and it cannot commit even

@@ -59,7 +59,7 @@ fn one_worker_agrees_with_the_model() {
 }
 
 #[test]
-fn every_pair_keeps_the_books_under_every_schedule() {
+fn every_pair_keeps_the_sums_under_every_schedule() {
     for pair in shared::supported::<ThisEngine>() {
         for seed in 0..250 {
             for schedule in schedules(seed) {
@@ -131,7 +131,7 @@ fn find_canaries(canaries: &[CanaryName], explored: impl Fn(Selection, Schedule,
 }
 
 /// All but the one that lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its
-/// gap and need not look again, so that the books stay right.
+/// gap and need not look again, so that the sums stay right.
 #[test]
 fn every_canary_is_found() {
     let canaries: Vec<_> =

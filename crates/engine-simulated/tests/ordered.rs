@@ -4,9 +4,9 @@
 #[path = "../../engine/tests/ordered/mod.rs"]
 mod keys;
 
-use engine_simulated::ordered_parts::flavour::{Flavour, Shared, SingleWriter};
-use engine_simulated::ordered_parts::wrong::{Credulous, Unversioned};
-use engine_simulated::ordered_parts::{Copy, Direction, Slip, Tree, Worker};
+use engine_simulated::ordered_parts::synchronization_policy::{Shared, SingleWriter, SynchronizationPolicy};
+use engine_simulated::ordered_parts::wrong::{UnvalidatedReads, Unversioned};
+use engine_simulated::ordered_parts::{Copy, Direction, Mutant, Tree, Worker};
 use fastrand::Rng;
 use keys::Keys;
 use machine::simulated::{Schedule, explore, unobserved, worker};
@@ -36,17 +36,17 @@ fn key_of(keys: Keys, n: u64, owner: usize) -> Vec<u8> {
 }
 
 /// A tree with keys that stay, and the workers' places.
-struct World<F: Flavour> {
+struct World<F: SynchronizationPolicy> {
     tree: Tree<F>,
     staying: BTreeMap<Vec<u8>, u64>,
     places: Vec<Mutex<Worker>>,
 }
 
 /// Of `many` numbers, every fifth stands for a key that stays.
-fn world<F: Flavour>(keys: Keys, many: u64, slip: Option<Slip>) -> World<F> {
+fn world<F: SynchronizationPolicy>(keys: Keys, many: u64, mutant: Option<Mutant>) -> World<F> {
     unobserved(|| {
         let (tree, mut workers) = Tree::<F>::new(1_000, 100, WORKERS);
-        let mut tree = tree.with_slip(slip);
+        let mut tree = tree.with_mutant(mutant);
         let mut staying = BTreeMap::new();
         tree.enter(&mut workers[0]);
         for n in (0..many).step_by(5) {
@@ -62,7 +62,7 @@ fn world<F: Flavour>(keys: Keys, many: u64, slip: Option<Slip>) -> World<F> {
     })
 }
 
-impl<F: Flavour> World<F> {
+impl<F: SynchronizationPolicy> World<F> {
     /// Links and unlinks keys of its own: runs of neighbours, so that leaves are split and emptied.
     fn write(&self, me: usize, keys: Keys, many: u64, random: &mut Rng, runs: usize) {
         let (mut worker, mut mine) = (self.places[me].lock().expect("nobody panicked"), BTreeMap::new());
@@ -142,7 +142,7 @@ fn found(schedule: Schedule, run: impl FnOnce()) -> Result<(), String> {
 }
 
 /// Two that write and one that reads; only the first writes if there is a single writer.
-fn readers_and_writers<F: Flavour>(writers: usize, keys: Keys, many: u64, seed: u64) {
+fn readers_and_writers<F: SynchronizationPolicy>(writers: usize, keys: Keys, many: u64, seed: u64) {
     let world = world::<F>(keys, many, None);
     worker::run(WORKERS, |me| {
         let mut random = Rng::with_seed(seed * WORKERS as u64 + me as u64);
@@ -180,9 +180,9 @@ fn nothing_is_lost_under_any_schedule() {
 }
 
 /// While an observed leaf is valid, nothing appears in its range.
-fn observed_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
+fn observed_gaps<F: SynchronizationPolicy>(seed: u64, mutant: Option<Mutant>) {
     let (keys, many) = (Keys::Numbers, 60);
-    let world = world::<F>(keys, many, slip);
+    let world = world::<F>(keys, many, mutant);
     worker::run(WORKERS, |me| {
         let mut random = Rng::with_seed(seed * WORKERS as u64 + me as u64);
         if me < 2 {
@@ -211,10 +211,10 @@ fn observed_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
 }
 
 /// While a gap is held, a key that is missing stays missing, and its leaf stays in the tree.
-fn held_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
+fn held_gaps<F: SynchronizationPolicy>(seed: u64, mutant: Option<Mutant>) {
     // So few that there are two or three leaves, split and emptied again and again.
     const MANY: u64 = 14;
-    let world = world::<F>(Keys::Numbers, 0, slip);
+    let world = world::<F>(Keys::Numbers, 0, mutant);
     worker::run(WORKERS, |me| {
         let mut random = Rng::with_seed(seed * WORKERS as u64 + me as u64);
         let mut worker = world.places[me].lock().expect("nobody panicked");
@@ -228,7 +228,12 @@ fn held_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
     });
     world.end();
 
-    fn write_holding<F: Flavour>(world: &World<F>, me: usize, worker: &mut Worker, random: &mut Rng) {
+    fn write_holding<F: SynchronizationPolicy>(
+        world: &World<F>,
+        me: usize,
+        worker: &mut Worker,
+        random: &mut Rng,
+    ) {
         let mut mine = BTreeMap::<Vec<u8>, u64>::new();
         for round in 0..80 {
             let (n, shrinks) = (random.u64(..MANY), round / 20 % 2 == 1);
@@ -250,7 +255,7 @@ fn held_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
         }
     }
 
-    fn hold_often<F: Flavour>(world: &World<F>, worker: &mut Worker, random: &mut Rng) {
+    fn hold_often<F: SynchronizationPolicy>(world: &World<F>, worker: &mut Worker, random: &mut Rng) {
         for _ in 0..40 {
             hold(world, &key_of(Keys::Numbers, random.u64(..MANY), random.usize(..2)));
             world.tree.refresh(worker);
@@ -259,7 +264,7 @@ fn held_gaps<F: Flavour>(seed: u64, slip: Option<Slip>) {
 }
 
 /// Holds the gap of a key, if it is missing, and looks whether anything appears there.
-fn hold<F: Flavour>(world: &World<F>, key: &[u8]) {
+fn hold<F: SynchronizationPolicy>(world: &World<F>, key: &[u8]) {
     let (mut copy, mut again) = (Copy::default(), Copy::default());
     let Some(held) = world.tree.hold(key) else { return };
     // What the leaf holds above the key, and then again.
@@ -275,9 +280,9 @@ fn hold<F: Flavour>(world: &World<F>, key: &[u8]) {
 }
 
 /// Two inserts into the upper half of one full leaf, while the gaps of that half are held now and then.
-fn held_gaps_at_a_split<F: Flavour>(seed: u64, slip: Option<Slip>) {
+fn held_gaps_at_a_split<F: SynchronizationPolicy>(seed: u64, mutant: Option<Mutant>) {
     const FULL: u64 = 5 * 15;
-    let world = world::<F>(Keys::Numbers, FULL, slip);
+    let world = world::<F>(Keys::Numbers, FULL, mutant);
     worker::run(WORKERS, |me| {
         let mut random = Rng::with_seed(seed * WORKERS as u64 + me as u64);
         let mut worker = world.places[me].lock().expect("nobody panicked");
@@ -309,7 +314,7 @@ fn gaps_keep_phantoms_out_under_any_schedule() {
     }
 }
 
-/// The first schedule that finds a flavour broken.
+/// The first schedule that finds a synchronization policy broken.
 fn first_found(run: impl Fn(u64)) -> Option<(usize, String)> {
     let tries = (0..1000).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)));
     tries.enumerate().find_map(|(tried, (seed, schedule))| {
@@ -325,20 +330,20 @@ fn a_step_left_out_is_found() {
     let mut all = vec![
         (
             "no validation".to_owned(),
-            first_found(|seed| readers_and_writers::<Credulous>(2, Keys::Numbers, 40, seed)),
+            first_found(|seed| readers_and_writers::<UnvalidatedReads>(2, Keys::Numbers, 40, seed)),
         ),
         (
             "no version".to_owned(),
             first_found(|seed| readers_and_writers::<Unversioned>(2, Keys::Numbers, 40, seed)),
         ),
     ];
-    for slip in [Slip::Token, Slip::OtherHalf, Slip::Death] {
-        all.push((format!("{slip:?}"), first_found(|seed| observed_gaps::<Shared>(seed, Some(slip)))));
+    for mutant in [Mutant::Token, Mutant::OtherHalf, Mutant::Death] {
+        all.push((format!("{mutant:?}"), first_found(|seed| observed_gaps::<Shared>(seed, Some(mutant)))));
     }
-    let slip = Slip::HeldLeaf;
-    all.push((format!("{slip:?}"), first_found(|seed| held_gaps::<Shared>(seed, Some(slip)))));
-    let slip = Slip::MovedLeaf;
-    all.push((format!("{slip:?}"), first_found(|seed| held_gaps_at_a_split::<Shared>(seed, Some(slip)))));
+    let mutant = Mutant::HeldLeaf;
+    all.push((format!("{mutant:?}"), first_found(|seed| held_gaps::<Shared>(seed, Some(mutant)))));
+    let mutant = Mutant::MovedLeaf;
+    all.push((format!("{mutant:?}"), first_found(|seed| held_gaps_at_a_split::<Shared>(seed, Some(mutant)))));
     std::panic::set_hook(hook);
     for (step, found) in all {
         let (tried, broken) = found.unwrap_or_else(|| panic!("{step} was not found"));

@@ -4,7 +4,7 @@
 //! else the machine does meets both; the median of five rounds stands with the least and the greatest. Figures belong
 //! into `docs/results/`, with the machine.
 
-use engine::ordered_parts::flavour::{Flavour, Owned, Shared};
+use engine::ordered_parts::synchronization_policy::{Owned, Shared, SynchronizationPolicy};
 use engine::ordered_parts::{Copy, Direction, Tree, Worker};
 use fastrand::Rng;
 use machine::hardware::worker;
@@ -43,7 +43,7 @@ impl Keys {
     }
 }
 
-fn load<F: Flavour>(keys: Keys, entries: u64) -> (Tree<F>, Vec<Worker>) {
+fn load<F: SynchronizationPolicy>(keys: Keys, entries: u64) -> (Tree<F>, Vec<Worker>) {
     let (tree, mut workers) = Tree::new(entries * 2, 8, 2);
     for worker in &mut workers {
         tree.enter(worker);
@@ -94,14 +94,14 @@ fn drawn(keys: Keys, entries: u64, seed: u64) -> Vec<u64> {
     (0..LOOK_UPS).map(|_| keys.nth(random.u64(..entries))).collect()
 }
 
-fn look_up<F: Flavour>(tree: &Tree<F>, keys: &[u64]) -> f64 {
+fn look_up<F: SynchronizationPolicy>(tree: &Tree<F>, keys: &[u64]) -> f64 {
     rate(keys.len(), || {
         let found = keys.iter().filter_map(|key| tree.find(&key.to_be_bytes()));
         black_box(found.fold(0u64, u64::wrapping_add));
     })
 }
 
-fn look_up_ahead<F: Flavour>(tree: &Tree<F>, keys: &[u64]) -> f64 {
+fn look_up_ahead<F: SynchronizationPolicy>(tree: &Tree<F>, keys: &[u64]) -> f64 {
     rate(keys.len(), || {
         let mut sum = 0u64;
         for keys in keys.chunks(AHEAD) {
@@ -201,7 +201,7 @@ fn measure(name: &str, keys: Keys, entries: u64) {
 }
 
 /// What versions and their validation cost.
-fn flavours(entries: u64) {
+fn policies(entries: u64) {
     let keys = Keys::Random;
     let (shared, _shared_workers) = load::<Shared>(keys, entries);
     let (owned, _owned_workers) = load::<Owned>(keys, entries);
@@ -217,6 +217,6 @@ fn main() {
     let entries = asked.unwrap_or(if is_bench { 10_000_000 } else { 10_000 });
     measure("keys in ascending order", Keys::Ascending, entries);
     measure("keys in no order", Keys::Random, entries);
-    println!("== flavours");
-    flavours(entries / 10);
+    println!("== synchronization policies");
+    policies(entries / 10);
 }

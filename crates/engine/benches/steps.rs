@@ -7,7 +7,8 @@ use contract::{
     TableDescription, TableId, Transaction, Workload,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::{Store, ThisEngine, inner_steps};
+use engine::testing::inner_steps;
+use engine::{Store, ThisEngine};
 use std::hint::black_box;
 
 const T: TableId = TableId(0);

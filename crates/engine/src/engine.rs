@@ -4,10 +4,10 @@ use crate::facade::{clock, memory};
 use crate::matrix;
 use crate::session::Report;
 use crate::storage::Store;
-use crate::system::{CountRemains, Run};
+use crate::system::{CountLeaks, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Drive, DriveError, Engine, EngineOptions, LatchName, Layout,
-    LoadError, Measurement, Misfit, PairName, Remains, Selection, Support, Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, LatchName, Layout, LeakCheck, LoadError,
+    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
 use std::time::Duration;
 
@@ -41,25 +41,25 @@ impl Engine for ThisEngine {
         Store::load(workload, layout, progress)
     }
 
-    fn drive<C: Client>(
+    fn run<C: Client>(
         store: &mut Store,
         selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
-        assert!(!clients.is_empty(), "a drive has at least one worker");
+    ) -> Result<RunOutcome<C>, RunError> {
+        assert!(!clients.is_empty(), "a run has at least one worker");
         assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
         if let Selection::Pair(pair) = selection {
             assert!(matrix::support(pair) == Support::Supported, "{pair} is not supported");
         }
         clock::calibrate();
         let run = Run { store, clients, until, options, selection };
-        let (reports, slots) = matrix::drive(selection, options.latch, run);
+        let (reports, slots) = matrix::run(selection, options.latch, run);
         collect(reports, slots, until)
     }
 
-    fn remains(store: &Store) -> Remains {
+    fn leak_check(store: &Store) -> LeakCheck {
         let anybody = PairName {
             architecture: ArchitectureName::SharedEverything,
             protocol: contract::ProtocolName::NoWait,
@@ -67,7 +67,7 @@ impl Engine for ThisEngine {
         // A store that nothing ran over is all zero, which is quiet under every protocol.
         let (selection, latch) =
             store.last.unwrap_or((Selection::Pair(anybody), LatchName::TestAndTestAndSet));
-        matrix::drive(selection, latch, CountRemains(store))
+        matrix::run(selection, latch, CountLeaks(store))
     }
 
     fn available_bytes() -> u64 {
@@ -84,7 +84,7 @@ fn collect<C: Client>(
     mut reports: Vec<Report<C>>,
     slots: usize,
     until: Until,
-) -> Result<Drive<C>, DriveError> {
+) -> Result<RunOutcome<C>, RunError> {
     if let Some(error) = reports.iter_mut().find_map(|report| report.error.take()) {
         return Err(error);
     }
@@ -112,5 +112,5 @@ fn collect<C: Client>(
         measurement.effort.merge(&counts.effort);
         clients.push(client);
     }
-    Ok(Drive { clients, measurement })
+    Ok(RunOutcome { clients, measurement })
 }

@@ -28,8 +28,6 @@ mod epoch;
 mod facade;
 mod fiber;
 mod index;
-#[doc(hidden)]
-pub mod inner_steps;
 mod matrix;
 mod message;
 pub mod physical;
@@ -37,6 +35,8 @@ mod protocol;
 mod session;
 mod storage;
 mod system;
+#[doc(hidden)]
+pub mod testing;
 mod transaction;
 pub mod work;
 
@@ -44,8 +44,8 @@ pub mod work;
 #[doc(hidden)]
 pub mod ordered_parts {
     pub use crate::index::ordered::check::Census;
-    pub use crate::index::ordered::parts::{Copy, Slip, Tree, Witness, Worker};
-    pub use crate::index::ordered::{Direction, MAX_KEY_BYTES, flavour, wrong};
+    pub use crate::index::ordered::parts::{Copy, Mutant, Tree, Witness, Worker};
+    pub use crate::index::ordered::{Direction, MAX_KEY_BYTES, synchronization_policy, wrong};
 }
 
 pub use engine::ThisEngine;

@@ -6,7 +6,8 @@ use crate::facade::latch::{TestAndSet, TestAndTestAndSet, Ticket};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
-use crate::system::{self, Drives};
+use crate::system::{self, Dispatch};
+use crate::testing::canary;
 use contract::{
     ArchitectureName, Arrangement, CanaryName, EngineOptions, LatchName, Layout, Misfit, PairName,
     ProtocolName, Selection, Support,
@@ -95,32 +96,34 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
     }
 }
 
-/// Drives the system that is selected, with `latch` where it has metadata of more than one word.
+/// Hands the selected system to `dispatch`, with `latch` where it has metadata of more than one word.
 ///
 /// Panics if it is not supported.
-pub(crate) fn drive<D: Drives>(selection: Selection, latch: LatchName, drives: D) -> D::Output {
+pub(crate) fn run<D: Dispatch>(selection: Selection, latch: LatchName, dispatch: D) -> D::Output {
     use ArchitectureName as A;
     use ProtocolName as P;
     match selection {
         Selection::Pair(PairName { architecture, protocol }) => match (architecture, protocol) {
-            (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(drives),
+            (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(dispatch),
             (A::SharedEverything, P::TwoVersionNoWait) => {
-                shared_everything::<protocol::TwoVersionNoWait, D>(drives)
+                shared_everything::<protocol::TwoVersionNoWait, D>(dispatch)
             }
-            (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, drives),
-            (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(drives),
-            (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(drives),
+            (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, dispatch),
+            (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(dispatch),
+            (A::Delegation | A::AsymmetricDelegation, P::NoWait) => {
+                delegation::<protocol::NoWait, D>(dispatch)
+            }
             (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
-                delegation::<protocol::TwoVersionNoWait, D>(drives)
+                delegation::<protocol::TwoVersionNoWait, D>(dispatch)
             }
             (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
-                delegation::<protocol::DlDetect, D>(drives)
+                delegation::<protocol::DlDetect, D>(dispatch)
             }
-            (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(drives),
-            (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(drives),
-            (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(drives),
-            (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(drives),
-            (A::PartitionedSerial, P::Unprotected) => drives.drive::<system::Serial>(),
+            (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(dispatch),
+            (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(dispatch),
+            (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(dispatch),
+            (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(dispatch),
+            (A::PartitionedSerial, P::Unprotected) => dispatch.run::<system::Serial>(),
             (A::Dora, P::Silo)
             | (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo)
             | (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
@@ -128,12 +131,12 @@ pub(crate) fn drive<D: Drives>(selection: Selection, latch: LatchName, drives: D
             }
         },
         Selection::Canary(A::SharedEverything, canary) => match canary {
-            CanaryName::NoReadValidation => shared_everything::<protocol::NoReadValidation, D>(drives),
-            CanaryName::NoMissValidation => shared_everything::<protocol::NoMissValidation, D>(drives),
-            CanaryName::EarlyRelease => shared_everything::<protocol::EarlyRelease, D>(drives),
-            CanaryName::SkippedCertify => shared_everything::<protocol::SkippedCertify, D>(drives),
-            CanaryName::DirtyReads => shared_everything::<protocol::DirtyReads, D>(drives),
-            CanaryName::UnlockedGaps => shared_everything::<protocol::UnlockedGaps, D>(drives),
+            CanaryName::NoReadValidation => shared_everything::<canary::NoReadValidation, D>(dispatch),
+            CanaryName::NoMissValidation => shared_everything::<canary::NoMissValidation, D>(dispatch),
+            CanaryName::EarlyRelease => shared_everything::<canary::EarlyRelease, D>(dispatch),
+            CanaryName::SkippedCertify => shared_everything::<canary::SkippedCertify, D>(dispatch),
+            CanaryName::DirtyReads => shared_everything::<canary::DirtyReads, D>(dispatch),
+            CanaryName::UnlockedGaps => shared_everything::<canary::UnlockedGaps, D>(dispatch),
         },
         Selection::Canary(A::PartitionedSerial | A::Delegation | A::AsymmetricDelegation | A::Dora, _) => {
             panic!("{selection:?}: canaries run under shared-everything")
@@ -141,39 +144,39 @@ pub(crate) fn drive<D: Drives>(selection: Selection, latch: LatchName, drives: D
     }
 }
 
-fn shared_everything<P: Protocol, D: Drives>(drives: D) -> D::Output
+fn shared_everything<P: Protocol, D: Dispatch>(dispatch: D) -> D::Output
 where
     P::Common<Shared>: Sync,
 {
-    drives.drive::<system::SharedEverything<P, Shared>>()
+    dispatch.run::<system::SharedEverything<P, Shared>>()
 }
 
 /// Shared-everything with a protocol that latches its metadata.
-fn latched<P: Protocol, D: Drives>(latch: LatchName, drives: D) -> D::Output
+fn latched<P: Protocol, D: Dispatch>(latch: LatchName, dispatch: D) -> D::Output
 where
     P::Common<Shared<TestAndSet>>: Sync,
     P::Common<Shared<TestAndTestAndSet>>: Sync,
     P::Common<Shared<Ticket>>: Sync,
 {
     match latch {
-        LatchName::TestAndSet => drives.drive::<system::SharedEverything<P, Shared<TestAndSet>>>(),
+        LatchName::TestAndSet => dispatch.run::<system::SharedEverything<P, Shared<TestAndSet>>>(),
         LatchName::TestAndTestAndSet => {
-            drives.drive::<system::SharedEverything<P, Shared<TestAndTestAndSet>>>()
+            dispatch.run::<system::SharedEverything<P, Shared<TestAndTestAndSet>>>()
         }
-        LatchName::Ticket => drives.drive::<system::SharedEverything<P, Shared<Ticket>>>(),
+        LatchName::Ticket => dispatch.run::<system::SharedEverything<P, Shared<Ticket>>>(),
     }
 }
 
-fn delegation<P: Protocol, D: Drives>(drives: D) -> D::Output
+fn delegation<P: Protocol, D: Dispatch>(dispatch: D) -> D::Output
 where
     P::Common<Owned>: Sync,
 {
-    drives.drive::<system::Delegation<P>>()
+    dispatch.run::<system::Delegation<P>>()
 }
 
-fn dora<P: Protocol, D: Drives>(drives: D) -> D::Output
+fn dora<P: Protocol, D: Dispatch>(dispatch: D) -> D::Output
 where
     P::Common<Owned>: Sync,
 {
-    drives.drive::<system::Dora<P>>()
+    dispatch.run::<system::Dora<P>>()
 }

@@ -1,15 +1,15 @@
 //! Physical synchronisation: who may touch a record's metadata, and with which instructions.
 //!
-//! A protocol is written once over [`Physical`]; which flavour it gets is the architecture's choice
+//! A protocol is written once over [`Physical`]; which synchronization policy it gets is the architecture's choice
 //! (*trireme* table 1):
 //!
-//! | flavour | who touches the metadata | a word is | a latch is |
+//! | synchronization policy | who touches the metadata | a word is | a latch is |
 //! |---|---|---|---|
 //! | [`Shared`] | any thread | an atomic, changed by read-modify-write | a spin latch of a chosen kind |
 //! | [`Owned`] | one thread | a plain cell | an assertion that nobody re-enters |
 //!
 //! A state that racing readers look at even where one thread owns it (Silo's TID word) is a
-//! [`Physical::SingleWriter`] word: an atomic in both flavours, but written with plain stores when owned.
+//! [`Physical::SingleWriter`] word: an atomic in both synchronization policies, but written with plain stores when owned.
 //!
 //! A word's operations are named for what they mean, so that the orderings are argued here, once, and a
 //! protocol's text is free of them.
@@ -17,7 +17,7 @@
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
-use crate::index::ordered::flavour::{self, Flavour};
+use crate::index::ordered::synchronization_policy::{self, SynchronizationPolicy};
 use std::marker::PhantomData;
 
 /// One word of metadata. All-zero bytes are a valid word of value zero.
@@ -140,7 +140,7 @@ pub trait SingleWriter: Word<u64> {
     fn store_in_order(&self, value: u64);
 }
 
-/// The single-writer word of the `Shared` flavour: writers are many, one at a time by compare-and-swap.
+/// The single-writer word of the `Shared` synchronization policy: writers are many, one at a time by compare-and-swap.
 impl SingleWriter for AtomicU64 {
     #[inline(always)]
     fn store_in_order(&self, value: u64) {
@@ -149,7 +149,7 @@ impl SingleWriter for AtomicU64 {
     }
 }
 
-/// The single-writer word of the `Owned` flavour: only the owning thread writes, so it needs no
+/// The single-writer word of the `Owned` synchronization policy: only the owning thread writes, so it needs no
 /// read-modify-write, but readers on other threads race with it.
 #[repr(transparent)]
 #[derive(Default)]
@@ -214,8 +214,8 @@ pub trait Physical: 'static {
     type SingleWriter: SingleWriter + 'static;
     /// Protects metadata of more than one word; four bytes.
     type Latch: Latch + 'static;
-    /// How ordered indexes are changed. Who else reads them, to ask for lines ahead or to observe, does so in either flavour.
-    type Ordered: Flavour<Word64 = AtomicU64, Word32 = AtomicU32>;
+    /// How ordered indexes are changed. Who else reads them, to ask for lines ahead or to observe, does so in either synchronization policy.
+    type Ordered: SynchronizationPolicy<Word64 = AtomicU64, Word32 = AtomicU32>;
 }
 
 /// Any thread touches it. The kind of latch is a parameter, because it decides how DL_DETECT collapses under
@@ -227,7 +227,7 @@ impl<L: Latch + 'static> Physical for Shared<L> {
     type Word32 = AtomicU32;
     type SingleWriter = AtomicU64;
     type Latch = L;
-    type Ordered = flavour::Shared;
+    type Ordered = synchronization_policy::Shared;
 }
 
 /// One thread touches it.
@@ -238,7 +238,7 @@ impl Physical for Owned {
     type Word32 = Cell<u32>;
     type SingleWriter = OwnedSingleWriter;
     type Latch = NoLatch;
-    type Ordered = flavour::SingleWriter;
+    type Ordered = synchronization_policy::SingleWriter;
 }
 
 /// Flavours that many threads may use at once. Shared-everything accepts no other.

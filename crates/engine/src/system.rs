@@ -1,4 +1,4 @@
-//! A system, an architecture with a protocol, set up over a store for one drive.
+//! A system, an architecture with a protocol, set up over a store for one run.
 
 use crate::architecture::{
     self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
@@ -8,22 +8,22 @@ use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::session::{self, CoolDown, Report, fibers};
-use crate::storage::{Store, Supply, Table};
+use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, EngineOptions, Remains, Selection, Until};
+use contract::{ArchitectureName, Client, EngineOptions, LeakCheck, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
-pub(crate) trait Drives {
+pub(crate) trait Dispatch {
     /// What comes of it.
     type Output;
 
     /// Goes on with system `S`.
-    fn drive<S: System>(self) -> Self::Output;
+    fn run<S: System>(self) -> Self::Output;
 }
 
-/// What the workers bring back, and their slots' supplies.
-type Outcome<C> = (Vec<Report<C>>, Vec<Supply>);
+/// What the workers bring back, and their slots' caches.
+type Outcome<C> = (Vec<Report<C>>, Vec<AllocationCache>);
 
 /// What a run is given beside its clients.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) struct Setting<'e> {
 
 /// An architecture with a protocol.
 pub(crate) trait System {
-    /// How many records and buckets are held, of a store that nobody runs over.
+    /// How many records and gaps are held, of a store that nobody runs over.
     fn held(tables: &[Table]) -> u64;
 
     /// Transaction slots of a run with `clients` clients.
@@ -45,22 +45,22 @@ pub(crate) trait System {
         clients
     }
 
-    /// Runs one client per worker that hosts transactions; `supplies` has one for every slot.
-    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C>;
+    /// Runs one client per worker that hosts transactions; `caches` has one for every slot.
+    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C>;
 }
 
 fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     let mut held = 0;
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
-        index.for_each_record(|record| held += u64::from(!P::is_quiet::<F>(record.meta())));
+        index.for_each_record(|record| held += u64::from(!P::is_quiescent::<F>(record.meta())));
         // A gap's version (optimistic protocols) is not a hold.
-        index.for_each_gap(|gap| held += u64::from(!P::is_quiet::<F>(gap)));
+        index.for_each_gap(|gap| held += u64::from(!P::is_quiescent::<F>(gap)));
     }
     held
 }
 
-/// Shared-everything with protocol `P`, metadata of flavour `F`.
+/// Shared-everything with protocol `P`, metadata of synchronization policy `F`.
 pub(crate) struct SharedEverything<P, F>(PhantomData<(P, F)>);
 
 impl<P: Protocol, F: Concurrent> System for SharedEverything<P, F>
@@ -71,22 +71,22 @@ where
         held::<P, F>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
-        let seats = clients.into_iter().zip(supplies).collect();
+        let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
-            |number, (client, supply), start| {
+            |number, (client, allocations), start| {
                 let slot = SlotId(number as u32);
                 let back_off = BackOff::new(options, slot.0);
                 let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-                let txn = Txn::new(architecture, tables, &epochs, slot, supply);
+                let txn = Txn::new(architecture, tables, &epochs, slot, allocations);
                 session::run(txn, client, start, run)
             },
         )
@@ -103,21 +103,21 @@ impl System for Serial {
         held::<Unprotected, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
         let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
-        let seats = clients.into_iter().zip(supplies).collect();
+        let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
-            |number, (client, supply), start| {
+            |number, (client, allocations), start| {
                 let architecture = PartitionedSerial::new(tables, &state, &latches);
-                let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), supply);
+                let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), allocations);
                 session::run(txn, client, start, run)
             },
         )
@@ -137,7 +137,7 @@ where
         held::<P, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
         let (owners, hosts) = (partitions(tables) as usize, clients.len());
@@ -148,8 +148,9 @@ where
         let state = DelegationState::<P>::new(workers, owners);
         let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
-        let mut seats: Vec<Option<(C, Supply)>> = std::iter::repeat_with(|| None).take(workers).collect();
-        for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(supplies)) {
+        let mut seats: Vec<Option<(C, AllocationCache)>> =
+            std::iter::repeat_with(|| None).take(workers).collect();
+        for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
             *seat = Some(host);
         }
         let advance = || epochs.advance();
@@ -158,8 +159,8 @@ where
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
             // A server serves while its architecture is dropped, until all have ended.
-            let (client, supply) = seat?;
-            let txn = Txn::new(architecture, tables, &epochs, slot, supply);
+            let (client, allocations) = seat?;
+            let txn = Txn::new(architecture, tables, &epochs, slot, allocations);
             Some(session::run(txn, client, start, run))
         })
         .into_iter()
@@ -183,24 +184,24 @@ where
         clients * options.in_flight
     }
 
-    fn run<C: Client>(setting: Setting<'_>, supplies: Vec<Supply>, clients: Vec<C>) -> Outcome<C> {
+    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
-        let (workers, slots) = (clients.len(), supplies.len());
+        let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots);
         let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let world = fibers::World { tables, state: &state, run, workers };
-        let mut supplies = supplies.into_iter();
+        let mut caches = caches.into_iter();
         let seats = clients
             .into_iter()
-            .map(|client| (client, supplies.by_ref().take(slots / workers).collect::<Vec<Supply>>()));
+            .map(|client| (client, caches.by_ref().take(slots / workers).collect::<Vec<AllocationCache>>()));
         let seats = seats.collect();
         let advance = || epochs.advance();
         let ended: (Vec<_>, Vec<_>) = worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
-            |me, (client, supplies), start| fibers::run(me, client, supplies, start, &world),
+            |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
         )
         .into_iter()
         .unzip();
@@ -213,19 +214,19 @@ fn partitions(tables: &[Table]) -> u32 {
     tables.first().map_or(1, |table| table.partitions().len() as u32)
 }
 
-/// Counts what a quiet store holds, as the system that ran last sees it.
-pub(crate) struct CountRemains<'a>(pub &'a Store);
+/// Counts what a quiescent store holds, as the system that ran last sees it.
+pub(crate) struct CountLeaks<'a>(pub &'a Store);
 
-impl Drives for CountRemains<'_> {
-    type Output = Remains;
+impl Dispatch for CountLeaks<'_> {
+    type Output = LeakCheck;
 
-    fn drive<S: System>(self) -> Remains {
+    fn run<S: System>(self) -> LeakCheck {
         let store = self.0;
         let mut linked_records = 0;
         for partition in store.tables.iter().flat_map(Table::partitions) {
             partition.index.for_each_record(|_| linked_records += 1);
         }
-        Remains {
+        LeakCheck {
             linked_records,
             allocated_records: store.allocated_records(),
             held: S::held(&store.tables),
@@ -243,19 +244,19 @@ pub(crate) struct Run<'a, C> {
     pub selection: Selection,
 }
 
-impl<C: Client> Drives for Run<'_, C> {
+impl<C: Client> Dispatch for Run<'_, C> {
     /// What the workers report, and how many transaction slots they had.
     type Output = (Vec<Report<C>>, usize);
 
-    fn drive<S: System>(self) -> Self::Output {
+    fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
         store.prepare(selection, options.latch);
         let slots = S::slots(clients.len(), options);
-        let supplies = store.hand_out(slots);
+        let caches = store.hand_out(slots);
         let setting =
             Setting { tables: &store.tables, architecture: selection.architecture(), until, options };
-        let (reports, supplies) = S::run(setting, supplies, clients);
-        store.take_back(supplies);
+        let (reports, caches) = S::run(setting, caches, clients);
+        store.take_back(caches);
         (reports, slots)
     }
 }

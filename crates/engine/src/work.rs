@@ -7,7 +7,7 @@
 use crate::facade::cpu;
 use crate::fiber::TOUCHED_LINES;
 
-/// Drawing a transaction, beginning it, ending it and entering it into the books.
+/// Drawing a transaction, beginning it, ending it and counting it.
 const TRANSACTION_CYCLES: u64 = 140;
 /// Beginning an attempt and ending it.
 const ATTEMPT_CYCLES: u64 = 40;

@@ -1,7 +1,7 @@
 //! The measured loop allocates nothing.
 //!
-//! Every allocation of the process is counted. Two drives that differ only in their number of transactions must
-//! allocate alike; the machinery of a drive (threads, rings, histograms) cancels out.
+//! Every allocation of the process is counted. Two runs that differ only in their number of transactions must
+//! allocate alike; the machinery of a run (threads, rings, histograms) cancels out.
 
 use contract::{
     Abort, Access, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
@@ -154,7 +154,7 @@ fn allocates_nothing() {
             let clients = (0..clients).map(|worker| Mixed.client(seat(worker))).collect();
             let until = Until::Transactions(transactions);
             let before = ALLOCATIONS.load(Ordering::Relaxed);
-            ThisEngine::drive(&mut store, Selection::Pair(pair), clients, until, &options)
+            ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, &options)
                 .expect("plans are right");
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };

@@ -5,8 +5,8 @@ mod shared;
 use contract::{ArchitectureName, EngineOptions, Selection};
 use engine::ThisEngine;
 
-/// Every pair keeps the bank's books.
-fn keep_the_books(workers: usize, seeds: std::ops::Range<u64>, transactions: u64) {
+/// Every pair keeps the bank's sums.
+fn keep_the_sums(workers: usize, seeds: std::ops::Range<u64>, transactions: u64) {
     for pair in shared::supported::<ThisEngine>() {
         for seed in seeds.clone() {
             let options = EngineOptions { seed, ..EngineOptions::default() };
@@ -24,8 +24,8 @@ fn one_worker_agrees_with_the_model() {
 }
 
 #[test]
-fn two_workers_keep_the_books() {
-    keep_the_books(2, 0..3, 40_000);
+fn two_workers_keep_the_sums() {
+    keep_the_sums(2, 0..3, 40_000);
 }
 
 /// Under every pair no queue has a phantom.
@@ -59,7 +59,7 @@ fn more_workers_than_cores_keep_the_queues() {
 }
 
 #[test]
-fn partitions_change_hands_while_the_books_are_kept() {
+fn partitions_change_hands_while_the_sums_are_kept() {
     for pair in shared::supported::<ThisEngine>() {
         if pair.architecture == ArchitectureName::Dora {
             let options = EngineOptions { hand_over_every: 3, ..EngineOptions::default() };
@@ -71,6 +71,6 @@ fn partitions_change_hands_while_the_books_are_kept() {
 }
 
 #[test]
-fn more_workers_than_cores_keep_the_books() {
-    keep_the_books(7, 0..2, 2_000);
+fn more_workers_than_cores_keep_the_sums() {
+    keep_the_sums(7, 0..2, 2_000);
 }

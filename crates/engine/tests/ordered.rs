@@ -1,9 +1,9 @@
-//! The ordered index against `BTreeMap`, in every flavour; and many threads over one tree.
+//! The ordered index against `BTreeMap`, in every synchronization policy; and many threads over one tree.
 
 #[path = "ordered/mod.rs"]
 mod keys;
 
-use engine::ordered_parts::flavour::{Flavour, Owned, Shared, SingleWriter};
+use engine::ordered_parts::synchronization_policy::{Owned, Shared, SingleWriter, SynchronizationPolicy};
 use engine::ordered_parts::{Copy, Direction, MAX_KEY_BYTES, Tree};
 use fastrand::Rng;
 use keys::Keys;
@@ -40,7 +40,7 @@ fn expected(model: &Model, bound: &Bound<Vec<u8>>, backward: bool, most: usize) 
 }
 
 /// Up to `most` entries, copied up to `limit` at a time.
-fn scanned<F: Flavour>(
+fn scanned<F: SynchronizationPolicy>(
     tree: &Tree<F>,
     copy: &mut Copy,
     bound: Bound<&[u8]>,
@@ -68,7 +68,7 @@ fn same(found: &[(Vec<u8>, u64)], expected: &[(Vec<u8>, u64)]) {
 }
 
 /// Does all to both, and compares; checks the tree now and then.
-fn agree<F: Flavour>(operations: &[Operation]) {
+fn agree<F: SynchronizationPolicy>(operations: &[Operation]) {
     let (tree, mut workers) = Tree::<F>::new(1_000, 100, 1);
     let (worker, mut copy, mut model) = (&mut workers[0], Copy::default(), Model::new());
     tree.enter(worker);
@@ -122,7 +122,7 @@ fn agree<F: Flavour>(operations: &[Operation]) {
     let mut expected: Vec<u64> = model.values().copied().collect();
     expected.sort_unstable();
     assert_eq!(numbers.len(), expected.len());
-    assert!(numbers == expected, "records of a quiet tree");
+    assert!(numbers == expected, "records of a quiescent tree");
     for (key, value) in model {
         tree.unlink(worker, &key, value);
     }
@@ -390,7 +390,7 @@ fn threads_keep_their_keys(keys: Keys, rounds: u64) {
 }
 
 /// One thread advances the epoch.
-fn tree_advance<F: Flavour>(tree: &Tree<F>, thread: usize) {
+fn tree_advance<F: SynchronizationPolicy>(tree: &Tree<F>, thread: usize) {
     if thread == 0 {
         tree.advance();
     }

@@ -1,7 +1,7 @@
 //! Why a command did not do what it was asked: one clear line, and the exit code that goes with it.
 
 use crate::options::BadValue;
-use contract::{DriveError, LoadError, Misfit, PairName, UnknownName};
+use contract::{LoadError, Misfit, PairName, RunError, UnknownName};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub enum Failure {
     /// The tables cannot be loaded.
     Load(LoadError),
     /// A procedure made a mistake.
-    Drive(DriveError),
+    Run(RunError),
     /// A file that was named says something that is not allowed, or cannot be read.
     Input {
         /// The file, with line and column where they are known.
@@ -64,7 +64,7 @@ impl fmt::Display for Failure {
                 write!(f, "--architecture {} --protocol {}: {why}", pair.architecture, pair.protocol)
             }
             Failure::Load(error) => error.fmt(f),
-            Failure::Drive(error) => error.fmt(f),
+            Failure::Run(error) => error.fmt(f),
             Failure::Input { place, what } => write!(f, "{place}: {what}"),
             Failure::Usage(what) => f.write_str(what),
             Failure::Write { path, source } => {
@@ -97,9 +97,9 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<DriveError> for Failure {
-    fn from(error: DriveError) -> Failure {
-        Failure::Drive(error)
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        Failure::Run(error)
     }
 }
 

@@ -7,7 +7,7 @@
 //! | question | file |
 //! |---|---|
 //! | how is it measured? | [`options`], [`subject`] |
-//! | how are systems driven? | [`measure`] |
+//! | how are systems run? | [`measure`] |
 //! | are two systems told apart? | [`confidence`] |
 //! | what is one system's result? | [`summary`], and what is odd about it: [`measure::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |

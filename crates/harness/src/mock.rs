@@ -21,7 +21,7 @@ type Place = (TableId, Key);
 /// Rows by table and key.
 pub struct Store {
     rows: HashMap<Place, Vec<u8>>,
-    drives: u64,
+    runs: u64,
 }
 
 /// A fake engine. `REPEATS`: it says that it repeats bit for bit. `ROOM`: it has memory for more than one store.
@@ -96,32 +96,32 @@ impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
             }
             progress(table.rows);
         }
-        Ok(Store { rows, drives: 0 })
+        Ok(Store { rows, runs: 0 })
     }
 
-    fn drive<C: Client>(
+    fn run<C: Client>(
         store: &mut Store,
         selection: Selection,
         mut clients: Vec<C>,
         until: Until,
         _: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
+    ) -> Result<RunOutcome<C>, RunError> {
         let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
         let messages = if selection.architecture() == ArchitectureName::SharedEverything { 0 } else { 2 };
-        let mut tally = Tally::new(clients.len(), store.drives);
-        store.drives += 1;
+        let mut tally = Tally::new(clients.len(), store.runs);
+        store.runs += 1;
         while !tally.over(until) {
             for (worker, client) in clients.iter_mut().enumerate() {
                 tally.run(store, worker, client, fickle);
             }
         }
         tally.measurement.effort.messages = messages * tally.transactions;
-        Ok(Drive { clients, measurement: tally.measurement })
+        Ok(RunOutcome { clients, measurement: tally.measurement })
     }
 
-    fn remains(store: &Store) -> Remains {
+    fn leak_check(store: &Store) -> LeakCheck {
         let linked_records = store.rows.len() as u64;
-        Remains {
+        LeakCheck {
             linked_records,
             allocated_records: linked_records,
             held: 0,
@@ -137,15 +137,15 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(workers: usize, drives: u64) -> Tally {
+    fn new(workers: usize, runs: u64) -> Tally {
         Tally {
             began: Instant::now(),
             transactions: 0,
             measurement: Measurement {
                 commits_by_worker: vec![0; workers],
                 time_share: TimeShare { ns: [60, 10, 0, 15, 0, 15], samples: 0 },
-                // The more drives, the faster: a little.
-                ..Measurement::nothing(Duration::from_secs_f64(1.0 / (1.0 + drives as f64 / 1000.0)), workers)
+                // The more runs, the faster: a little.
+                ..Measurement::nothing(Duration::from_secs_f64(1.0 / (1.0 + runs as f64 / 1000.0)), workers)
             },
         }
     }

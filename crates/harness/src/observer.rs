@@ -17,15 +17,15 @@ pub enum Event<'a> {
     },
     /// The tables are loaded.
     LoadEnds,
-    /// A series of drives begins.
+    /// A series of runs begins.
     MeasureBegins {
         /// How many.
-        drives: usize,
+        runs: usize,
         /// What each takes.
         each: Duration,
     },
-    /// The next drive begins.
-    DriveBegins {
+    /// The next run begins.
+    RunBegins {
         /// The system, for people.
         system: &'a str,
         /// Its repetition, from 1.
@@ -33,7 +33,7 @@ pub enum Event<'a> {
         /// Of so many.
         of: usize,
     },
-    /// The drives are over.
+    /// The runs are over.
     MeasureEnds,
     /// A sweep begins its next point.
     PointBegins {

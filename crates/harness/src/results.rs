@@ -335,13 +335,13 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Drives(Mutex<Vec<String>>);
+    struct RunsSeen(Mutex<Vec<String>>);
 
-    impl Observer for Drives {
+    impl Observer for RunsSeen {
         fn tell(&self, event: Event<'_>) {
             let mut told = self.0.lock().expect("no test panics with it");
             match event {
-                Event::DriveBegins { system, repetition, .. } => told.push(format!("{repetition} {system}")),
+                Event::RunBegins { system, repetition, .. } => told.push(format!("{repetition} {system}")),
                 Event::LoadBegins { rows } => told.push(format!("load {rows}")),
                 _ => {}
             }
@@ -351,10 +351,10 @@ mod tests {
     /// What a comparison did, in order, and what it says of that.
     fn compared<E: Engine>() -> (Vec<String>, String) {
         let (pairs, _) = supported::<E>(&subject().options);
-        let drives = Drives::default();
+        let runs = RunsSeen::default();
         let workload = Counting { rows: ROWS };
-        let measured = measure::<E, _>(&workload, &pairs, &subject().options, After::Nothing, &drives);
-        (drives.0.into_inner().expect("no test panics with it"), measured.expect("measured").1.to_string())
+        let measured = measure::<E, _>(&workload, &pairs, &subject().options, After::Nothing, &runs);
+        (runs.0.into_inner().expect("no test panics with it"), measured.expect("measured").1.to_string())
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `Checked<W>`: the workload W with a stamp at the end of every row and a log in every transaction.
 //!
-//! It is a workload like any other, so whatever drives W drives `Checked<W>`, through the same copy, undo and
+//! It is a workload like any other, so whatever runs W runs `Checked<W>`, through the same copy, undo and
 //! install paths. Nothing in it asks the engine what it did: what was seen is read from the rows.
 
 use crate::history::{Ending, History, WorkerHistory};
@@ -56,7 +56,7 @@ impl<W: Workload> Checked<W> {
         &self.inner
     }
 
-    /// What the clients of a finished drive recorded, and the workload's own clients. The history still lacks
+    /// What the clients of a finished run recorded, and the workload's own clients. The history still lacks
     /// its end: see [`crate::FinalRead`].
     pub fn history(&self, clients: Vec<CheckedClient<W::Client>>) -> (History, Vec<W::Client>) {
         let tables = self.tables.iter().map(|table| table.name.to_owned()).collect();
@@ -233,12 +233,12 @@ impl<P: Procedure> Procedure for CheckedProcedure<P> {
         })
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         self.with_log(|log| {
             let mut narrow = std::mem::take(&mut log.plan);
             narrow.clear();
             // What the look notes is forgotten when the attempt begins.
-            let planned = self.inner.plan(&mut Recording { txn: look, log }, &mut narrow);
+            let planned = self.inner.plan(&mut Recording { txn, log }, &mut narrow);
             for key in narrow.keys() {
                 let wide = log.layouts.table(key.table).widened(key.span);
                 plan.touch(key.table, key.key, wide, key.access);

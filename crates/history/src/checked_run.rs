@@ -3,13 +3,13 @@
 
 use crate::check::check;
 use crate::checked::Checked;
-use crate::erased::drive_erased;
+use crate::erased::run_erased;
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::History;
 use crate::verdict::Verdict;
 use contract::{
-    Arrangement, Client, Drive, DriveError, Engine, EngineOptions, LoadError, Measurement, Seat, Selection,
-    Until, Workload,
+    Arrangement, Client, Engine, EngineOptions, LoadError, Measurement, RunError, RunOutcome, Seat,
+    Selection, Until, Workload,
 };
 use std::fmt;
 
@@ -53,53 +53,53 @@ impl Setting {
         E::load(workload, self.arrangement::<E>().layout, progress)
     }
 
-    /// Drives clients. All checks share one compilation of each system, for the clients' type is erased.
-    pub fn drive<E: Engine, C: Client + 'static>(
+    /// Runs clients. All checks share one compilation of each system, for the clients' type is erased.
+    pub fn run<E: Engine, C: Client + 'static>(
         &self,
         store: &mut E::Store,
         clients: Vec<C>,
-    ) -> Result<Drive<C>, DriveError> {
-        drive_erased::<E, C>(store, self.selection, clients, self.until, &self.options)
+    ) -> Result<RunOutcome<C>, RunError> {
+        run_erased::<E, C>(store, self.selection, clients, self.until, &self.options)
     }
 
     /// Reads back what a run left in `store`, with as many workers as the run had.
     pub fn read_back<E: Engine>(&self, store: &mut E::Store, read: &FinalRead) -> Vec<FinalReader> {
         let readers = self.clients::<E, _>(read);
         let until = Until::Transactions(read.transactions_per_worker(readers.len()));
-        let drive = Setting { until, ..self.clone() }.drive::<E, _>(store, readers);
-        drive.expect("a final read declares what it reads").clients
+        let run = Setting { until, ..self.clone() }.run::<E, _>(store, readers);
+        run.expect("a final read declares what it reads").clients
     }
 }
 
 /// A run that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError {
+pub enum CheckedRunError {
     /// The tables cannot be loaded.
     Load(LoadError),
     /// A procedure made a mistake.
-    Drive(DriveError),
+    Run(RunError),
 }
 
-impl fmt::Display for RunError {
+impl fmt::Display for CheckedRunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Load(error) => error.fmt(f),
-            RunError::Drive(error) => error.fmt(f),
+            CheckedRunError::Load(error) => error.fmt(f),
+            CheckedRunError::Run(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for RunError {}
+impl std::error::Error for CheckedRunError {}
 
-impl From<LoadError> for RunError {
-    fn from(error: LoadError) -> RunError {
-        RunError::Load(error)
+impl From<LoadError> for CheckedRunError {
+    fn from(error: LoadError) -> CheckedRunError {
+        CheckedRunError::Load(error)
     }
 }
 
-impl From<DriveError> for RunError {
-    fn from(error: DriveError) -> RunError {
-        RunError::Drive(error)
+impl From<RunError> for CheckedRunError {
+    fn from(error: RunError) -> CheckedRunError {
+        CheckedRunError::Run(error)
     }
 }
 
@@ -116,18 +116,18 @@ pub struct CheckedRun<C> {
     pub clients: Vec<C>,
 }
 
-/// Loads, drives, reads back and judges.
+/// Loads, runs, reads back and judges.
 pub fn run_checked<E: Engine, W: Workload>(
     checked: &Checked<W>,
     setting: &Setting,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<CheckedRun<W::Client>, RunError> {
+) -> Result<CheckedRun<W::Client>, CheckedRunError> {
     let mut store = setting.load::<E, _>(checked, progress)?;
     let clients = setting.clients::<E, _>(checked);
-    let drive = setting.drive::<E, _>(&mut store, clients)?;
-    let (mut history, clients) = checked.history(drive.clients);
+    let run = setting.run::<E, _>(&mut store, clients)?;
+    let (mut history, clients) = checked.history(run.clients);
     let read = FinalRead::of_stamps(checked, &history);
     history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
     let verdict = check(&history);
-    Ok(CheckedRun { history, verdict, measurement: drive.measurement, clients })
+    Ok(CheckedRun { history, verdict, measurement: run.measurement, clients })
 }

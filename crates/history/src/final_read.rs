@@ -1,6 +1,6 @@
 //! The final read: what the keys of a run hold once it is over, read through the engine like everything else.
 //!
-//! It is a workload of read-only transactions, 64 keys each, dealt over the workers. The harness drives it over
+//! It is a workload of read-only transactions, 64 keys each, dealt over the workers. The harness runs it over
 //! the store that the run left. It asks for keys and does not scan: of what a run's scans covered it reads back every loaded
 //! key and every key that somebody changed or missed, so a row that only the ordered index lost shows in the run's scans.
 
@@ -49,7 +49,7 @@ impl FinalRead {
         FinalRead { tables, spans, keys, names: history.names.clone(), loaded }
     }
 
-    /// The versions that the clients of a finished drive read, for [`History::finals`].
+    /// The versions that the clients of a finished run read, for [`History::finals`].
     pub fn versions(&self, clients: Vec<FinalReader>) -> Vec<FinalVersion> {
         let rows = self.rows(clients);
         let version = |row: Option<&[u8]>| row.map_or(Version::MISSING, |row| Stamp::of(row).version);
@@ -69,9 +69,9 @@ impl FinalRead {
         (self.keys.len().div_ceil(workers).div_ceil(BATCH)).max(1) as u64
     }
 
-    /// What the clients of a finished drive read.
+    /// What the clients of a finished run read.
     ///
-    /// Panics if the drive ended before every key was read.
+    /// Panics if the run ended before every key was read.
     pub fn rows(&self, clients: Vec<FinalReader>) -> FinalRows {
         let mut rows = FinalRows::default();
         for client in clients {
@@ -164,7 +164,7 @@ pub struct ReadBatch {
 }
 
 impl Procedure for ReadBatch {
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for Asked { table, key, bytes, span } in &self.keys {
             let planned = bytes.as_deref().map_or(*key, Key::prefix_of);
             plan.touch(*table, planned, *span, Access::Read);

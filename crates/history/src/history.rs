@@ -155,7 +155,7 @@ impl History {
     }
 
     /// Rows that the run added to the engine, less those that it removed: inserts over a tombstone add none, and
-    /// deletes that leave one remove none. Held against [`contract::Remains::linked_records`] it proves that
+    /// deletes that leave one remove none. Held against [`contract::LeakCheck::linked_records`] it proves that
     /// aborts and deletes leave nothing behind.
     pub fn rows_added(&self) -> i64 {
         let committed = self.workers.iter().flat_map(|worker| {

@@ -11,9 +11,9 @@
 //!
 //! ```
 //! use contract::{Engine, Workload};
-//! use history::{Checked, Deletes, RunError, Setting, run_checked};
+//! use history::{Checked, Deletes, CheckedRunError, Setting, run_checked};
 //!
-//! fn judge<E: Engine, W: Workload>(workload: W, setting: &Setting) -> Result<bool, RunError> {
+//! fn judge<E: Engine, W: Workload>(workload: W, setting: &Setting) -> Result<bool, CheckedRunError> {
 //!     let checked = Checked::new(workload, Deletes::Tombstones);
 //!     let run = run_checked::<E, W>(&checked, setting, &|_| {})?;
 //!     println!("{}", run.verdict);
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Or step by step, for a harness that shows progress and measures on the way: `E::load` with the [`Checked`],
-//! `E::drive` with its clients, [`Checked::history`] with the clients that come back, `E::drive` again with a
+//! `E::run` with its clients, [`Checked::history`] with the clients that come back, `E::run` again with a
 //! [`FinalRead`], [`FinalRead::versions`] into [`History::finals`], and [`check()`]. A store is checked once: stamps of
 //! an earlier run would be versions that nobody of this run wrote.
 //!
@@ -78,10 +78,10 @@ mod version;
 
 pub use check::check;
 pub use checked::{Checked, CheckedClient, CheckedProcedure, Deletes};
-pub use checked_run::{CheckedRun, RunError, Setting, run_checked};
+pub use checked_run::{CheckedRun, CheckedRunError, Setting, run_checked};
 pub use dependencies::{Dependencies, DependencyCount, DependencyKind};
 pub use elle::{ElleLayout, write_elle_registers};
-pub use erased::{Erased, drive_erased};
+pub use erased::{Erased, run_erased};
 pub use final_read::{FinalRead, FinalReader, FinalRows, ReadBatch};
 pub use history::{Ending, FinalVersion, History, KeyInWords, TransactionRecord, WorkerHistory};
 pub use key_names::KeyNames;

@@ -9,14 +9,14 @@
 //! # use workloads::audit::Audit;
 //! # use contract::Client;
 //! # fn audited<C: Client, A: Audit<C>>(audit: &A, clients: &[C], mut auditors: Vec<A::Client>,
-//! #     drive: impl Fn(Vec<A::Client>, u64) -> Vec<A::Client>) -> Result<(), workloads::audit::Finding> {
+//! #     run: impl Fn(Vec<A::Client>, u64) -> Vec<A::Client>) -> Result<(), workloads::audit::Finding> {
 //! loop {
 //!     let transactions = audit.assign(&mut auditors);
 //!     if transactions == 0 {
 //!         break audit.verdict(clients, &auditors);
 //!     }
 //!     // Until::Transactions(transactions)
-//!     auditors = drive(auditors, transactions);
+//!     auditors = run(auditors, transactions);
 //! }
 //! # }
 //! ```
@@ -44,7 +44,7 @@ pub trait Audited: Workload {
 
 /// A read-only workload that checks what clients `C` left in the tables. Its clients are auditors.
 pub trait Audit<C>: Workload {
-    /// Shares out what is still to be read. So many transactions every auditor must end in one drive, after which there may
+    /// Shares out what is still to be read. So many transactions every auditor must end in one run, after which there may
     /// be more; 0: all is read.
     fn assign(&self, auditors: &mut [Self::Client]) -> u64;
 
@@ -95,7 +95,7 @@ impl Procedure for Unaudited {
         match *self {}
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, _plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, _plan: &mut Plan) -> Result<(), Abort> {
         match *self {}
     }
 }

@@ -1,4 +1,4 @@
-//! Audits, driven as whoever runs a workload of whatever type drives them: they accept what was committed, and reject what no
+//! Audits, run as a harness that runs workloads of any type runs them: they accept what was committed, and reject what no
 //! client says that it committed.
 
 mod common;

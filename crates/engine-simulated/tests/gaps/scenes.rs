@@ -471,13 +471,13 @@ pub fn play<E: Engine>(
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let players = (0..clients).map(|worker| stage.client(seat(worker))).collect();
     let until = Until::Transactions(ACTS);
-    let mut drive = E::drive(&mut store, selection, players, until, options).expect("plans are right");
-    if let Some(complaint) = drive.clients.iter_mut().find_map(|player| player.complaint.take()) {
+    let mut run = E::run(&mut store, selection, players, until, options).expect("plans are right");
+    if let Some(complaint) = run.clients.iter_mut().find_map(|player| player.complaint.take()) {
         return Err(complaint);
     }
-    let remains = E::remains(&store);
-    if remains.held != 0 || remains.linked_records != remains.allocated_records {
-        return Err(format!("left behind: {remains:?}"));
+    let leaks = E::leak_check(&store);
+    if leaks.held != 0 || leaks.linked_records != leaks.allocated_records {
+        return Err(format!("left behind: {leaks:?}"));
     }
     let came_between = stage.came_between.load(Ordering::Relaxed);
     Ok(if came_between { Played::CameBetween } else { Played::CameAfter })

@@ -6,7 +6,7 @@
 //! away, asleep or parked, its worker runs others, up to a limit of transactions in flight.
 //!
 //! At commit and abort, the steps that give locks back are kept for the owners that are not here; then the fiber visits
-//! the threads where it has been, newest first, gives back what it holds there and leaves. At last it goes home, where
+//! the threads where it has been, newest first, releases what it holds there and leaves. At last it goes home, where
 //! its client is.
 //!
 //! A partition's owner may change between transactions; see [`super::owners`].
@@ -189,7 +189,7 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
 
     /// Visits the threads where the transaction has been, newest first.
     #[inline(always)]
-    fn settle(&mut self) {
+    fn release_all(&mut self) {
         while let Some(&newest) = self.entered.last() {
             self.go_to(newest);
             // All that is here, newest first.

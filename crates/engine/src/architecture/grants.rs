@@ -34,7 +34,7 @@ impl Grants {
         let wake = match word.load(Ordering::Acquire) {
             UNDECIDED => return None,
             GRANTED => Wake::Granted,
-            _ => Wake::Again,
+            _ => Wake::Retry,
         };
         // Relaxed: the next request of this slot is queued under a latch, or by a message, that orders it.
         word.store(UNDECIDED, Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Waker for Grants {
     fn wake(&self, slot: SlotId, wake: Wake) {
         let told = match wake {
             Wake::Granted => GRANTED,
-            Wake::Again => AGAIN,
+            Wake::Retry => AGAIN,
         };
         // Release: pairs with the Acquire in `take`.
         self.0[slot.0 as usize].0.store(told, Ordering::Release);

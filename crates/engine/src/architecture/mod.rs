@@ -14,7 +14,7 @@
 //!
 //! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Around them, an attempt of a
 //! transaction begins ([`Architecture::begin`]), enters every partition before it touches a record there
-//! ([`Architecture::enter`]), and settles ([`Architecture::settle`]), after which it holds nothing anywhere.
+//! ([`Architecture::enter`]), and releases ([`Architecture::release_all`]), after which it holds nothing anywhere.
 //!
 //! A step never sends and never suspends, and nothing is suspended while a latch is held. Steps fit in a message with
 //! their captures and own nothing, which is asserted at compile time, under every architecture.
@@ -108,7 +108,7 @@ pub(crate) trait Architecture {
 
     /// Begins a look: a transaction that only reads, to make a plan.
     #[inline(always)]
-    fn begin_look(&mut self) {}
+    fn begin_reconnaissance(&mut self) {}
 
     /// The transaction is about to touch something in `partition`, perhaps for the first time. Denied, it aborts.
     #[inline(always)]
@@ -117,10 +117,10 @@ pub(crate) trait Architecture {
         Ok(())
     }
 
-    /// The attempt has ended, all that it held was given back by steps: waits until nothing of it is left anywhere
+    /// The attempt has ended, all that it held was released by steps: waits until nothing of it is left anywhere
     /// but in messages on their way.
     #[inline(always)]
-    fn settle(&mut self) {}
+    fn release_all(&mut self) {}
 
     /// Whether the steps of `partition` run in place.
     #[inline(always)]
@@ -143,7 +143,7 @@ pub(crate) trait Architecture {
         self.in_place(step)
     }
 
-    /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::settle`] it is on
+    /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::release_all`] it is on
     /// its way. In place, unless the architecture says otherwise.
     #[inline(always)]
     fn post<S>(&mut self, partition: PartitionId, step: S)

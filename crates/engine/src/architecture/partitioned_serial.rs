@@ -77,7 +77,7 @@ pub(crate) struct PartitionedSerial<'e> {
     declared: Vec<PartitionId>,
     /// Those that are latched. While a transaction begins, the first of the declared ones.
     held: Vec<PartitionId>,
-    looking: bool,
+    reconnaissance: bool,
 }
 
 impl<'e> PartitionedSerial<'e> {
@@ -88,7 +88,7 @@ impl<'e> PartitionedSerial<'e> {
         latches: &'e PartitionLatches,
     ) -> Self {
         let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
-        PartitionedSerial { tables, site: state.site(tables), latches, declared, held, looking: false }
+        PartitionedSerial { tables, site: state.site(tables), latches, declared, held, reconnaissance: false }
     }
 
     fn unlatch_all(&mut self) {
@@ -114,7 +114,7 @@ impl Architecture for PartitionedSerial<'_> {
 
     #[inline]
     fn begin(&mut self, plan: &Plan) {
-        debug_assert!(self.held.is_empty(), "the last attempt has settled");
+        debug_assert!(self.held.is_empty(), "the last attempt has released all");
         self.declared.clear();
         let mut last = None;
         for planned in plan.keys() {
@@ -127,16 +127,16 @@ impl Architecture for PartitionedSerial<'_> {
                 self.declared.insert(place, partition);
             }
         }
-        // One by one: whoever panics here, or is unwound while it waits, gives back what it has and no more.
+        // One by one: whoever panics here, or is unwound while it waits, releases what it has and no more.
         for &partition in &self.declared {
             self.latches.latch(partition).lock();
             self.held.push(partition);
         }
-        self.looking = false;
+        self.reconnaissance = false;
     }
 
-    fn begin_look(&mut self) {
-        self.looking = true;
+    fn begin_reconnaissance(&mut self) {
+        self.reconnaissance = true;
     }
 
     #[inline(always)]
@@ -144,7 +144,7 @@ impl Architecture for PartitionedSerial<'_> {
         if self.held.contains(&partition) {
             return Ok(());
         }
-        if !self.looking {
+        if !self.reconnaissance {
             return Err(AbortReason::Undeclared);
         }
         self.unlatch_all();
@@ -154,7 +154,7 @@ impl Architecture for PartitionedSerial<'_> {
     }
 
     #[inline]
-    fn settle(&mut self) {
+    fn release_all(&mut self) {
         self.unlatch_all();
     }
 

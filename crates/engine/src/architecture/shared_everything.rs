@@ -3,7 +3,7 @@
 //! A step is a call. A denied request waits by spinning on the grant word of its transaction slot, which whoever
 //! releases the record writes.
 //!
-//! Its metadata must be of a [`Concurrent`] flavour. Metadata that one thread owns does not compile:
+//! Its metadata must be of a [`Concurrent`] synchronization policy. Metadata that one thread owns does not compile:
 //!
 //! ```compile_fail,E0277
 //! fn concurrent<F: engine::physical::Concurrent>() {}

@@ -105,7 +105,7 @@ impl<L: Latch> Bucket<L> {
         matches
     }
 
-    /// Forgets what the last protocol left in the metadata of a quiet store.
+    /// Forgets what the last protocol left in the metadata of a quiescent store.
     pub fn reset(&self) {
         // Relaxed: nobody else is running; workers start after.
         if self.meta[0].load(Ordering::Relaxed) != 0 {
@@ -114,7 +114,7 @@ impl<L: Latch> Bucket<L> {
     }
 }
 
-/// The index of one partition. Its own physical flavour is its latch, apart from the metadata's.
+/// The index of one partition. Its own synchronization policy is its latch, apart from the metadata's.
 pub(crate) struct HashIndex<L: Latch> {
     region: Region,
     /// First buckets; overflow buckets follow them.

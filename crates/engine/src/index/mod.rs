@@ -22,11 +22,11 @@ pub(crate) type IndexLatch = TestAndTestAndSet;
 pub(crate) type Hashed = HashIndex<IndexLatch>;
 /// A bucket of such an index.
 pub(crate) type Bucket = hash::Bucket<IndexLatch>;
-/// The flavour in which ordered indexes are loaded, and read by whichever thread looks.
-pub(crate) type OrderedFlavour = ordered::flavour::Shared;
-/// An ordered index as partitions have it. Steps change it in their physical flavour's way ([`OrderedAs`]).
+/// The synchronization policy in which ordered indexes are loaded, and read by whichever thread looks.
+pub(crate) type OrderedFlavour = ordered::synchronization_policy::Shared;
+/// An ordered index as partitions have it. Steps change it in their synchronization policy's way ([`OrderedAs`]).
 pub(crate) type Ordered = ordered::OrderedIndex<OrderedFlavour>;
-/// An ordered index as the steps of one physical flavour use it.
+/// An ordered index as the steps of one synchronization policy use it.
 pub(crate) type OrderedAs<P> = ordered::OrderedIndex<<P as Physical>::Ordered>;
 
 /// The index of a partition.
@@ -65,18 +65,18 @@ impl Index {
         }
     }
 
-    /// An empty index for about `records` entries, which may grow to `most` bytes of address space; `supply` is an ordered
+    /// An empty index for about `records` entries, which may grow to `most` bytes of address space; `allocations` is an ordered
     /// one's, and is to be kept.
     pub fn reserve(
         indexing: Indexing,
         records: u64,
         most: usize,
-        supply: &mut ordered::Supply,
+        allocations: &mut ordered::AllocationCache,
     ) -> Result<Self, RegionError> {
         Ok(match indexing {
             Indexing::Hashed => Index::Hashed(Hashed::reserve(records, most)?),
             Indexing::Ordered | Indexing::OrderedBytes { .. } => {
-                Index::Ordered(Ordered::reserve(records, Self::key_bytes(indexing), most, supply)?)
+                Index::Ordered(Ordered::reserve(records, Self::key_bytes(indexing), most, allocations)?)
             }
         })
     }

@@ -16,7 +16,7 @@
 //! | [`Writes::Certified`] | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases |
 //! | [`Writes::AtCommit`] | writes a private copy | prepares (locks), validates, copies in, publishes |
 //!
-//! The same steps protect keys that are missing: a bucket of the index carries metadata too. A miss acquires it
+//! The same steps protect keys that are missing: a gap of the index, a bucket or a leaf, carries metadata too. A miss acquires it
 //! `Shared` (or observes it), an insert acquires it `Insert` (or advances it); see [`crate::index::hash`].
 //!
 //! All-zero metadata means: present, and held by nobody.
@@ -24,21 +24,13 @@
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
-mod canary;
 mod dl_detect;
 mod no_wait;
-mod semaphore;
-#[cfg(test)]
-mod sequential;
-#[cfg(test)]
-mod sequential_gaps;
+pub(crate) mod semaphore;
 mod silo;
 mod two_version_no_wait;
 mod unprotected;
 
-pub(crate) use canary::{
-    DirtyReads, EarlyRelease, NoMissValidation, NoReadValidation, SkippedCertify, UnlockedGaps,
-};
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
 pub(crate) use silo::Silo;
@@ -59,7 +51,7 @@ pub(crate) struct Requester {
     pub slot: SlotId,
     /// The partition asked. Where a release travels, one in a partition may still be on its way when the slot's next
     /// transaction asks in another; in the same one, it comes first.
-    pub lane: u32,
+    pub partition: u32,
     /// The number of the access in the transaction; a request is released under the same.
     pub access: u32,
 }
@@ -67,11 +59,11 @@ pub(crate) struct Requester {
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// To read a record; of a bucket, to have found a key missing. Compatible with itself.
+    /// To read a record; of a gap, to have found a key missing. Compatible with itself.
     Shared,
-    /// Of a bucket, to insert. Compatible with itself.
+    /// Of a gap, to insert. Compatible with itself.
     Insert,
-    /// To write a record; of a bucket, to insert having found a key missing. Compatible with nothing.
+    /// To write a record; of a gap, to insert having found a key missing. Compatible with nothing.
     Exclusive,
 }
 
@@ -84,7 +76,7 @@ pub(crate) enum Verdict {
     /// A later release grants it, and names the slot to its `wake`.
     Queued,
     /// Nobody will call: ask again, from the look-up on.
-    Again,
+    Retry,
     /// It never will.
     Abort(AbortReason),
 }
@@ -95,7 +87,7 @@ pub(crate) enum Wake {
     /// The request holds.
     Granted,
     /// The record died: ask again, from the look-up on.
-    Again,
+    Retry,
 }
 
 /// What a record looks like to a reader that locks nothing.
@@ -142,7 +134,7 @@ pub(crate) trait Waker {
 
 /// A concurrency-control protocol. Steps that its constants exclude are never called.
 pub(crate) trait Protocol: Sized + 'static {
-    /// The metadata of a record and of a bucket: eight bytes, all-zero when present and free.
+    /// The metadata of a record and of a gap: eight bytes, all-zero when present and free.
     type Meta<P: Physical>: 'static;
 
     /// What all transactions share beside the records.
@@ -153,11 +145,11 @@ pub(crate) trait Protocol: Sized + 'static {
     /// How transactions write.
     const WRITES: Writes;
 
-    /// The shared state of a run with `slots` transaction slots over `lanes` partitions.
-    fn common<P: Physical>(slots: usize, lanes: usize) -> Self::Common<P>;
+    /// The shared state of a run with `slots` transaction slots over `partitions` partitions.
+    fn common<P: Physical>(slots: usize, partitions: usize) -> Self::Common<P>;
 
     /// Nobody holds or waits for it, and it is present.
-    fn is_quiet<P: Physical>(meta: &Self::Meta<P>) -> bool;
+    fn is_quiescent<P: Physical>(meta: &Self::Meta<P>) -> bool;
 
     // Locks.
 
@@ -170,16 +162,16 @@ pub(crate) trait Protocol: Sized + 'static {
         waker: &impl Waker,
     ) -> Verdict;
 
-    /// Raises a `Shared` held of a record to `Exclusive`. Denied, it is still held.
-    fn raise<P: Physical>(
+    /// Upgrades a `Shared` held of a record to `Exclusive`. Denied, it is still held.
+    fn upgrade<P: Physical>(
         common: &Self::Common<P>,
         meta: &Self::Meta<P>,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict;
 
-    /// Raises what is held of a bucket, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
-    fn raise_bucket<P: Physical>(
+    /// Upgrades what is held of a gap, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
+    fn upgrade_gap<P: Physical>(
         common: &Self::Common<P>,
         meta: &Self::Meta<P>,
         from: Mode,
@@ -187,7 +179,7 @@ pub(crate) trait Protocol: Sized + 'static {
         waker: &impl Waker,
     ) -> Verdict;
 
-    /// Gives back what is held in `mode`.
+    /// Releases what is held in `mode`.
     fn release<P: Physical>(
         common: &Self::Common<P>,
         meta: &Self::Meta<P>,
@@ -196,8 +188,13 @@ pub(crate) trait Protocol: Sized + 'static {
         waker: &impl Waker,
     );
 
-    /// Gives back an exclusively held record that was unlinked: whoever still finds it is told to ask again.
-    fn bury<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester, waker: &impl Waker);
+    /// Releases an exclusively held record that was unlinked, marked deleted: a requester that still finds it is told to ask again.
+    fn mark_deleted<P: Physical>(
+        common: &Self::Common<P>,
+        meta: &Self::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    );
 
     /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
     /// Whoever asks later is told to ask again; whoever has observed it finds another token. Answers whether it did.
@@ -236,19 +233,19 @@ pub(crate) trait Protocol: Sized + 'static {
         unreachable!("a protocol that locks its reads validates nothing")
     }
 
-    /// Whether the token of a bucket at which a key was missing is still the bucket's.
+    /// Whether the token of a gap at which a key was missing is still the gap's.
     fn validate_missing<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool {
         Self::validate(meta, token, false)
     }
 
-    /// A bucket's token, before a look-up that may miss.
-    fn observe_bucket<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+    /// A gap's token, before a look-up that may miss.
+    fn observe_gap<P: Physical>(meta: &Self::Meta<P>) -> u64 {
         let _ = meta;
         unreachable!("a protocol that locks its reads observes nothing")
     }
 
-    /// A record was linked into the bucket, whose latch is held: advances its token; answers it before and after.
-    fn advance_bucket<P: Physical>(meta: &Self::Meta<P>) -> (u64, u64) {
+    /// A record was linked into the gap, whose latch is held: advances its token; answers it before and after.
+    fn advance_gap<P: Physical>(meta: &Self::Meta<P>) -> (u64, u64) {
         let _ = meta;
         unreachable!("a protocol that locks its reads advances nothing")
     }

@@ -7,7 +7,7 @@
 //! Atomic instructions of an access under `Shared`: reading is one to acquire and one to release; writing is one to
 //! acquire, and a plain store to release.
 //!
-//! Missing keys: the bucket's count of misses excludes inserters until commit.
+//! Missing keys: the gap's count of misses excludes inserters until commit.
 
 use super::semaphore::{self, DEAD, Semaphore, WRITER};
 use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
@@ -28,8 +28,8 @@ impl Protocol for NoWait {
         semaphore::assert_countable(slots);
     }
 
-    fn is_quiet<P: Physical>(meta: &Semaphore<P>) -> bool {
-        meta.is_quiet()
+    fn is_quiescent<P: Physical>(meta: &Semaphore<P>) -> bool {
+        meta.is_quiescent()
     }
 
     #[inline(always)]
@@ -46,11 +46,11 @@ impl Protocol for NoWait {
         }
     }
 
-    fn raise<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
         meta.trade(Mode::Shared, WRITER)
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         (): &(),
         meta: &Semaphore<P>,
         from: Mode,
@@ -71,8 +71,8 @@ impl Protocol for NoWait {
         }
     }
 
-    fn bury<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
-        assert_eq!(meta.flags(), WRITER, "buried without being held");
+    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+        assert_eq!(meta.flags(), WRITER, "marked deleted without being held");
         meta.set(DEAD);
     }
 

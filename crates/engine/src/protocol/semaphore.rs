@@ -5,8 +5,8 @@
 //!
 //! | word | bits | what |
 //! |---|---|---|
-//! | counts | 0..16 | readers; of a bucket, transactions that found a key missing |
-//! | counts | 16..32 | of a bucket, inserters |
+//! | counts | 0..16 | readers; of a gap, transactions that found a key missing |
+//! | counts | 16..32 | of a gap, inserters |
 //! | flags | 0 | WRITER |
 //! | flags | 1 | CERTIFIED (2V_NO_WAIT): the writer installs |
 //! | flags | 2 | DEAD: unlinked, ask again |
@@ -29,14 +29,14 @@ const READERS: u32 = (1 << 16) - 1;
 const INSERTER: u32 = 1 << 16;
 const INSERTERS: u32 = !READERS;
 
-pub(super) const WRITER: u32 = 1;
-pub(super) const CERTIFIED: u32 = 2;
-pub(super) const DEAD: u32 = 4;
+pub(crate) const WRITER: u32 = 1;
+pub(crate) const CERTIFIED: u32 = 2;
+pub(crate) const DEAD: u32 = 4;
 
 /// Slots that can be counted at once.
-pub(super) const MOST_SLOTS: usize = READERS as usize;
+pub(crate) const MOST_SLOTS: usize = READERS as usize;
 
-/// Who holds a record or a bucket. All zero: nobody.
+/// Who holds a record or a gap. All zero: nobody.
 #[repr(C)]
 pub(crate) struct Semaphore<P: Physical> {
     counts: P::Word32,
@@ -63,7 +63,7 @@ const fn others(mode: Mode) -> u32 {
 
 /// Why a request is denied by these flags.
 const fn denied(flags: u32) -> Verdict {
-    if flags & DEAD != 0 { Verdict::Again } else { Verdict::Abort(AbortReason::Conflict) }
+    if flags & DEAD != 0 { Verdict::Retry } else { Verdict::Abort(AbortReason::Conflict) }
 }
 
 impl<P: Physical> Semaphore<P> {
@@ -135,12 +135,12 @@ impl<P: Physical> Semaphore<P> {
     }
 
     /// Nobody is there, and what it belongs to is linked.
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiescent(&self) -> bool {
         self.counts.read() == 0 && self.flags.read() == 0
     }
 }
 
 /// Panics if more transactions can be in flight than can be counted.
-pub(super) fn assert_countable(slots: usize) {
+pub(crate) fn assert_countable(slots: usize) {
     assert!(slots <= MOST_SLOTS, "{slots} transactions in flight, and at most {MOST_SLOTS} can be counted");
 }

@@ -10,11 +10,11 @@
 //! | 3..32 | number of the transaction within its epoch |
 //! | 32..64 | epoch |
 //!
-//! Commit, in three phases (the transaction drives them, [`crate::transaction`]):
+//! Commit, in three phases (the transaction takes them, [`crate::transaction`]):
 //! 1. `prepare`: lock every record of the write set. Locks are tried in the order of access; if one is taken, all are
-//!    given back and then waited for in the order of their keys, which is the same for everybody.
+//!    released and then waited for in the order of their keys, which is the same for everybody.
 //! 2. Read the global epoch: the serialization point. `validate`: every record that was read carries the word that
-//!    was seen and is not locked by another; every bucket at which a key was missing carries the version that was
+//!    was seen and is not locked by another; every gap at which a key was missing carries the version that was
 //!    seen. The transaction's id is the smallest that is larger than every version read or overwritten and the
 //!    slot's last, in that epoch; nothing central is touched.
 //! 3. Install the private copies, and `publish` the id, which unlocks in the same store.
@@ -26,9 +26,9 @@
 //! if both looks agree, so a procedure never sees a torn row, though it may see rows of different moments before
 //! validation fails.
 //!
-//! Missing keys. A bucket's word is a version, advanced whenever a record is linked into the bucket. An insert links an
+//! Missing keys. A gap's word is a version, advanced whenever a record is linked into the gap. An insert links an
 //! ABSENT record before commit, so a reader either finds it and validates its word, or misses it and validates the
-//! bucket's. Deletes set ABSENT and SUPERSEDED after unlinking.
+//! gap's. Deletes set ABSENT and SUPERSEDED after unlinking.
 //!
 //! We differ: no previous-version pointer yet (no snapshots); the latest bit is inverted, so that zeroed memory is a
 //! present record; the write set is sorted only when somebody is in the way (sorting ten keys cost a sixth of a
@@ -58,7 +58,7 @@ impl Protocol for Silo {
 
     fn common<P: Physical>(_: usize, _: usize) {}
 
-    fn is_quiet<P: Physical>(meta: &P::SingleWriter) -> bool {
+    fn is_quiescent<P: Physical>(meta: &P::SingleWriter) -> bool {
         meta.read() & STATUS == 0
     }
 
@@ -66,11 +66,11 @@ impl Protocol for Silo {
         unreachable!("silo locks at commit only")
     }
 
-    fn raise<P: Physical>((): &(), _: &P::SingleWriter, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>((): &(), _: &P::SingleWriter, _: Requester, _: &impl Waker) -> Verdict {
         unreachable!("silo locks at commit only")
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         (): &(),
         _: &P::SingleWriter,
         _: Mode,
@@ -84,14 +84,14 @@ impl Protocol for Silo {
         unreachable!("silo locks at commit only")
     }
 
-    fn bury<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester, _: &impl Waker) {
         // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
         meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
     }
 
     fn retire_gap<P: Physical>((): &(), meta: &P::SingleWriter) -> bool {
         // Whoever relies on a key's missing there did so while it was the leaf's.
-        Self::advance_bucket::<P>(meta);
+        Self::advance_gap::<P>(meta);
         true
     }
 
@@ -116,11 +116,11 @@ impl Protocol for Silo {
         meta.read_in_order() == expected
     }
 
-    fn observe_bucket<P: Physical>(meta: &P::SingleWriter) -> u64 {
+    fn observe_gap<P: Physical>(meta: &P::SingleWriter) -> u64 {
         meta.read()
     }
 
-    fn advance_bucket<P: Physical>(meta: &P::SingleWriter) -> (u64, u64) {
+    fn advance_gap<P: Physical>(meta: &P::SingleWriter) -> (u64, u64) {
         let before = meta.read();
         let after = before + NEXT;
         meta.store_in_order(after);
@@ -131,7 +131,7 @@ impl Protocol for Silo {
     fn prepare<P: Physical>(meta: &P::SingleWriter, inserted: bool) -> Verdict {
         let word = meta.read();
         if word & LOCKED != 0 {
-            return Verdict::Again;
+            return Verdict::Retry;
         }
         if word & STATUS != if inserted { ABSENT } else { 0 } {
             // Deleted since it was found.
@@ -139,7 +139,7 @@ impl Protocol for Silo {
         }
         match meta.replace(word, word | LOCKED) {
             Ok(()) => Verdict::Granted,
-            Err(_) => Verdict::Again,
+            Err(_) => Verdict::Retry,
         }
     }
 

@@ -8,10 +8,10 @@
 //!
 //! Invariants: at most one writer; CERTIFIED implies WRITER and, once granted, no readers.
 //!
-//! A transaction that raises its read to a write trades its place among the readers for the write flag, which excludes
+//! A transaction that upgrades its read to a write trades its place among the readers for the write flag, which excludes
 //! other writers just as well. Certifying therefore succeeds if the only reader is the transaction itself, as it must.
 //!
-//! A record that is being inserted has no committed version to show and is born certified. Missing keys: on buckets
+//! A record that is being inserted has no committed version to show and is born certified. Missing keys: on gaps
 //! the semaphore works as in NO_WAIT.
 //!
 //! We differ: the paper's certify lock is a read counter of -1, and its readers exchange the counter for one more. Here
@@ -36,8 +36,8 @@ impl Protocol for TwoVersionNoWait {
         semaphore::assert_countable(slots);
     }
 
-    fn is_quiet<P: Physical>(meta: &Semaphore<P>) -> bool {
-        meta.is_quiet()
+    fn is_quiescent<P: Physical>(meta: &Semaphore<P>) -> bool {
+        meta.is_quiescent()
     }
 
     #[inline(always)]
@@ -55,7 +55,7 @@ impl Protocol for TwoVersionNoWait {
         }
     }
 
-    fn raise<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
         // Other readers may stay until this transaction certifies.
         let verdict = meta.mark(WRITER);
         if verdict == Verdict::Granted {
@@ -64,7 +64,7 @@ impl Protocol for TwoVersionNoWait {
         verdict
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         (): &(),
         meta: &Semaphore<P>,
         from: Mode,
@@ -85,8 +85,8 @@ impl Protocol for TwoVersionNoWait {
         }
     }
 
-    fn bury<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
-        assert_eq!(meta.flags(), WRITER | CERTIFIED, "buried without being certified");
+    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+        assert_eq!(meta.flags(), WRITER | CERTIFIED, "marked deleted without being certified");
         meta.set(DEAD);
     }
 

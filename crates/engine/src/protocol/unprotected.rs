@@ -17,7 +17,7 @@ impl Protocol for Unprotected {
 
     fn common<P: Physical>(_: usize, _: usize) {}
 
-    fn is_quiet<P: Physical>(meta: &P::Word64) -> bool {
+    fn is_quiescent<P: Physical>(meta: &P::Word64) -> bool {
         meta.read() == 0
     }
 
@@ -27,19 +27,19 @@ impl Protocol for Unprotected {
     }
 
     #[inline(always)]
-    fn raise<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
         Verdict::Granted
     }
 
     #[inline(always)]
-    fn raise_bucket<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade_gap<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
         Verdict::Granted
     }
 
     #[inline(always)]
     fn release<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) {}
 
-    fn bury<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
+    fn mark_deleted<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
 
     fn retire_gap<P: Physical>((): &(), _: &P::Word64) -> bool {
         true

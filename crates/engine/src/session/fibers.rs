@@ -1,22 +1,22 @@
 //! The loop of a worker with several transactions in flight, each in a fiber: what DORA runs on.
 //!
-//! A fiber takes a transaction at home, runs it wherever it leads, comes home, and enters it into the worker's books. The
-//! books are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
+//! A fiber takes a transaction at home, runs it wherever it leads, comes home, and counts it in the worker's statistics. The
+//! statistics are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
 //! worker's fibers have ended; until then, all of them may visit any worker.
 //!
-//! A procedure that panics is caught in its fiber, so that what it holds can be given back by going there; the panic is
+//! A procedure that panics is caught in its fiber, so that what it holds can be released by going there; the panic is
 //! passed on when the run has ended.
 
 use super::Run;
-use super::desk::{Desk, Report};
 use super::slot::Slot;
+use super::statistics::{Report, WorkerStatistics};
 use crate::architecture::{BackOff, Dora, DoraState};
 use crate::facade::atomic::Ordering;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Fiber, Scheduler};
 use crate::protocol::{Protocol, SlotId};
-use crate::storage::Supply;
+use crate::storage::AllocationCache;
 use crate::storage::Table;
 use crate::transaction::Txn;
 use contract::Client;
@@ -33,8 +33,8 @@ pub(crate) struct World<'e, P: Protocol> {
 
 /// What a worker's fibers share, at home.
 struct Home<'e, C: Client> {
-    desk: Desk<'e, C>,
-    supplies: Vec<Supply>,
+    statistics: WorkerStatistics<'e, C>,
+    caches: Vec<AllocationCache>,
     panic: Option<Box<dyn Any + Send>>,
     /// Transactions that have ended since a partition was offered last.
     kept_for: u64,
@@ -43,31 +43,31 @@ struct Home<'e, C: Client> {
 impl<C: Client> Home<'_, C> {
     /// Something of the client's has panicked: no transaction is begun any more.
     fn fail(&mut self, panic: Box<dyn Any + Send>) {
-        self.desk.stop();
+        self.statistics.stop();
         self.panic.get_or_insert(panic);
     }
 }
 
-/// Runs `client`'s transactions on worker `me`, as many in flight as there are supplies.
+/// Runs `client`'s transactions on worker `me`, as many in flight as there are caches.
 pub(crate) fn run<P: Protocol, C: Client>(
     me: usize,
     client: C,
-    supplies: Vec<Supply>,
+    caches: Vec<AllocationCache>,
     start: Ticks,
     world: &World<'_, P>,
-) -> (Report<C>, Vec<Supply>) {
-    let in_flight = supplies.len();
-    let desk = Desk::new(client, start, world.run.until, in_flight, world.run.cool_down);
-    let mut home = Home { desk, supplies: Vec::new(), panic: None, kept_for: 0 };
+) -> (Report<C>, Vec<AllocationCache>) {
+    let in_flight = caches.len();
+    let statistics = WorkerStatistics::new(client, start, world.run.until, in_flight, world.run.cool_down);
+    let mut home = Home { statistics, caches: Vec::new(), panic: None, kept_for: 0 };
     let place = &raw mut home;
-    let body = |(number, supply)| {
+    let body = |(number, allocations)| {
         let slot = SlotId((me * in_flight + number) as u32);
         // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds
         // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
         // for `place`, which is used at home only.
-        unsafe { Fiber::new(move |current| live(current, slot, supply, start, place, world)) }
+        unsafe { Fiber::new(move |current| live(current, slot, allocations, start, place, world)) }
     };
-    let fibers = supplies.into_iter().enumerate().map(body).collect();
+    let fibers = caches.into_iter().enumerate().map(body).collect();
     let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
     let mut scheduler = Scheduler::new(me, rings, grants, fibers, world.workers * in_flight);
     let mut spin = cpu::Spin::new();
@@ -95,14 +95,14 @@ pub(crate) fn run<P: Protocol, C: Client>(
     if let Some(panic) = home.panic {
         resume_unwind(panic);
     }
-    (home.desk.report(), home.supplies)
+    (home.statistics.report(), home.caches)
 }
 
 /// A fiber's life.
 fn live<P: Protocol, C: Client>(
     current: Current,
     slot: SlotId,
-    supply: Supply,
+    allocations: AllocationCache,
     start: Ticks,
     home: *mut Home<'_, C>,
     world: &World<'_, P>,
@@ -110,17 +110,18 @@ fn live<P: Protocol, C: Client>(
     let Run { epochs, options, .. } = world.run;
     let back_off = BackOff::new(options, slot.0);
     let architecture = Dora::new(current, world.tables, world.state, back_off);
-    let txn = Txn::new(architecture, world.tables, epochs, slot, supply);
+    let txn = Txn::new(architecture, world.tables, epochs, slot, allocations);
     let mut slot = Slot::new(txn, world.run);
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
         // it; no other fiber of this home runs; and this borrow ends before the next suspension.
-        let desk = unsafe { &mut (*home).desk };
+        let statistics = unsafe { &mut (*home).statistics };
         // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
-        // be given back only there.
-        let next =
-            catch_unwind(AssertUnwindSafe(|| desk.has_next(|_| {}).then(|| (desk.take(), desk.interval()))));
+        // be released only there.
+        let next = catch_unwind(AssertUnwindSafe(|| {
+            statistics.has_next(|_| {}).then(|| (statistics.take(), statistics.interval()))
+        }));
         let (mut drawn, interval) = match next {
             Ok(Some(next)) => next,
             Ok(None) => break,
@@ -135,7 +136,7 @@ fn live<P: Protocol, C: Client>(
         slot.txn.architecture.go_home();
         let began = clock::now();
         // SAFETY: as above.
-        unsafe { &mut *home }.desk.begin(free_since, began);
+        unsafe { &mut *home }.statistics.begin(free_since, began);
         let outcome = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
                 slot.prefetch_now(&drawn);
@@ -151,16 +152,16 @@ fn live<P: Protocol, C: Client>(
         match outcome {
             Ok(Ok(Some(ended))) => {
                 let entered =
-                    catch_unwind(AssertUnwindSafe(|| slot.enter(&mut home.desk, drawn, ended, began)));
+                    catch_unwind(AssertUnwindSafe(|| slot.enter(&mut home.statistics, drawn, ended, began)));
                 if let Err(panic) = entered {
                     home.fail(panic);
                 }
             }
-            Ok(Ok(None)) => slot.give_up(&mut home.desk, began),
-            Ok(Err(error)) => home.desk.fail(error),
+            Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
+            Ok(Err(error)) => home.statistics.fail(error),
             Err(panic) => home.fail(panic),
         }
-        free_since = home.desk.last();
+        free_since = home.statistics.last();
         home.kept_for += 1;
         if home.kept_for == options.hand_over_every {
             home.kept_for = 0;
@@ -170,6 +171,6 @@ fn live<P: Protocol, C: Client>(
     }
     // SAFETY: as above.
     let home = unsafe { &mut *home };
-    let supply = slot.leave(&mut home.desk, free_since);
-    home.supplies.push(supply);
+    let allocations = slot.leave(&mut home.statistics, free_since);
+    home.caches.push(allocations);
 }

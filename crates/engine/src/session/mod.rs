@@ -5,7 +5,7 @@
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
-//! | [`desk`] | what the worker draws, counts and decides |
+//! | [`statistics`] | what the worker draws, counts and decides |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
 //!
@@ -15,23 +15,23 @@
 //! The loop allocates nothing, makes no system call, and writes no cache line that another worker looks at, except the
 //! data.
 
-mod desk;
 pub(crate) mod fibers;
 mod interval;
 mod ring;
 mod slot;
+mod statistics;
 
-pub(crate) use desk::Report;
 pub(crate) use interval::CoolDown;
+pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
-use crate::storage::Supply;
+use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
-use desk::Desk;
 use slot::Slot;
+use statistics::WorkerStatistics;
 
 /// What all workers' loops are given.
 #[derive(Clone, Copy)]
@@ -43,32 +43,32 @@ pub(crate) struct Run<'e> {
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
-/// counted, and the slot's supply of records.
+/// counted, and the slot's cache of records.
 pub(crate) fn run<A: Architecture, C: Client>(
     txn: Txn<'_, A>,
     client: C,
     start: Ticks,
     run: Run<'_>,
-) -> (Report<C>, Supply) {
+) -> (Report<C>, AllocationCache) {
     let mut slot = Slot::new(txn, run);
-    let mut desk = Desk::new(client, start, run.until, 1, run.cool_down);
+    let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
-    while desk.has_next(|drawn| slot.plan(drawn)) {
-        let began = desk.last();
-        desk.begin(free_since, began);
-        slot.prefetch(&mut desk);
+    while statistics.has_next(|drawn| slot.plan(drawn)) {
+        let began = statistics.last();
+        statistics.begin(free_since, began);
+        slot.prefetch(&mut statistics);
         // It runs where it lies in the ring: procedures are large.
-        let interval = desk.interval();
-        match slot.execute(desk.peek(0).expect("there is a next one"), interval) {
+        let interval = statistics.interval();
+        match slot.execute(statistics.peek(0).expect("there is a next one"), interval) {
             Ok(Some(ended)) => {
-                let drawn = desk.take();
-                slot.enter(&mut desk, drawn, ended, began);
+                let drawn = statistics.take();
+                slot.enter(&mut statistics, drawn, ended, began);
             }
-            Ok(None) => slot.give_up(&mut desk, began),
-            Err(error) => desk.fail(error),
+            Ok(None) => slot.give_up(&mut statistics, began),
+            Err(error) => statistics.fail(error),
         }
-        free_since = desk.last();
+        free_since = statistics.last();
     }
-    let supply = slot.leave(&mut desk, free_since);
-    (desk.report(), supply)
+    let allocations = slot.leave(&mut statistics, free_since);
+    (statistics.report(), allocations)
 }

@@ -1,17 +1,17 @@
 //! A transaction slot at work: plans a transaction, and runs it until it commits or rolls back by its own will.
 
 use super::Run;
-use super::desk::{Aborts, Desk, Phase, Sampling};
 use super::interval::Interval;
 use super::ring::Drawn;
+use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::memory;
-use crate::storage::Supply;
+use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, DriveError, Outcome, Plan, Procedure};
+use contract::{AbortReason, Client, Outcome, Plan, Procedure, RunError};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -76,9 +76,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         let mut attempts = 0;
         loop {
             plan.clear();
-            self.txn.begin_look();
+            self.txn.begin_reconnaissance();
             let planned = procedure.plan(&mut self.txn, plan);
-            self.txn.end_look();
+            self.txn.end_reconnaissance();
             if planned.is_ok() {
                 return;
             }
@@ -98,7 +98,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         &mut self,
         drawn: &mut Drawn<P>,
         interval: Interval,
-    ) -> Result<Option<Ended>, DriveError> {
+    ) -> Result<Option<Ended>, RunError> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
@@ -144,59 +144,59 @@ impl<'e, A: Architecture> Slot<'e, A> {
         Ok(Some(Ended { outcome, attempts, sampled }))
     }
 
-    /// Enters the transaction that has ended into the worker's books.
+    /// Enters the transaction that has ended into the worker's statistics.
     #[inline(always)]
     pub fn enter<C: Client>(
         &mut self,
-        desk: &mut Desk<'_, C>,
+        statistics: &mut WorkerStatistics<'_, C>,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
         began: Ticks,
     ) {
-        desk.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
+        statistics.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
         if self.txn.stopwatch.has_samples() {
-            desk.add_sample(&self.txn.stopwatch.take());
+            statistics.add_sample(&self.txn.stopwatch.take());
         }
-        if desk.phase() != self.phase {
-            self.tell_effort(desk);
+        if statistics.phase() != self.phase {
+            self.tell_effort(statistics);
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
-            self.txn.supply.reclaim(self.epochs.reclaimable());
+            self.txn.allocations.reclaim(self.epochs.reclaimable());
             if memory::is_short() {
-                desk.fail(DriveError::Memory { available_bytes: memory::available_bytes() });
+                statistics.fail(RunError::Memory { available_bytes: memory::available_bytes() });
             }
         }
     }
 
     /// Enters a transaction that was given up.
     #[cold]
-    pub fn give_up<C: Client>(&mut self, desk: &mut Desk<'_, C>, began: Ticks) {
-        desk.give_up(began, &mut self.aborts);
+    pub fn give_up<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>, began: Ticks) {
+        statistics.give_up(began, &mut self.aborts);
     }
 
     /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.
     #[cold]
-    fn tell_effort<C: Client>(&mut self, desk: &mut Desk<'_, C>) {
+    fn tell_effort<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
         effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
         if self.phase == Phase::Counting {
-            desk.add_effort(&effort);
+            statistics.add_effort(&effort);
         }
-        self.phase = desk.phase();
+        self.phase = statistics.phase();
     }
 
     /// Asks for the lines of the two transactions that the worker will run next: the index's two transactions ahead, the
     /// records' one.
     #[inline(always)]
-    pub fn prefetch<C: Client>(&self, desk: &mut Desk<'_, C>) {
+    pub fn prefetch<C: Client>(&self, statistics: &mut WorkerStatistics<'_, C>) {
         if !self.prefetch {
             return;
         }
-        if let Some(second) = desk.peek(2) {
+        if let Some(second) = statistics.peek(2) {
             self.txn.prefetch_index(&second.plan);
         }
-        if let Some(next) = desk.peek(1) {
+        if let Some(next) = statistics.peek(1) {
             self.txn.prefetch_records(&next.plan);
         }
     }
@@ -210,10 +210,14 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Ends the slot, which has been free since then; the worker is given its books and its records.
-    pub fn leave<C: Client>(mut self, desk: &mut Desk<'_, C>, free_since: Ticks) -> Supply {
-        desk.idle(free_since);
-        self.tell_effort(desk);
+    /// Ends the slot, which has been free since then; the worker is given its statistics and its records.
+    pub fn leave<C: Client>(
+        mut self,
+        statistics: &mut WorkerStatistics<'_, C>,
+        free_since: Ticks,
+    ) -> AllocationCache {
+        statistics.idle(free_since);
+        self.tell_effort(statistics);
         self.txn.leave()
     }
 }

@@ -124,8 +124,8 @@ impl Chunk {
     }
 }
 
-/// One worker's supply of records for one partition: its chunk, its free records, and its garbage.
-/// Aligned, because the supplies of all workers are made together and would share lines.
+/// One worker's allocation cache for one partition: its chunk, its free records, and its garbage.
+/// Aligned, because the caches of all workers are made together and would share lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct RecordCache {

@@ -1,8 +1,8 @@
 //! Loading a table: every core takes blocks of rows, and links them as it goes.
 
+use super::allocation_cache::PartitionCache;
 use super::arena::Chunk;
 use super::record::RecordRef;
-use super::supply::PartitionSupply;
 use super::table::{Partition, Table};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::worker;
@@ -21,12 +21,12 @@ pub(super) fn fill<W: Workload>(
     id: TableId,
     table: &Table,
     progress: &(dyn Fn(u64) + Sync),
-) -> Vec<Vec<PartitionSupply>> {
+) -> Vec<Vec<PartitionCache>> {
     let next = AtomicU64::new(0);
     worker::run(worker::cores(), |_| {
         let chunks = table.partitions().iter().map(|_| Chunk::default()).collect();
-        let supply = table.partitions().iter().map(|_| PartitionSupply::default()).collect();
-        let mut loader = Loader { workload, id, table, supply, chunks, bytes: Vec::new() };
+        let allocations = table.partitions().iter().map(|_| PartitionCache::default()).collect();
+        let mut loader = Loader { workload, id, table, allocations, chunks, bytes: Vec::new() };
         let rows = table.description.rows;
         loop {
             // Relaxed: a counter.
@@ -47,7 +47,7 @@ struct Loader<'a, W> {
     workload: &'a W,
     id: TableId,
     table: &'a Table,
-    supply: Vec<PartitionSupply>,
+    allocations: Vec<PartitionCache>,
     /// By partition.
     chunks: Vec<Chunk>,
     /// A key that is a byte string.
@@ -89,7 +89,7 @@ impl<W: Workload> Loader<'_, W> {
         let number = self.table.partition_of(prefix);
         let partition = self.table.partition(number);
         let record = self.record(partition, number.index(), key, prefix);
-        let nodes = &mut self.supply[number.index()].nodes;
+        let nodes = &mut self.allocations[number.index()].nodes;
         partition.index.ordered().link(nodes, &self.bytes, record, |_, _| {}) == ordered::Linked::Done
     }
 
@@ -108,10 +108,10 @@ impl<W: Workload> Loader<'_, W> {
         record
     }
 
-    fn leave(mut self) -> Vec<PartitionSupply> {
-        for (supply, chunk) in self.supply.iter_mut().zip(self.chunks) {
-            supply.records.go_on_with(chunk);
+    fn leave(mut self) -> Vec<PartitionCache> {
+        for (allocations, chunk) in self.allocations.iter_mut().zip(self.chunks) {
+            allocations.records.go_on_with(chunk);
         }
-        self.supply
+        self.allocations
     }
 }

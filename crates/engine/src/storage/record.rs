@@ -116,7 +116,7 @@ impl RecordRef {
         self.meta::<AtomicU64>().store(0, Ordering::Relaxed);
     }
 
-    /// Forgets what the last protocol left in the metadata of a quiet store.
+    /// Forgets what the last protocol left in the metadata of a quiescent store.
     pub fn reset(self) {
         // Relaxed: nobody else is running; workers start after.
         if self.meta::<AtomicU64>().load(Ordering::Relaxed) != 0 {

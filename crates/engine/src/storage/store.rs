@@ -1,11 +1,11 @@
-//! A store: a workload's tables, loaded, with each worker's supply of records.
+//! A store: a workload's tables, loaded, with each worker's allocation cache.
 //!
 //! A store outlives the systems that run over it. The record layout is the same for every protocol and all-zero
 //! metadata means present and free under each, so changing the protocol costs one pass over the metadata.
 
+use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::record::RecordRef;
-use super::supply::Supply;
 use super::table::{Partition, Table};
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
@@ -17,7 +17,7 @@ pub struct Store {
     /// Of each table.
     partitions: u32,
     /// By worker of the last runs.
-    pub(crate) supplies: Vec<Supply>,
+    pub(crate) caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
     pub(crate) last: Option<(Selection, LatchName)>,
 }
@@ -47,8 +47,8 @@ impl Store {
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
-        let (tables, first): (Vec<Table>, Supply) = loop {
-            let mut first = Supply::new(descriptions.len(), layout.partitions as usize);
+        let (tables, first): (Vec<Table>, AllocationCache) = loop {
+            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
             let reserve = |(id, table): (TableId, &TableDescription)| {
                 Table::reserve(table.clone(), id, layout.partitions, most, &mut first)
             };
@@ -61,23 +61,24 @@ impl Store {
                 }
             }
         };
-        let mut store = Store { supplies: Vec::new(), last: None, tables, partitions: layout.partitions };
-        store.supplies = std::iter::repeat_with(|| store.empty_supply()).take(worker::cores()).collect();
+        let mut store = Store { caches: Vec::new(), last: None, tables, partitions: layout.partitions };
+        store.caches =
+            std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
             let leftovers = fill(workload, id, table, progress);
-            for (supply, leftovers) in store.supplies.iter_mut().zip(leftovers) {
+            for (allocations, leftovers) in store.caches.iter_mut().zip(leftovers) {
                 for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
-                    supply.take_over(id, partition, leftover);
+                    allocations.take_over(id, partition, leftover);
                 }
             }
         }
-        store.supplies.push(first);
+        store.caches.push(first);
         store.reclaim_all();
         Ok(store)
     }
 
-    fn empty_supply(&self) -> Supply {
-        Supply::new(self.tables.len(), self.partitions as usize)
+    fn empty_allocation_cache(&self) -> AllocationCache {
+        AllocationCache::new(self.tables.len(), self.partitions as usize)
     }
 
     /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
@@ -91,22 +92,23 @@ impl Store {
         self.tables.iter_mut().for_each(|table| table.get_ready(&mut left));
     }
 
-    /// Takes one supply for each of `workers` workers; those of earlier runs first.
-    pub(crate) fn hand_out(&mut self, workers: usize) -> Vec<Supply> {
-        let missing = workers.saturating_sub(self.supplies.len());
-        let fresh: Vec<Supply> = std::iter::repeat_with(|| self.empty_supply()).take(missing).collect();
-        self.supplies.extend(fresh);
-        self.supplies.drain(..workers).collect()
+    /// Takes one allocation cache for each of `workers` workers; those of earlier runs first.
+    pub(crate) fn hand_out(&mut self, workers: usize) -> Vec<AllocationCache> {
+        let missing = workers.saturating_sub(self.caches.len());
+        let fresh: Vec<AllocationCache> =
+            std::iter::repeat_with(|| self.empty_allocation_cache()).take(missing).collect();
+        self.caches.extend(fresh);
+        self.caches.drain(..workers).collect()
     }
 
-    /// Takes supplies back from a run that has ended: nobody holds a pointer into their garbage.
-    pub(crate) fn take_back(&mut self, supplies: impl IntoIterator<Item = Supply>) {
-        self.supplies.extend(supplies);
+    /// Takes caches back from a run that has ended: nobody holds a pointer into their garbage.
+    pub(crate) fn take_back(&mut self, caches: impl IntoIterator<Item = AllocationCache>) {
+        self.caches.extend(caches);
         self.reclaim_all();
     }
 
     fn reclaim_all(&mut self) {
-        self.supplies.iter_mut().for_each(Supply::reclaim_all);
+        self.caches.iter_mut().for_each(AllocationCache::reclaim_all);
     }
 
     /// Bytes of memory taken, indexes included.
@@ -115,10 +117,10 @@ impl Store {
         partitions.map(|partition| partition.index.bytes_taken() + partition.arena.bytes_taken()).sum()
     }
 
-    /// Records taken from the arenas and not given back.
+    /// Records taken from the arenas and not returned.
     pub(crate) fn allocated_records(&self) -> u64 {
         let taken: u64 = self.tables.iter().flat_map(Table::partitions).map(|p| p.arena.taken()).sum();
-        let unused: u64 = self.supplies.iter().map(Supply::unused_records).sum();
+        let unused: u64 = self.caches.iter().map(AllocationCache::unused_records).sum();
         taken - unused
     }
 }

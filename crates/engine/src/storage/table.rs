@@ -1,8 +1,8 @@
 //! A table: partitions, each with an index and an arena of its own.
 
+use super::allocation_cache::AllocationCache;
 use super::arena::Arena;
 use super::record::Shape;
-use super::supply::Supply;
 use crate::facade::region::RegionError;
 use crate::index::Index;
 use crate::index::hash::Hash;
@@ -33,13 +33,13 @@ impl Table {
     pub const REGIONS: usize = 3;
 
     /// An empty table, the number `id` of its store, each region of which may grow to `most` bytes of address space. What
-    /// its indexes have taken of their memory and not used goes to `supply`.
+    /// its indexes have taken of their memory and not used goes to `allocations`.
     pub fn reserve(
         description: TableDescription,
         id: TableId,
         partitions: u32,
         most: usize,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
     ) -> Result<Self, RegionError> {
         if let Indexing::OrderedBytes { most } = description.indexing {
             assert!(
@@ -51,7 +51,7 @@ impl Table {
         let shape = Shape::new(description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, partitions);
         let mut partition = |number| {
-            let nodes = &mut supply.at(id, PartitionId(number)).nodes;
+            let nodes = &mut allocations.at(id, PartitionId(number)).nodes;
             let index = Index::reserve(description.indexing, records, most, nodes)?;
             Ok(Partition { index, arena: Arena::reserve(shape, records, most)? })
         };

@@ -46,7 +46,7 @@ pub(crate) struct Access {
 /// Nothing is kept for install.
 pub(crate) const NO_WRITE: u32 = u32::MAX;
 
-/// What names a version of a record or of a bucket.
+/// What names a version of a record or of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u64);
 

@@ -27,7 +27,7 @@ impl<A: Architecture> Txn<'_, A> {
                 self.give_back();
                 self.prune_emptied();
                 self.forget();
-                self.settle();
+                self.release_all();
                 Ok(())
             }
             Err(abort) => {
@@ -46,11 +46,11 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Ends a look, which has read and not written.
     #[inline(always)]
-    pub fn end_look(&mut self) {
+    pub fn end_reconnaissance(&mut self) {
         if !self.accesses.is_empty() || !self.gaps.is_empty() || self.poisoned.is_some() {
             self.abort();
         } else {
-            self.settle();
+            self.release_all();
         }
     }
 
@@ -75,7 +75,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.release_gaps();
         self.prune_emptied();
         self.forget();
-        self.settle();
+        self.release_all();
         self.poisoned = None;
     }
 
@@ -103,7 +103,7 @@ impl<A: Architecture> Txn<'_, A> {
         while self.prepared < self.write_set.len() {
             match self.prepare_next() {
                 Verdict::Granted => self.prepared += 1,
-                Verdict::Again => return self.prepare_in_order(),
+                Verdict::Retry => return self.prepare_in_order(),
                 Verdict::Abort(reason) => return Err(self.poison(reason)),
                 Verdict::Queued => unreachable!("nobody queues at commit"),
             }
@@ -129,7 +129,7 @@ impl<A: Architecture> Txn<'_, A> {
         while self.prepared < self.write_set.len() {
             match self.prepare_next() {
                 Verdict::Granted => (self.prepared, asked) = (self.prepared + 1, 0),
-                Verdict::Again => {
+                Verdict::Retry => {
                     self.pause(asked);
                     asked += 1;
                 }
@@ -299,13 +299,13 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Nothing is held any more, once what was sent off has arrived.
     #[inline(always)]
-    pub(super) fn settle(&mut self) {
+    pub(super) fn release_all(&mut self) {
         if A::MIGRATES {
             let before = self.stopwatch.enter(TimeClass::Wait);
-            self.architecture.settle();
+            self.architecture.release_all();
             self.stopwatch.enter(before);
         } else {
-            self.architecture.settle();
+            self.architecture.release_all();
         }
         self.stopwatch.holds_nothing();
     }

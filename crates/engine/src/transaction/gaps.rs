@@ -69,11 +69,11 @@ impl<A: Architecture> Txn<'_, A> {
         let verdict = self.architecture.at(partition, move |site| {
             let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
             match from {
-                Some(from) => ProtocolOf::<A>::raise_bucket(site.common, meta, from, who, site.waker),
+                Some(from) => ProtocolOf::<A>::upgrade_gap(site.common, meta, from, who, site.waker),
                 None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
             }
         });
-        if self.heed(verdict, 0)? == Answer::Again {
+        if self.heed(verdict, 0)? == Answer::Retry {
             return Ok(GapHeld::Died);
         }
         match held {

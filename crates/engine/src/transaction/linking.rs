@@ -39,7 +39,7 @@ enum Held {
 }
 
 /// The leaf that was split, or not, and the one that has a part of its range now.
-fn halves<'a, F: ordered::flavour::Flavour>(
+fn halves<'a, F: ordered::synchronization_policy::SynchronizationPolicy>(
     leaf: LeafAt<'a, F>,
     split: Option<Split<'a, F>>,
 ) -> (LeafAt<'a, F>, Option<LeafAt<'a, F>>) {
@@ -100,7 +100,7 @@ impl<A: Architecture> Txn<'_, A> {
         let (slot, access) = (self.slot, self.next_requester(place.partition).access);
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
         let held = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, lane: spot.partition.0, access };
+            let who = Requester { slot, partition: spot.partition.0, access };
             let holder = Requester { access: gap_access, ..who };
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let link = |index: &OrderedOf<A>, key: &[u8]| loop {
@@ -153,7 +153,7 @@ impl<A: Architecture> Txn<'_, A> {
         // Gaps' are odd, so this is none only if it is not wanted.
         let gap_access = NonZeroU32::new(if relies { gap_access } else { 0 });
         let (linked, fresh) = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, lane: spot.partition.0, access };
+            let who = Requester { slot, partition: spot.partition.0, access };
             ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
             let mut fresh = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
@@ -196,10 +196,10 @@ impl<A: Architecture> Txn<'_, A> {
                 index.link(nodes, key, record, |leaf, split| {
                     if ProtocolOf::<A>::READS == Reads::Validated {
                         let (old, fresh) = halves(leaf, split);
-                        let token = fresh.as_ref().map_or(0, |fresh| {
-                            ProtocolOf::<A>::observe_bucket(fresh.leaf.meta::<MetaOf<A>>())
-                        });
-                        let (before, after) = ProtocolOf::<A>::advance_bucket(old.leaf.meta::<MetaOf<A>>());
+                        let token = fresh
+                            .as_ref()
+                            .map_or(0, |fresh| ProtocolOf::<A>::observe_gap(fresh.leaf.meta::<MetaOf<A>>()));
+                        let (before, after) = ProtocolOf::<A>::advance_gap(old.leaf.meta::<MetaOf<A>>());
                         let fresh = fresh.map_or(LeafRef::NONE, |fresh| fresh.number);
                         versions = Some((old.number, fresh, token, before, after));
                     }
@@ -231,10 +231,10 @@ impl<A: Architecture> Txn<'_, A> {
             // SAFETY: the transaction waits for the answer.
             let unlinked =
                 unsafe { spot.at::<A, _>(site, |index, key| index.unlink(nodes.get(), key, record)) };
-            ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
             unlinked
         });
-        self.supply.retire(table, partition, record, self.epoch);
+        self.allocations.retire(table, partition, record, self.epoch);
         if unlinked == Unlinked::Emptied {
             self.emptied.push(place);
         }
@@ -265,9 +265,9 @@ impl<A: Architecture> Txn<'_, A> {
         });
     }
 
-    /// The slot's supply of nodes for the place's index, its epoch set.
-    fn lend_nodes(&mut self, place: Place) -> Lent<ordered::Supply> {
-        let nodes = &mut self.supply.at(place.table, place.partition).nodes;
+    /// The slot's cache of nodes for the place's index, its epoch set.
+    fn lend_nodes(&mut self, place: Place) -> Lent<ordered::AllocationCache> {
+        let nodes = &mut self.allocations.at(place.table, place.partition).nodes;
         nodes.refresh(self.epoch, self.epochs.reclaimable());
         Lent::new(nodes)
     }

@@ -13,7 +13,7 @@ use contract::{Abort, AbortReason, TimeClass};
 pub(super) enum Answer {
     Granted,
     /// Look the key up again.
-    Again,
+    Retry,
 }
 
 /// A record, what protects its key if there is none, and what it answered.
@@ -95,17 +95,17 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Raises the read lock of an entry to a write lock.
-    pub(super) fn raise(&mut self, position: usize) -> Result<(), Abort> {
+    pub(super) fn upgrade(&mut self, position: usize) -> Result<(), Abort> {
         let access = self.accesses[position];
         let who = self.requester(access.partition, position);
         let verdict = self.architecture.at(access.partition, move |site| {
-            ProtocolOf::<A>::raise(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
+            ProtocolOf::<A>::upgrade(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
         });
         let answer = self.heed(verdict, 0)?;
         match answer {
             Answer::Granted => Ok(()),
             // A record that the transaction holds cannot die, unless it runs a canary that let it go.
-            Answer::Again => Err(self.poison(AbortReason::Conflict)),
+            Answer::Retry => Err(self.poison(AbortReason::Conflict)),
         }
     }
 
@@ -115,9 +115,9 @@ impl<A: Architecture> Txn<'_, A> {
         match verdict {
             Verdict::Granted => Ok(Answer::Granted),
             Verdict::Queued => Ok(self.wait()),
-            Verdict::Again => {
+            Verdict::Retry => {
                 self.pause(asked);
-                Ok(Answer::Again)
+                Ok(Answer::Retry)
             }
             Verdict::Abort(reason) => Err(self.poison(reason)),
         }
@@ -130,7 +130,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.stopwatch.enter(before);
         match wake {
             Wake::Granted => Answer::Granted,
-            Wake::Again => Answer::Again,
+            Wake::Retry => Answer::Retry,
         }
     }
 

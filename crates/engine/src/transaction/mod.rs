@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
-//! | [`own`] | the same for keys that it has touched before: a transaction never conflicts with itself |
+//! | [`read_own_writes`] | the same for keys that it has touched before: a transaction never conflicts with itself |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
 //! | [`gaps`] | keys that are missing |
@@ -30,8 +30,8 @@ mod keys;
 mod linking;
 mod locking;
 mod observing;
-mod own;
 mod prefetch;
+mod read_own_writes;
 mod scan;
 mod stopwatch;
 mod structure;
@@ -42,12 +42,12 @@ use crate::epoch::Epochs;
 use crate::index::hash::Hash;
 use crate::index::{GapId, OrderedAs};
 use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
-use crate::storage::Supply;
+use crate::storage::AllocationCache;
 use crate::storage::{RecordRef, Table};
 use crate::work;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use contract::{
-    Abort, AbortReason, DriveError, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, Scan, Span,
+    Abort, AbortReason, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError, Scan, Span,
     TableId, TimeClass, Transaction,
 };
 use gaps::GapPlace;
@@ -59,9 +59,9 @@ use zerocopy::IntoBytes;
 
 /// The protocol of an architecture.
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
-/// Its metadata, in the architecture's flavour.
+/// Its metadata, in the architecture's synchronization policy.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
-/// An ordered index, in the same flavour.
+/// An ordered index, in the same synchronization policy.
 pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
 /// A key, and all that follows from it.
@@ -93,7 +93,7 @@ enum Blind<'a> {
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
     pub stopwatch: Stopwatch,
-    pub supply: Supply,
+    pub allocations: AllocationCache,
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
@@ -118,7 +118,7 @@ pub(crate) struct Txn<'e, A: Architecture> {
     scratch: Vec<u64>,
     poisoned: Option<AbortReason>,
     /// The transaction only reads, to make a plan.
-    looking: bool,
+    reconnaissance: bool,
     /// The key whose partition was refused last.
     refused: Option<(TableId, Key, PartitionId)>,
 }
@@ -130,13 +130,13 @@ impl<'e, A: Architecture> Txn<'e, A> {
         tables: &'e [Table],
         epochs: &'e Epochs,
         slot: SlotId,
-        supply: Supply,
+        allocations: AllocationCache,
     ) -> Self {
         let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
         Txn {
             architecture,
             stopwatch: Stopwatch::new(),
-            supply,
+            allocations,
             tables,
             epochs,
             slot,
@@ -152,7 +152,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],
             poisoned: None,
-            looking: false,
+            reconnaissance: false,
             refused: None,
         }
     }
@@ -161,16 +161,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub fn begin(&mut self, plan: &Plan) {
         self.clear();
-        self.looking = false;
+        self.reconnaissance = false;
         self.architecture.begin(plan);
     }
 
-    /// Starts a transaction that only reads, to make a plan; [`Txn::end_look`] ends it.
+    /// Starts a transaction that only reads, to make a plan; [`Txn::end_reconnaissance`] ends it.
     #[inline(always)]
-    pub fn begin_look(&mut self) {
+    pub fn begin_reconnaissance(&mut self) {
         self.clear();
-        self.looking = true;
-        self.architecture.begin_look();
+        self.reconnaissance = true;
+        self.architecture.begin_reconnaissance();
     }
 
     #[inline(always)]
@@ -203,23 +203,23 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     /// Where the last attempt that was refused a partition wanted to go.
-    pub fn refused(&self) -> DriveError {
+    pub fn refused(&self) -> RunError {
         let (table, key, partition) = self.refused.expect("an attempt was refused a partition");
-        DriveError::Undeclared { table: self.table(table).description.name, key, partition }
+        RunError::Undeclared { table: self.table(table).description.name, key, partition }
     }
 
-    /// After a panic in a procedure: what its transaction holds is given back.
+    /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
         if self.accesses.is_empty() && self.gaps.is_empty() {
-            self.settle();
+            self.release_all();
         } else {
             self.abort();
         }
     }
 
-    /// Ends the slot; answers its supply of records.
-    pub fn leave(mut self) -> Supply {
-        std::mem::take(&mut self.supply)
+    /// Ends the slot; answers its allocations of records.
+    pub fn leave(mut self) -> AllocationCache {
+        std::mem::take(&mut self.allocations)
     }
 
     /// What the merges of the last committed transaction left; until the next begins.
@@ -300,13 +300,13 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
     #[inline(always)]
     fn requester(&self, partition: PartitionId, position: usize) -> Requester {
-        Requester { slot: self.slot, lane: partition.0, access: 2 * position as u32 }
+        Requester { slot: self.slot, partition: partition.0, access: 2 * position as u32 }
     }
 
     /// The requester of a gap: odd numbers.
     #[inline(always)]
     fn gap_requester(&self, partition: PartitionId, number: usize) -> Requester {
-        Requester { slot: self.slot, lane: partition.0, access: 2 * number as u32 + 1 }
+        Requester { slot: self.slot, partition: partition.0, access: 2 * number as u32 + 1 }
     }
 
     #[inline(always)]
@@ -317,7 +317,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             .push(Access { record, key, token, partition, table, kind, first_write: NO_WRITE }, hash);
         self.stopwatch.holds_something();
         if kind != Kind::Read && kind != Kind::Absent {
-            assert!(!self.looking, "a procedure writes while it plans");
+            assert!(!self.reconnaissance, "a procedure writes while it plans");
             self.write_set.push(position as u32);
         }
         position
@@ -422,7 +422,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 }
 
-/// Ends the slot. If a procedure panicked, what its transaction holds is given back, so that the others can end, too.
+/// Ends the slot. If a procedure panicked, what its transaction holds is released, so that the others can end, too.
 impl<A: Architecture> Drop for Txn<'_, A> {
     fn drop(&mut self) {
         self.abandon();

@@ -120,7 +120,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Adds a gap with the token that it has now. What is looked up from here on, commit will validate.
     pub(super) fn observe_gap(&mut self, place: GapPlace) {
         let index = &self.table(place.table).partition(place.partition).index;
-        let token = ProtocolOf::<A>::observe_bucket(index.gap::<MetaOf<A>>(place.id));
+        let token = ProtocolOf::<A>::observe_gap(index.gap::<MetaOf<A>>(place.id));
         self.add_gap(place, Mode::Shared, Token(token));
     }
 

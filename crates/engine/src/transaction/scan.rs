@@ -240,7 +240,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     fn copy_leaf_observed(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
         // The token before the leaf is read: an insert between the two is seen, and advances the token.
-        let observe = |leaf: &Leaf| ProtocolOf::<A>::observe_bucket(leaf.meta::<MetaOf<A>>());
+        let observe = |leaf: &Leaf| ProtocolOf::<A>::observe_gap(leaf.meta::<MetaOf<A>>());
         let token = self.copy_leaf(scan, cursor, most, observe);
         let id = GapId::Leaf(cursor.copy.leaf());
         let gap = GapPlace { table: scan.table, partition: cursor.partition, id };

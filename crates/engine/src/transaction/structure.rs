@@ -3,7 +3,7 @@
 //! This is the text for hashed tables and what both kinds share; [`super::linking`] is that for ordered ones.
 //!
 //! An insert links its record at once, held or absent, so that every other transaction that wants the key meets it;
-//! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are buried (whoever still finds
+//! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are marked deleted (whoever still finds
 //! them asks again) and retired to their epoch.
 
 use super::access_set::{Access, Kind, Token};
@@ -79,7 +79,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// A record with this row that is not linked yet, under the key that it keeps.
     pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
         let partition = self.table(place.table).partition(place.partition);
-        let record = self.supply.at(place.table, place.partition).records.take(&partition.arena);
+        let record = self.allocations.at(place.table, place.partition).records.take(&partition.arena);
         record.initialise(kept);
         // SAFETY: the record is private until it is linked.
         unsafe { record.copy_in(0, row) };
@@ -88,7 +88,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Takes back a record that was never linked, so that nobody has seen it.
     pub(super) fn put_back(&mut self, place: Place, record: RecordRef) {
-        self.supply.at(place.table, place.partition).records.put_back(record);
+        self.allocations.at(place.table, place.partition).records.put_back(record);
     }
 
     /// Links a new record with this row, held by the transaction, unless the key is linked.
@@ -106,7 +106,7 @@ impl<A: Architecture> Txn<'_, A> {
             let mut versions = None;
             let linked = index.link(place.hash, record, |bucket| {
                 if ProtocolOf::<A>::READS == Reads::Validated {
-                    versions = Some(ProtocolOf::<A>::advance_bucket(bucket.meta::<MetaOf<A>>()));
+                    versions = Some(ProtocolOf::<A>::advance_gap(bucket.meta::<MetaOf<A>>()));
                 }
             });
             (linked, versions)
@@ -222,8 +222,8 @@ impl<A: Architecture> Txn<'_, A> {
         let who = self.requester(partition, position);
         self.architecture.at(partition, move |site| {
             site.partition(table, partition).index.hashed().unlink(Hash::of(key), record);
-            ProtocolOf::<A>::bury(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
         });
-        self.supply.retire(table, partition, record, self.epoch);
+        self.allocations.retire(table, partition, record, self.epoch);
     }
 }

@@ -4,8 +4,8 @@
 use crate::rows::{Mistake, Rows, RowsClient, T};
 use crate::supported;
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Completion, DriveError, Engine, EngineOptions, Key,
-    Measurement, Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, Seat, Selection, Span,
+    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Key, Measurement,
+    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RunError, Seat, Selection, Span,
     TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
@@ -25,11 +25,11 @@ fn load(pair: PairName, mistake: Mistake) -> (Store, Vec<RowsClient>) {
     (store, (0..clients).map(|worker| Rows::with(mistake).client(seat(worker))).collect())
 }
 
-fn drive(store: &mut Store, pair: PairName, clients: Vec<RowsClient>) -> Result<u64, DriveError> {
+fn run(store: &mut Store, pair: PairName, clients: Vec<RowsClient>) -> Result<u64, RunError> {
     let options = EngineOptions::default();
     let until = Until::Transactions(200);
-    let drive = ThisEngine::drive(store, Selection::Pair(pair), clients, until, &options)?;
-    Ok(drive.clients.iter().map(|client| client.committed_ns.len() as u64).sum())
+    let run = ThisEngine::run(store, Selection::Pair(pair), clients, until, &options)?;
+    Ok(run.clients.iter().map(|client| client.committed_ns.len() as u64).sum())
 }
 
 const SERIAL: PairName =
@@ -39,11 +39,11 @@ const SERIAL: PairName =
 fn a_plan_that_omits_a_partition_is_an_error_that_names_the_key_and_changes_nothing() {
     let (mut store, mut clients) = load(SERIAL, Mistake::WrongPlan);
     clients.truncate(1);
-    let error = drive(&mut store, SERIAL, clients).expect_err("the plan is wrong");
-    assert_eq!(error, DriveError::Undeclared { table: "rows", key: Key(2), partition: PartitionId(2) });
+    let error = run(&mut store, SERIAL, clients).expect_err("the plan is wrong");
+    assert_eq!(error, RunError::Undeclared { table: "rows", key: Key(2), partition: PartitionId(2) });
     let words = "a procedure touched key 2 of table 'rows', in partition 2, which its plan does not declare";
     assert_eq!(error.to_string(), words);
-    assert_eq!(ThisEngine::remains(&store).held, 0);
+    assert_eq!(ThisEngine::leak_check(&store).held, 0);
     // The first key was updated before the second was refused.
     assert_eq!(first_byte(&mut store, Key(1)), 0);
 }
@@ -92,15 +92,15 @@ fn first_byte(store: &mut Store, key: Key) -> u8 {
     }
     let looker = Looking(key).client(Seat::new(0, 1, 1));
     let (selection, until) = (Selection::Pair(SERIAL), Until::Transactions(1));
-    let drive = ThisEngine::drive(store, selection, vec![looker], until, &EngineOptions::default());
-    drive.expect("the plan is right").clients[0].1
+    let run = ThisEngine::run(store, selection, vec![looker], until, &EngineOptions::default());
+    run.expect("the plan is right").clients[0].1
 }
 
 #[test]
 fn a_plan_that_is_out_of_date_is_made_again() {
     let (mut store, clients) = load(SERIAL, Mistake::StalePlan);
     let workers = clients.len() as u64;
-    assert_eq!(drive(&mut store, SERIAL, clients).expect("the second plan is right"), 200 * workers);
+    assert_eq!(run(&mut store, SERIAL, clients).expect("the second plan is right"), 200 * workers);
 }
 
 #[test]
@@ -108,12 +108,12 @@ fn a_panic_is_passed_on_and_leaves_nothing_behind() {
     for pair in supported() {
         for mistake in [Mistake::Panic, Mistake::PanicAtDraw, Mistake::PanicAtEnd] {
             let (mut store, clients) = load(pair, mistake);
-            let panic = catch_unwind(AssertUnwindSafe(|| drive(&mut store, pair, clients)));
+            let panic = catch_unwind(AssertUnwindSafe(|| run(&mut store, pair, clients)));
             let panic = panic.expect_err("the panic is passed on");
             let words =
                 panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(|w| &**w));
             assert!(words.expect("words").contains("one that panics"), "{pair}: {words:?}");
-            assert_eq!(ThisEngine::remains(&store).held, 0, "{pair}");
+            assert_eq!(ThisEngine::leak_check(&store).held, 0, "{pair}");
         }
     }
 }
@@ -131,11 +131,11 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
             let workload = Rows::with(Mistake::Endless);
             let client = workload.client(Seat::new(0, 1, 1).over(arrangement.layout.partitions));
             let mut alone = ThisEngine::load(&workload, arrangement.layout, &|_| ()).expect("a small table");
-            let drive = ThisEngine::drive(&mut alone, Selection::Pair(pair), vec![client], until, &options);
-            let measured = drive.expect("no mistake that is told").measurement;
+            let run = ThisEngine::run(&mut alone, Selection::Pair(pair), vec![client], until, &options);
+            let measured = run.expect("no mistake that is told").measurement;
             let Measurement { commits, unfinished, .. } = measured;
             assert!(commits <= 9 && unfinished <= 1, "{pair}: {commits} committed, {unfinished} given up");
-            assert_eq!(ThisEngine::remains(&alone).held, 0, "{pair}");
+            assert_eq!(ThisEngine::leak_check(&alone).held, 0, "{pair}");
         }
     }
 }

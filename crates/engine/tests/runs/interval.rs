@@ -3,8 +3,8 @@
 use crate::rows::{Rows, RowsClient};
 use crate::supported;
 use contract::{
-    Arrangement, Drive, Engine, EngineOptions, Measurement, PairName, ProtocolName, Seat, Selection, Until,
-    Workload,
+    Arrangement, Engine, EngineOptions, Measurement, PairName, ProtocolName, RunOutcome, Seat, Selection,
+    Until, Workload,
 };
 use engine::ThisEngine;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_millis(1);
 /// Many more workers than there are cores.
 const CROWD: usize = 64;
 
-fn run(pair: PairName, workers: usize, workload: &Rows, options: &EngineOptions) -> Drive<RowsClient> {
+fn run(pair: PairName, workers: usize, workload: &Rows, options: &EngineOptions) -> RunOutcome<RowsClient> {
     run_for(INTERVAL, pair, workers, workload, options)
 }
 
@@ -27,14 +27,14 @@ fn run_for(
     workers: usize,
     workload: &Rows,
     options: &EngineOptions,
-) -> Drive<RowsClient> {
+) -> RunOutcome<RowsClient> {
     let Arrangement { layout, clients } =
         ThisEngine::arrange(pair.architecture, workers, options).expect("it fits");
     let mut store = ThisEngine::load(workload, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();
     let until = Until::Interval { warmup: duration / 4, duration };
-    ThisEngine::drive(&mut store, Selection::Pair(pair), clients, until, options).expect("nothing is wrong")
+    ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, options).expect("nothing is wrong")
 }
 
 /// The most transactions of all clients that ended within so long, wherever that lies.
@@ -58,7 +58,7 @@ fn most_that_ended_within(clients: &[RowsClient], length: Duration) -> u64 {
 #[test]
 fn all_workers_count_in_one_interval() {
     for pair in supported().filter(|pair| pair.protocol != ProtocolName::DlDetect) {
-        let Drive { clients, measurement } =
+        let RunOutcome { clients, measurement } =
             run_for(SHORT, pair, CROWD, &Rows::taking(Duration::ZERO), &EngineOptions::default());
         // A clock's ticks are rounded.
         assert!(measurement.elapsed.abs_diff(SHORT) < Duration::from_micros(1), "{pair}");
@@ -81,7 +81,8 @@ fn all_workers_count_in_one_interval() {
 fn what_outlasts_the_interval_is_followed_to_its_end() {
     let pace = 2 * INTERVAL;
     for pair in supported() {
-        let Drive { clients, measurement } = run(pair, 2, &Rows::taking(pace), &EngineOptions::default());
+        let RunOutcome { clients, measurement } =
+            run(pair, 2, &Rows::taking(pace), &EngineOptions::default());
         // The first ones began before the interval, and may have ended in it; some began in it, and none of these ended in it.
         let Measurement { commits, latency_ns, response, unfinished, .. } = &measurement;
         assert!(*commits <= clients.len() as u64, "{pair}: {commits}");
@@ -96,7 +97,7 @@ fn what_outlasts_the_interval_is_followed_to_its_end() {
     let options = EngineOptions::default();
     let workload = Rows::taking(INTERVAL / 2 + INTERVAL / 4);
     let pair = supported().find(|pair| pair.protocol == ProtocolName::Silo).expect("Silo is there");
-    let Drive { clients, measurement } = run(pair, 1, &workload, &options);
+    let RunOutcome { clients, measurement } = run(pair, 1, &workload, &options);
     let began_in_it = measurement.response.samples;
     assert!(began_in_it >= 1, "one in every 15 ms");
     assert!(
@@ -131,7 +132,7 @@ fn a_stopwatch_stays_out_of_the_latencies() {
 fn every_transaction_that_begins_in_the_interval_is_accounted_for() {
     for pair in supported() {
         let workload = Rows::taking(Duration::from_micros(50));
-        let Drive { clients, measurement } = run(pair, 2, &workload, &EngineOptions::default());
+        let RunOutcome { clients, measurement } = run(pair, 2, &workload, &EngineOptions::default());
         let Measurement { slots, response, between, unfinished, commits, .. } = measurement;
         assert_eq!(between.samples, response.samples, "{pair}");
         let committed: u64 = clients.iter().map(|client| client.committed_ns.len() as u64).sum();

@@ -1,6 +1,6 @@
 //! One worker's transactions against a model: a `BTreeMap` that is told the same.
 //!
-//! Random transactions of random operations over few keys, so that keys repeat, reads are raised to writes, rows are
+//! Random transactions of random operations over few keys, so that keys repeat, reads are upgraded to writes, rows are
 //! read after they were written, deleted, inserted again, in every order; a third of the transactions roll back. Tables
 //! that are ordered are scanned, too, in both directions, in parts of one partition and in all of them.
 //! Everything that an operation answers or shows is compared at once, and what the store holds at the end.
@@ -174,19 +174,19 @@ impl Procedure for Random {
         Ok(Outcome::Commit)
     }
 
-    fn plan<X: Transaction + ?Sized>(&self, look: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<X: Transaction + ?Sized>(&self, txn: &mut X, plan: &mut Plan) -> Result<(), Abort> {
         let keys = self.world.keys;
         (0..keys).for_each(|key| plan.declare(T, self.world.prefix(key)));
         // A look that reads, and one that finds nothing: neither may leave anything held.
         for key in [self.seed % keys, keys + 5] {
-            let name = self.world.name(look, key);
-            let _ = look.read(T, name, Span::whole(ROW), &mut |_| ())?;
+            let name = self.world.name(txn, key);
+            let _ = txn.read(T, name, Span::whole(ROW), &mut |_| ())?;
             plan.touch(T, self.world.prefix(key), Span::whole(ROW), contract::Access::Read);
         }
         if self.world.indexing != Indexing::Hashed {
             // The plan is made ahead: others commit before the transaction runs.
             let rows = self.committed.lock().expect("one worker").clone();
-            self.scan(look, &mut fastrand::Rng::with_seed(self.seed ^ 1), &rows)?;
+            self.scan(txn, &mut fastrand::Rng::with_seed(self.seed ^ 1), &rows)?;
         }
         Ok(())
     }
@@ -349,13 +349,13 @@ fn one_run<E: Engine>(pair: PairName, world: World, seed: u64, transactions: u64
         let client = workload.client(Seat::new(0, 1, seed * 2 + round));
         let options = EngineOptions { sample_one_in: 3, ..EngineOptions::default() };
         let until = Until::Transactions(transactions);
-        let drive = E::drive(&mut store, Selection::Pair(pair), vec![client], until, &options);
-        let measurement = drive.unwrap_or_else(|error| panic!("{what}: {error}")).measurement;
+        let run = E::run(&mut store, Selection::Pair(pair), vec![client], until, &options);
+        let measurement = run.unwrap_or_else(|error| panic!("{what}: {error}")).measurement;
         assert_eq!(measurement.commits + measurement.user_rollbacks, transactions, "{what}");
     }
-    let remains = E::remains(&store);
+    let leaks = E::leak_check(&store);
     let rows = workload.committed.lock().expect("one worker").len() as u64 + 3;
-    assert_eq!(remains.linked_records, rows, "{what}: {remains:?}");
-    assert_eq!(remains.allocated_records, rows, "{what}: {remains:?}");
-    assert_eq!(remains.held, 0, "{what}: {remains:?}");
+    assert_eq!(leaks.linked_records, rows, "{what}: {leaks:?}");
+    assert_eq!(leaks.allocated_records, rows, "{what}: {leaks:?}");
+    assert_eq!(leaks.held, 0, "{what}: {leaks:?}");
 }

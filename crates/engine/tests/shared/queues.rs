@@ -339,7 +339,7 @@ impl Procedure for Errand {
         Ok(if random.u8(0..8) == 0 { Outcome::Rollback } else { Outcome::Commit })
     }
 
-    fn plan<X: Transaction + ?Sized>(&self, look: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<X: Transaction + ?Sized>(&self, txn: &mut X, plan: &mut Plan) -> Result<(), Abort> {
         let (queue, several) = Self::queues_of(&mut fastrand::Rng::with_seed(self.seed));
         (0..ACCOUNTS).for_each(|account| plan.declare(A, Key(account)));
         let several = if self.audit { 0..QUEUES } else { several };
@@ -347,7 +347,7 @@ impl Procedure for Errand {
         let all = if several.end - several.start > 1 { 0..MOST_PARTITIONS } else { several };
         all.chain([queue]).for_each(|queue| plan.declare(Q, self.queues.prefix(queue)));
         // A look may scan, too, and leaves nothing behind.
-        let _ = self.look(look, queue, 0, Direction::Forward, 3)?;
+        let _ = self.look(txn, queue, 0, Direction::Forward, 3)?;
         Ok(())
     }
 }
@@ -436,8 +436,8 @@ pub fn queues_run<E: Engine>(
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();
     let until = Until::Transactions(transactions);
-    let drive = E::drive(&mut store, selection, clients, until, options).expect("plans are right");
-    for (worker, client) in drive.clients.iter().enumerate() {
+    let run = E::run(&mut store, selection, clients, until, options).expect("plans are right");
+    for (worker, client) in run.clients.iter().enumerate() {
         if let Some(broken) = client.broken.first() {
             return Err(format!("worker {worker}: {broken} ({} times)", client.broken.len()));
         }
@@ -445,14 +445,14 @@ pub fn queues_run<E: Engine>(
     let mut auditor = workload.client(Seat::new(0, 1, seed));
     auditor.audit = true;
     let until = Until::Transactions(1);
-    let audit = E::drive(&mut store, selection, vec![auditor], until, options).expect("plans are right");
+    let audit = E::run(&mut store, selection, vec![auditor], until, options).expect("plans are right");
     let (total, expected) = (audit.clients[0].total, (ACCOUNTS + QUEUES * LOADED) * FIRST_BALANCE);
     if total != expected {
         return Err(format!("{expected} in all, {total} at the end"));
     }
-    let remains = E::remains(&store);
-    if remains.held != 0 || remains.linked_records != remains.allocated_records {
-        return Err(format!("left behind: {remains:?}"));
+    let leaks = E::leak_check(&store);
+    if leaks.held != 0 || leaks.linked_records != leaks.allocated_records {
+        return Err(format!("left behind: {leaks:?}"));
     }
     Ok(())
 }

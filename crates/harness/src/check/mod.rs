@@ -1,6 +1,6 @@
 //! A checked run: every transaction writes down what it saw and wrote, and the checker judges it afterwards.
 //!
-//! The run is driven as a measured one is, through the same engine and the same procedures; only the rows are 16
+//! The run is made as a measured one is, through the same engine and the same procedures; only the rows are 16
 //! bytes longer and every transaction keeps a log, so its speed says nothing. Some workloads are made for checks:
 //! `membership`, whose keys come and go, `list-append`, whose values tell their own history, and the scenarios, small
 //! plays by the anomalies' names that must end as in some serial order.

@@ -62,15 +62,15 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(&workload);
-        let drive = setting.drive::<E, _>(&mut store, clients)?;
-        let checks = vec![Check::nothing_held(&E::remains(&store))];
-        let mut history = workload.history(drive.clients);
+        let run = setting.run::<E, _>(&mut store, clients)?;
+        let checks = vec![Check::nothing_held(&E::leak_check(&store))];
+        let mut history = workload.history(run.clients);
         let read = workload.final_read(&history);
         history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = check_lists(&history);
-        Ok((self.verdict::<E>(&drive.measurement, verdict, checks)?, Recorded::Lists(history)))
+        Ok((self.verdict::<E>(&run.measurement, verdict, checks)?, Recorded::Lists(history)))
     }
 
     /// Plays a scenario, and judges it.
@@ -84,11 +84,11 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(&workload, &setting)?;
         self.observer.tell(Event::Note("playing"));
         let players = setting.clients::<E, _>(&workload);
-        let drive = setting.drive::<E, _>(&mut store, players)?;
-        let mut checks = vec![Check::nothing_held(&E::remains(&store))];
-        let read = workload.final_read(&drive.clients);
+        let run = setting.run::<E, _>(&mut store, players)?;
+        let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
+        let read = workload.final_read(&run.clients);
         let rows = read.rows(setting.read_back::<E>(&mut store, &read));
-        let judgement = workload.judge(&drive.clients, &rows);
+        let judgement = workload.judge(&run.clients, &rows);
         checks.insert(
             0,
             Check::new("serializable", judgement.is_serializable(), || {
@@ -96,7 +96,7 @@ impl Trial<'_> {
             }),
         );
         let happened = Happened::Overlapping(judgement.overlapping);
-        let summary = self.summary::<E>(&drive.measurement, checks, happened)?;
+        let summary = self.summary::<E>(&run.measurement, checks, happened)?;
         Ok((CheckSummary { judgement: Some(judgement), ..summary }, Recorded::Nothing))
     }
 
@@ -109,16 +109,16 @@ impl Trial<'_> {
         let mut store = self.load::<E, _>(checked, &setting)?;
         self.observer.tell(Event::Note(RUNNING));
         let clients = setting.clients::<E, _>(checked);
-        let drive = setting.drive::<E, _>(&mut store, clients)?;
-        let mut checks = vec![Check::nothing_held(&E::remains(&store))];
-        let (mut history, clients) = checked.history(drive.clients);
+        let run = setting.run::<E, _>(&mut store, clients)?;
+        let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
+        let (mut history, clients) = checked.history(run.clients);
         checks.extend(own_checks(&clients));
         let read = FinalRead::of_stamps(checked, &history);
         history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = history::check(&history);
-        Ok((self.verdict::<E>(&drive.measurement, verdict, checks)?, Recorded::Stamps(history)))
+        Ok((self.verdict::<E>(&run.measurement, verdict, checks)?, Recorded::Stamps(history)))
     }
 
     fn options(&self) -> &RunOptions {

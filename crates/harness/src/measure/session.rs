@@ -1,10 +1,10 @@
-//! One loaded store, and the repetitions that are driven over it.
+//! One loaded store, and the repetitions that run over it.
 
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::{Check, Memory};
-use contract::{Arrangement, Engine, Layout, Measurement, Remains, Seat, Selection, Until, Workload};
+use contract::{Arrangement, Engine, Layout, LeakCheck, Measurement, Seat, Selection, Until, Workload};
 use workloads::audit::{Audit, Audited};
 
 /// A workload with its tables loaded.
@@ -38,7 +38,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         self.memory
     }
 
-    /// Drives one repetition and checks what it left behind.
+    /// Dispatch one repetition and checks what it left behind.
     pub fn repetition(
         &mut self,
         selection: Selection,
@@ -52,12 +52,12 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             E::arrange(selection.architecture(), options.workers, &engine_options)?;
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
-        let drive = E::drive(&mut self.store, selection, clients, until, &engine_options)?;
-        self.clients.extend(drive.clients);
-        let remains = E::remains(&self.store);
+        let run = E::run(&mut self.store, selection, clients, until, &engine_options)?;
+        self.clients.extend(run.clients);
+        let leaks = E::leak_check(&self.store);
         self.memory = self.memory.now(&remains);
-        let checks = Self::checks(&remains, &drive.measurement);
-        Ok((drive.measurement, checks))
+        let checks = Self::checks(&remains, &run.measurement);
+        Ok((run.measurement, checks))
     }
 
     /// Whether the tables hold what the workload says that they must, as `selection` reads them; nothing if the workload
@@ -76,7 +76,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             }
             let until = Until::Transactions(transactions);
             let store = &mut self.store;
-            auditors = E::drive_unmeasured(store, selection, auditors, until, &engine_options)?.clients;
+            auditors = E::run_unmeasured(store, selection, auditors, until, &engine_options)?.clients;
         }
         let verdict = audit.verdict(&self.clients, &auditors);
         Ok(Some(Check::new("audit", verdict.is_ok(), || {
@@ -84,12 +84,12 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         })))
     }
 
-    /// What must hold after any drive.
-    fn checks(remains: &Remains, measurement: &Measurement) -> Vec<Check> {
+    /// What must hold after any run.
+    fn checks(leaks: &LeakCheck, measurement: &Measurement) -> Vec<Check> {
         let by_worker: u64 = measurement.commits_by_worker.iter().sum();
         let latencies = measurement.latency_ns.len();
         vec![
-            Check::nothing_held(remains),
+            Check::nothing_held(leaks),
             Check::new("commits-add-up", by_worker == measurement.commits, || {
                 format!("the workers committed {by_worker}, the total says {}", measurement.commits)
             }),

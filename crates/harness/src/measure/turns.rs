@@ -81,7 +81,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         self.sessions.retain(|session| session.memory().is_as_loaded());
     }
 
-    /// Drives the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
+    /// Dispatch the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
     pub fn measure_by_turns(
         &mut self,
         systems: &mut [&mut Measured],
@@ -162,8 +162,8 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         after: After,
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
-        let drives = group.len() * options.repeat;
-        observer.tell(Event::MeasureBegins { drives, each: options.repetition() });
+        let runs = group.len() * options.repeat;
+        observer.tell(Event::MeasureBegins { runs, each: options.repetition() });
         for repetition in 0..options.repeat {
             for position in 0..group.len() {
                 let turn = (position + repetition) % group.len();
@@ -171,7 +171,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                 let (layout, system) = &mut group[turn];
                 let name = system.pair.to_string();
                 let (number, of) = (repetition + 1, options.repeat);
-                observer.tell(Event::DriveBegins { system: &name, repetition: number, of });
+                observer.tell(Event::RunBegins { system: &name, repetition: number, of });
                 let session = self.session(*layout);
                 let (measurement, checks) =
                     session.repetition(Selection::Pair(system.pair), options, repetition)?;

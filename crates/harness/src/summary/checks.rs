@@ -1,6 +1,6 @@
 //! What must hold after a run.
 
-use contract::Remains;
+use contract::LeakCheck;
 use serde::{Deserialize, Serialize};
 
 /// Something that must hold after a run.
@@ -21,8 +21,8 @@ impl Check {
     }
 
     /// After a run nobody holds a record or a bucket any more.
-    pub fn nothing_held(remains: &Remains) -> Check {
-        let held = remains.held;
+    pub fn nothing_held(leaks: &LeakCheck) -> Check {
+        let held = leaks.held;
         Check::new("nothing-held", held == 0, || {
             format!("{held} records or buckets are still held after the run")
         })

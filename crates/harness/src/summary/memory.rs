@@ -1,6 +1,6 @@
 //! What a store takes of the machine's memory, and how it grew.
 
-use contract::Remains;
+use contract::LeakCheck;
 use serde::{Deserialize, Serialize};
 
 /// A store's memory: as it was loaded, and after the last repetition over it, whichever system's that was.
@@ -30,8 +30,8 @@ impl Memory {
     }
 
     /// With what is there now.
-    pub fn now(self, remains: &Remains) -> Memory {
-        let Remains { linked_records, allocated_records, memory_bytes, .. } = *remains;
+    pub fn now(self, leaks: &LeakCheck) -> Memory {
+        let LeakCheck { linked_records, allocated_records, memory_bytes, .. } = *leaks;
         let stray_records = allocated_records.saturating_sub(linked_records);
         Memory { bytes: memory_bytes, rows: linked_records, stray_records, ..self }
     }
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn what_is_neither_linked_nor_free_is_stray() {
-        let remains = Remains { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
+        let leaks = LeakCheck { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
         let memory = Memory::loaded(1000, 20).now(&remains);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
         assert_eq!((memory.loaded_rows, memory.rows, memory.stray_records), (20, 90, 10));

@@ -6,7 +6,7 @@
 use super::Scenario;
 use super::play::{Answer, KeyName, MISSING, Play, ROWS, Seen, number_of, row_of};
 use super::workload::{Played, Player, ScenarioWorkload};
-use crate::checked_run::{RunError, Setting};
+use crate::checked_run::{CheckedRunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
 use contract::{
     Abort, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId, Transaction,
@@ -59,14 +59,14 @@ pub fn run_scenario<E: Engine>(
     scenario: &'static Scenario,
     setting: &Setting,
     rounds: u64,
-) -> Result<Judgement, RunError> {
+) -> Result<Judgement, CheckedRunError> {
     let workload = ScenarioWorkload::new(scenario, setting.workers, rounds);
     let mut store = setting.load::<E, _>(&workload, &|_| {})?;
     let clients = setting.clients::<E, _>(&workload);
-    let drive = setting.drive::<E, _>(&mut store, clients)?;
-    let read = workload.final_read(&drive.clients);
+    let run = setting.run::<E, _>(&mut store, clients)?;
+    let read = workload.final_read(&run.clients);
     let rows = read.rows(setting.read_back::<E>(&mut store, &read));
-    Ok(workload.judge(&drive.clients, &rows))
+    Ok(workload.judge(&run.clients, &rows))
 }
 
 /// By key of the round.
@@ -89,7 +89,7 @@ impl ScenarioWorkload {
         FinalRead::of_rows(self.tables(), keys)
     }
 
-    /// Judges the rounds that the players of a finished drive played, and what they left.
+    /// Judges the rounds that the players of a finished run played, and what they left.
     pub fn judge(&self, players: &[Player], rows: &FinalRows) -> Judgement {
         let left: HashMap<u64, i64, FixedState> =
             rows.iter().map(|(_, key, row)| (key.0, row.map_or(MISSING, number_of))).collect();

@@ -274,7 +274,7 @@ impl Procedure for PlayProcedure {
         }
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         match self.act {
             Act::Rest => {}
             Act::Announce { .. } => {

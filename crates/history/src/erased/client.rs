@@ -2,25 +2,25 @@
 
 use super::Erased;
 use contract::{
-    Abort, Client, Completion, Drive, DriveError, Engine, EngineOptions, Outcome, Plan, Procedure, Selection,
-    Transaction, Until,
+    Abort, Client, Completion, Engine, EngineOptions, Outcome, Plan, Procedure, RunError, RunOutcome,
+    Selection, Transaction, Until,
 };
 use std::any::Any;
 
-/// Drives clients, their type erased on the way there and found again on the way back: as [`Engine::drive`], for whom the
+/// Dispatch clients, their type erased on the way there and found again on the way back: as [`Engine::run`], for whom the
 /// speed of a call does not matter.
-pub fn drive_erased<E: Engine, C: Client + 'static>(
+pub fn run_erased<E: Engine, C: Client + 'static>(
     store: &mut E::Store,
     selection: Selection,
     clients: Vec<C>,
     until: Until,
     options: &EngineOptions,
-) -> Result<Drive<C>, DriveError> {
+) -> Result<RunOutcome<C>, RunError> {
     let erased = clients.into_iter().map(|client| ErasedClient(Box::new(client))).collect();
-    let Drive { clients, measurement } = E::drive(store, selection, erased, until, options)?;
+    let RunOutcome { clients, measurement } = E::run(store, selection, erased, until, options)?;
     let found_again =
         |client: ErasedClient| *client.0.into_any().downcast().expect("the client that was erased");
-    Ok(Drive { clients: clients.into_iter().map(found_again).collect(), measurement })
+    Ok(RunOutcome { clients: clients.into_iter().map(found_again).collect(), measurement })
 }
 
 /// Any client.
@@ -57,7 +57,7 @@ impl<C: Client + 'static> AnyClient for C {
 trait AnyProcedure: Send {
     fn run(&self, txn: &mut dyn Transaction) -> Result<Outcome, Abort>;
 
-    fn plan(&self, look: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort>;
+    fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort>;
 
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
@@ -67,8 +67,8 @@ impl<P: Procedure + 'static> AnyProcedure for P {
         Procedure::run(self, txn)
     }
 
-    fn plan(&self, look: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
-        Procedure::plan(self, look, plan)
+    fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
+        Procedure::plan(self, txn, plan)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -93,7 +93,7 @@ impl Procedure for ErasedProcedure {
         self.0.run(&mut Erased(txn))
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
-        self.0.plan(&mut Erased(look), plan)
+    fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        self.0.plan(&mut Erased(txn), plan)
     }
 }

@@ -8,5 +8,5 @@
 mod client;
 mod transaction;
 
-pub use client::drive_erased;
+pub use client::run_erased;
 pub use transaction::Erased;

@@ -156,7 +156,7 @@ impl Procedure for ListAppendProcedure {
         performed.map(|()| Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for operation in &self.operations[..self.count] {
             let access = if operation.appends { Access::Write } else { Access::Read };
             plan.touch(LISTS, Key(operation.key), Span::whole(size_of::<List>()), access);

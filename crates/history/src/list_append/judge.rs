@@ -7,7 +7,7 @@
 
 use super::{EntryKind, LISTS, ListAppend, ListEntry, ListHistory, ListWorker};
 use crate::check::{Index, Origin, check_and};
-use crate::checked_run::{RunError, Setting};
+use crate::checked_run::{CheckedRunError, Setting};
 use crate::history::{FinalVersion, History, WorkerHistory};
 use crate::operation::{Operation, OperationKind};
 use crate::verdict::{AnomalyKind, Findings, Verdict};
@@ -27,20 +27,20 @@ pub struct ListAppendRun {
     pub measurement: Measurement,
 }
 
-/// Loads, drives, reads back and judges.
+/// Loads, runs, reads back and judges.
 pub fn run_list_append<E: Engine>(
     workload: &ListAppend,
     setting: &Setting,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<ListAppendRun, RunError> {
+) -> Result<ListAppendRun, CheckedRunError> {
     let mut store = setting.load::<E, _>(workload, progress)?;
     let clients = setting.clients::<E, _>(workload);
-    let drive = setting.drive::<E, _>(&mut store, clients)?;
-    let mut history = workload.history(drive.clients);
+    let run = setting.run::<E, _>(&mut store, clients)?;
+    let mut history = workload.history(run.clients);
     let read = workload.final_read(&history);
     history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
     let verdict = check_lists(&history);
-    Ok(ListAppendRun { history, verdict, measurement: drive.measurement })
+    Ok(ListAppendRun { history, verdict, measurement: run.measurement })
 }
 
 /// Judges a history of lists.

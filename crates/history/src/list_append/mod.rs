@@ -86,7 +86,7 @@ impl ListAppend {
         self
     }
 
-    /// What the clients of a finished drive recorded.
+    /// What the clients of a finished run recorded.
     pub fn history(&self, clients: Vec<ListAppendClient>) -> ListHistory {
         ListHistory {
             workers: clients.into_iter().map(ListAppendClient::into_record).collect(),

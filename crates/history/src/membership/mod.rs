@@ -226,7 +226,7 @@ impl Procedure for MembershipProcedure {
         Ok(if self.rolls_back { Outcome::Rollback } else { Outcome::Commit })
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         if self.front.get().is_some() {
             plan.touch(FRONT, Key(0), Span::whole(8), Access::Write);
             return Ok(());

@@ -74,22 +74,22 @@ fn rows_that_remain_are_those_that_the_history_added() {
     let checked = Checked::new(WORKLOAD, Deletes::Real);
     let setting = toy::setting(WORKERS, TRANSACTIONS, 5);
     let mut store = setting.load::<Toy<toy::Optimistic>, _>(&checked, &|_| {}).expect("loads");
-    let loaded = Toy::<toy::Optimistic>::remains(&store).linked_records;
+    let loaded = Toy::<toy::Optimistic>::leak_check(&store).linked_records;
     assert_eq!(loaded, checked.tables().iter().map(|table| table.rows).sum::<u64>());
-    let drive = Toy::<toy::Optimistic>::drive(
+    let run = Toy::<toy::Optimistic>::run(
         &mut store,
         setting.selection,
         setting.clients::<Toy<toy::Optimistic>, _>(&checked),
         setting.until,
         &setting.options,
     );
-    let (mut history, _) = checked.history(drive.expect("plans are right").clients);
+    let (mut history, _) = checked.history(run.expect("plans are right").clients);
     let read = FinalRead::of_stamps(&checked, &history);
     history.finals = read.versions(setting.read_back::<Toy<toy::Optimistic>>(&mut store, &read));
     assert!(history.finals.len() > 100);
     let verdict = check(&history);
     assert!(verdict.is_strictly_serializable(), "{verdict}");
-    let remaining = Toy::<toy::Optimistic>::remains(&store).linked_records;
+    let remaining = Toy::<toy::Optimistic>::leak_check(&store).linked_records;
     assert_eq!(remaining as i64, loaded as i64 + history.rows_added());
 }
 

@@ -167,7 +167,7 @@ impl Client for MixedClient {
         if completion.outcome == Outcome::Commit {
             self.surprises += procedure.surprises.get();
             for nth in 0..procedure.merges.get() {
-                // The merge left the counter that it raised behind the number that it was given.
+                // The merge left the counter that it upgraded behind the number that it was given.
                 let argument = completion.receipts.argument(nth);
                 assert_eq!((argument.len(), argument[0]), (5, 1), "the receipt of the workload's own merge");
                 self.merges += 1;
@@ -176,7 +176,7 @@ impl Client for MixedClient {
     }
 }
 
-fn raise(current: &mut [u8], argument: &mut [u8]) {
+fn upgrade(current: &mut [u8], argument: &mut [u8]) {
     let counter = u32::from_le_bytes(current.try_into().expect("a counter")) + u32::from(argument[0]);
     current.copy_from_slice(&counter.to_le_bytes());
     argument[1..].copy_from_slice(&counter.to_le_bytes());
@@ -195,7 +195,7 @@ impl Procedure for MixedProcedure {
         Ok(if self.rolls_back { Outcome::Rollback } else { Outcome::Commit })
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for (kind, table, number, _) in &self.operations {
             let access = match kind {
                 Kind::Scan => continue,
@@ -203,14 +203,14 @@ impl Procedure for MixedProcedure {
                 Kind::Update | Kind::Write | Kind::Merge => Access::Write,
                 Kind::Insert | Kind::Delete => Access::Structure,
             };
-            let key = self.key(look, *table, *number);
+            let key = self.key(txn, *table, *number);
             plan.touch(
                 *table,
                 Key::prefix_of(&self.bytes(*number)),
                 Span::whole(ROW_BYTES[table.index()]),
                 access,
             );
-            let _ = look.read(*table, key, KEY, &mut |bytes| assert_eq!(bytes, number.to_le_bytes()))?;
+            let _ = txn.read(*table, key, KEY, &mut |bytes| assert_eq!(bytes, number.to_le_bytes()))?;
         }
         Ok(())
     }
@@ -315,7 +315,7 @@ impl MixedProcedure {
                 assert_eq!(presence == Presence::Present, shown);
             }
             Kind::Update => {
-                let presence = txn.update(table, key, COUNTER, &mut |bytes| raise(bytes, &mut [1; 5]))?;
+                let presence = txn.update(table, key, COUNTER, &mut |bytes| upgrade(bytes, &mut [1; 5]))?;
                 if presence == Presence::Present {
                     let _ = txn.read(table, key, KEY, &mut |bytes| own_key(bytes))?;
                 }
@@ -325,7 +325,7 @@ impl MixedProcedure {
                 let _ = txn.write(table, key, 8, &row[8..])?;
             }
             Kind::Merge => {
-                let presence = txn.merge(table, key, COUNTER, raise, &[1, 0, 0, 0, 0])?;
+                let presence = txn.merge(table, key, COUNTER, upgrade, &[1, 0, 0, 0, 0])?;
                 self.merges.set(self.merges.get() + usize::from(presence == Presence::Present));
             }
             Kind::Insert => {

@@ -150,7 +150,7 @@ impl Procedure for AuditTransaction {
         Ok(Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for key in self.keys.clone() {
             plan.touch(TABLE, Key(key), Span::whole(size_of::<Row>()), contract::Access::Read);
         }

@@ -65,7 +65,7 @@ impl Procedure for MicroTransaction {
         Ok(Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for touch in self.touches.as_slice() {
             plan.touch(TABLE, touch.key(), Span::whole(size_of::<Row>()), touch.access());
         }

@@ -145,7 +145,7 @@ impl Procedure for AuditTransaction {
         Ok(Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for customer in self.customers.clone() {
             for table in [SAVINGS, CHECKING] {
                 plan.touch(table, Key(customer), Span::whole(size_of::<Balance>()), Access::Read);

@@ -162,7 +162,7 @@ impl Procedure for SmallBankTransaction {
     }
 
     /// The names say which accounts it will be.
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         let mut look_up =
             |name| plan.touch(ACCOUNTS, Key(name), Span::new(0, size_of::<u64>()), Access::Read);
         look_up(self.first);

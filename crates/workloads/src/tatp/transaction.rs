@@ -191,7 +191,7 @@ impl Procedure for TatpTransaction {
     }
 
     /// By `s_id`: every key. By `sub_nbr`: the entry of the index, and with it the partition of what it leads to.
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         let mut read =
             |table: TableId, key, row_bytes| plan.touch(table, key, Span::whole(row_bytes), Access::Read);
         match self.kind {

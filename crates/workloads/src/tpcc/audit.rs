@@ -239,7 +239,7 @@ impl Procedure for AuditTransaction {
     }
 
     /// A chunk is within the partition of its warehouse.
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         if let Some(chunk) = self.chunk {
             plan.declare(WAREHOUSE, keys::warehouse(chunk.w_id()));
         }

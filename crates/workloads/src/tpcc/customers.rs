@@ -65,7 +65,7 @@ fn find_by_name<T: Transaction + ?Sized>(
 
 /// What is known ahead of the customer: the key, or the partition in which it is found.
 pub(super) fn plan<T: Transaction + ?Sized>(
-    look: &mut T,
+    txn: &mut T,
     plan: &mut Plan,
     (w_id, d_id): (u32, u32),
     who: &Who,
@@ -78,5 +78,5 @@ pub(super) fn plan<T: Transaction + ?Sized>(
             return Ok(None);
         }
     }
-    Ok(find(look, w_id, d_id, who)?.map(|c_id| keys::customer(w_id, d_id, c_id)))
+    Ok(find(txn, w_id, d_id, who)?.map(|c_id| keys::customer(w_id, d_id, c_id)))
 }

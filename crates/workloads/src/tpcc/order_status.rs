@@ -103,13 +103,13 @@ fn read_lines<T: Transaction + ?Sized>(
 
 /// The customer, and the partition in which all of it is.
 pub(super) fn plan<T: Transaction + ?Sized>(
-    look: &mut T,
+    txn: &mut T,
     input: &OrderStatusInput,
     reconnaissance: bool,
     plan: &mut Plan,
 ) -> Result<(), Abort> {
     let home = (input.w_id, input.d_id);
-    if let Some(customer) = customers::plan(look, plan, home, &input.who, reconnaissance)? {
+    if let Some(customer) = customers::plan(txn, plan, home, &input.who, reconnaissance)? {
         plan.touch(CUSTOMER, customer, Span::whole(CustomerName::span().end()), Access::Read);
     }
     Ok(())

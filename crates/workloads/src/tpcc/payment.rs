@@ -108,7 +108,7 @@ fn note<T: Transaction + ?Sized>(
 
 /// All, once the customer is known; and the partition, which the payment's row is in, too.
 pub(super) fn plan<T: Transaction + ?Sized>(
-    look: &mut T,
+    txn: &mut T,
     input: &PaymentInput,
     reconnaissance: bool,
     plan: &mut Plan,
@@ -119,7 +119,7 @@ pub(super) fn plan<T: Transaction + ?Sized>(
     let district = keys::district(input.w_id, input.d_id);
     plan.touch(DistrictYtd::TABLE, district, whole(DistrictName::span()), Access::Write);
     let home = (input.c_w_id, input.c_d_id);
-    if let Some(customer) = customers::plan(look, plan, home, &input.who, reconnaissance)? {
+    if let Some(customer) = customers::plan(txn, plan, home, &input.who, reconnaissance)? {
         plan.touch(CUSTOMER, customer, whole(CustomerInfo::span()), Access::Write);
         let (w_id, d_id, c_id) = keys::of_customer(customer);
         plan.declare(HISTORY, keys::history(w_id, d_id, c_id, u32::MAX));

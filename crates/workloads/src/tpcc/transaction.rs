@@ -79,11 +79,11 @@ impl Procedure for TpccTransaction {
         Ok(Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         match &self.input {
             Input::NewOrder(input) => new_order::plan(input, self.items, plan),
-            Input::Payment(input) => payment::plan(look, input, self.reconnaissance, plan)?,
-            Input::OrderStatus(input) => order_status::plan(look, input, self.reconnaissance, plan)?,
+            Input::Payment(input) => payment::plan(txn, input, self.reconnaissance, plan)?,
+            Input::OrderStatus(input) => order_status::plan(txn, input, self.reconnaissance, plan)?,
             Input::Delivery(input) => delivery::plan(input, plan),
             Input::StockLevel(input) => stock_level::plan(input, plan),
         }

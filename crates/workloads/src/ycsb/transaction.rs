@@ -164,7 +164,7 @@ impl Procedure for YcsbTransaction {
         Ok(Outcome::Commit)
     }
 
-    fn plan<T: Transaction + ?Sized>(&self, _look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+    fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         if let Some(search) = &self.search {
             search.plan(plan);
         }

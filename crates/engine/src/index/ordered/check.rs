@@ -1,11 +1,11 @@
 //! What must hold of a quiet index, and how much of it there is.
 
 use super::draft::Separator;
-use super::flavour::{Flavour, Word};
 use super::heap::{Heap, units_of};
 use super::keys::common_prefix;
 use super::node::{LEAF_ENTRIES, NODE_BYTES, SEPARATORS, UNUSED};
 use super::state::State;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 use super::{LeafRef, OrderedIndex, ROOT};
 
 /// What an index consists of.
@@ -62,7 +62,7 @@ impl Ends<'_> {
     }
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Walks a quiet index; panics unless ranges, order, prefixes, levels, states and unused places are as they must be.
     pub fn census(&self) -> Census {
         let mut census = Census { height: F::look(self.state(ROOT)).level() + 1, ..Census::default() };
@@ -134,7 +134,7 @@ impl<F: Flavour> OrderedIndex<F> {
         }
     }
 
-    /// Nodes and units of the key heap taken from the system: those of the census, and those of all supplies.
+    /// Nodes and units of the key heap taken from the system: those of the census, and those of all caches.
     pub fn taken(&self) -> (u64, u64) {
         (u64::from(self.nodes.taken()), self.heap.taken())
     }

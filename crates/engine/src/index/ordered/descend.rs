@@ -6,10 +6,10 @@
 //!
 //! Waiting for a latched child is waiting for one writer, who never waits while it holds a latch.
 
-use super::flavour::{Flavour, Word};
 use super::keys::{Fence, Probe};
 use super::node::{Inner, prefetch};
 use super::state::State;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 use super::{OrderedIndex, ROOT};
 
 /// What a descent looks for.
@@ -60,7 +60,7 @@ pub(super) struct End {
     pub upper: Fence,
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// One attempt to find the leaf responsible for a key.
     #[inline(always)]
     pub(super) fn descend(&self, key: &Probe<'_>) -> Option<Stop> {

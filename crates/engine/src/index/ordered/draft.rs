@@ -6,12 +6,12 @@
 //! round.
 
 use super::OrderedIndex;
-use super::flavour::{Flavour, Word};
+use super::allocation_cache::AllocationCache;
 use super::heap::units_of;
 use super::keys::{Fence, KeyBuffer, LONG, SLICE_BYTES, common_prefix, fits_inline, inline_length, slice_of};
 use super::node::{Entry, Inner, SEPARATORS, UNUSED, Value};
 use super::state::State;
-use super::supply::Supply;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 
 /// Bytes of the piece with the numbers of pieces of an inner node's separators.
 pub(super) const TAILS_BYTES: usize = SEPARATORS * size_of::<u64>();
@@ -76,7 +76,7 @@ impl Draft {
     }
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// What a latched inner node is.
     pub(super) fn load(&self, inner: &Inner<F>, state: State) -> Draft {
         let mut draft = Draft::of(inner.children[0].get());
@@ -92,7 +92,7 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Makes a latched inner node, or one that nobody can reach, what the draft says.
-    pub(super) fn store(&self, inner: &Inner<F>, draft: &Draft, supply: &mut Supply) {
+    pub(super) fn store(&self, inner: &Inner<F>, draft: &Draft, allocations: &mut AllocationCache) {
         assert!(draft.count <= SEPARATORS, "an inner node is too full");
         let mut long = 0;
         for (position, slice) in inner.slices.iter().enumerate() {
@@ -103,20 +103,20 @@ impl<F: Flavour> OrderedIndex<F> {
         for (child, &number) in inner.children.iter().zip(&draft.children) {
             child.set(number);
         }
-        self.store_tails(inner, draft, long, supply);
+        self.store_tails(inner, draft, long, allocations);
         inner.long.set(long);
     }
 
-    fn store_tails(&self, inner: &Inner<F>, draft: &Draft, long: u32, supply: &mut Supply) {
+    fn store_tails(&self, inner: &Inner<F>, draft: &Draft, long: u32, allocations: &mut AllocationCache) {
         let mut tails = inner.tails.get();
         match (tails, long) {
             (0, 0) => return,
             (0, _) => {
-                tails = supply.take_piece(&self.heap, TAILS_BYTES);
+                tails = allocations.take_piece(&self.heap, TAILS_BYTES);
                 self.heap.write_words(tails, SEPARATORS);
             }
             (_, 0) => {
-                self.drop_tails(inner, supply);
+                self.drop_tails(inner, allocations);
                 return;
             }
             _ => {}
@@ -128,22 +128,27 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Retires the piece with the numbers of pieces of a node that has none any more.
-    pub(super) fn drop_tails(&self, inner: &Inner<F>, supply: &mut Supply) {
+    pub(super) fn drop_tails(&self, inner: &Inner<F>, allocations: &mut AllocationCache) {
         let tails = inner.tails.get();
         if tails != 0 {
             inner.tails.set(0);
-            supply.retire_piece(tails, TAILS_BYTES);
+            allocations.retire_piece(tails, TAILS_BYTES);
         }
     }
 
     /// The separator of a node of prefix `prefix` that is `key`.
-    pub(super) fn separator(&self, key: &[u8], prefix: usize, supply: &mut Supply) -> Separator {
+    pub(super) fn separator(
+        &self,
+        key: &[u8],
+        prefix: usize,
+        allocations: &mut AllocationCache,
+    ) -> Separator {
         let suffix = &key[prefix..];
         let slice = slice_of(&suffix[..suffix.len().min(SLICE_BYTES)]);
         if fits_inline(suffix) {
             return Separator { slice, piece: 0 };
         }
-        let piece = supply.take_piece(&self.heap, key.len());
+        let piece = allocations.take_piece(&self.heap, key.len());
         self.heap.write(piece, 0, key);
         Separator { slice, piece }
     }
@@ -173,7 +178,13 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Makes separators of a node whose prefix is `from` those of a node whose prefix has `to` bytes.
-    pub(super) fn rebase(&self, draft: &mut Draft, from: &[u8], to: usize, supply: &mut Supply) {
+    pub(super) fn rebase(
+        &self,
+        draft: &mut Draft,
+        from: &[u8],
+        to: usize,
+        allocations: &mut AllocationCache,
+    ) {
         if to == from.len() {
             return;
         }
@@ -183,26 +194,32 @@ impl<F: Flavour> OrderedIndex<F> {
                 separator.slice = self.heap.slice_at(separator.piece, to);
                 continue;
             }
-            self.retire_separator(*separator, supply);
-            *separator = self.separator(&key, to, supply);
+            self.retire_separator(*separator, allocations);
+            *separator = self.separator(&key, to, allocations);
         }
     }
 
     /// Retires the piece of a separator that no node has any more.
-    pub(super) fn retire_separator(&self, separator: Separator, supply: &mut Supply) {
+    pub(super) fn retire_separator(&self, separator: Separator, allocations: &mut AllocationCache) {
         if separator.piece != 0 {
-            supply.retire_piece(separator.piece, self.heap.length(separator.piece));
+            allocations.retire_piece(separator.piece, self.heap.length(separator.piece));
         }
     }
 
     /// The entry of a leaf of prefix `prefix` for a key and the record at an address.
-    pub(super) fn entry(&self, key: &[u8], prefix: usize, record_bits: u64, supply: &mut Supply) -> Entry {
+    pub(super) fn entry(
+        &self,
+        key: &[u8],
+        prefix: usize,
+        record_bits: u64,
+        allocations: &mut AllocationCache,
+    ) -> Entry {
         let suffix = &key[prefix..];
         let slice = slice_of(&suffix[..suffix.len().min(SLICE_BYTES)]);
         if suffix.len() <= SLICE_BYTES {
             return Entry { slice, value: Value::new(record_bits, suffix.len()) };
         }
-        let piece = supply.take_piece(&self.heap, key.len());
+        let piece = allocations.take_piece(&self.heap, key.len());
         self.heap.write(piece, record_bits, key);
         Entry { slice, value: Value::new(u64::from(piece), LONG) }
     }
@@ -225,7 +242,13 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Makes an entry of a leaf whose prefix is `from` one of a leaf whose prefix has `to` bytes.
-    pub(super) fn rebase_entry(&self, entry: Entry, from: &[u8], to: usize, supply: &mut Supply) -> Entry {
+    pub(super) fn rebase_entry(
+        &self,
+        entry: Entry,
+        from: &[u8],
+        to: usize,
+        allocations: &mut AllocationCache,
+    ) -> Entry {
         let class = entry.value.class();
         match entry.value.piece() {
             _ if to == from.len() => entry,
@@ -234,14 +257,14 @@ impl<F: Flavour> OrderedIndex<F> {
                 let slice = entry.slice.checked_shl(8 * further as u32).unwrap_or(0);
                 Entry { slice, value: Value::new(entry.value.bits(), class - further) }
             }
-            None => self.entry(&self.entry_key(entry, from), to, entry.value.bits(), supply),
+            None => self.entry(&self.entry_key(entry, from), to, entry.value.bits(), allocations),
             Some(piece) if self.heap.length(piece) - to > SLICE_BYTES => {
                 Entry { slice: self.heap.slice_at(piece, to), ..entry }
             }
             Some(piece) => {
                 let (key, record) = (self.heap.key(piece), self.heap.record_bits(piece));
-                supply.retire_piece(piece, key.len());
-                self.entry(&key, to, record, supply)
+                allocations.retire_piece(piece, key.len());
+                self.entry(&key, to, record, allocations)
             }
         }
     }

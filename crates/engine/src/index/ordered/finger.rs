@@ -1,7 +1,7 @@
 //! Where the last key went, so that the next one need not descend if it goes there, too.
 //!
 //! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one. A
-//! worker's supply remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
+//! worker's allocation cache remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
 //! the fence above the leaf. As long as the leaf's state is the same, so is its range, and whoever finds it so has what a
 //! descent would have brought. Nothing is held: a leaf that has died or begun another life has another state.
 //!

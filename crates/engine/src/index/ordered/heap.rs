@@ -11,7 +11,7 @@
 //! A piece does not change while it can be reached, except that an inner node's piece of numbers changes with the node.
 //! A reader that follows the number of a piece from a node that is changing may see the piece before it was written; so
 //! all words are atomics, lengths and numbers are bounded, and what was read counts once the node has been validated.
-//! That is so in every flavour: a relaxed load costs what a plain one does.
+//! That is so in every synchronization policy: a relaxed load costs what a plain one does.
 
 use super::keys::{KeyBuffer, Probe, SLICE_BYTES};
 use super::{MAX_KEY_BYTES, OVERSIZE};

@@ -12,15 +12,15 @@
 //! fresh one begins with that key. If it follows the key that was linked there last, keys ascend there, and the leaf is cut
 //! right behind it. So keys that are linked in ascending order, also in several places of the tree at once, fill their leaves.
 
+use super::allocation_cache::AllocationCache;
 use super::descend::{End, Step, Stop, Target};
 use super::draft::Draft;
 use super::finger::{Finger, Rank};
-use super::flavour::Flavour;
 use super::keys::{KeyBuffer, Probe, separator_length};
 use super::node::{Entry, LEAF_ENTRIES, SEPARATORS};
 use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
-use super::supply::Supply;
+use super::synchronization_policy::SynchronizationPolicy;
 use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, ROOT, Split};
 use crate::storage::RecordRef;
 
@@ -33,36 +33,36 @@ struct Room {
     leaf: End,
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Links `record` under `key` unless the key is linked already.
     ///
     /// `linked` runs under the latches, before anybody can see the change: it is shown the leaf that holds the key now, and
     /// if that was split, the other half. A fresh half's metadata is all zero.
     pub fn link(
         &self,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         key: &[u8],
         record: RecordRef,
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
     ) -> Linked {
-        self.link_where(supply, None, key, record, linked)
+        self.link_where(allocations, None, key, record, linked)
     }
 
     /// As [`OrderedIndex::link`], if `expected` still is the leaf responsible for the key; else [`Linked::Moved`].
     pub fn link_if(
         &self,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         expected: LeafRef,
         key: &[u8],
         record: RecordRef,
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
     ) -> Linked {
-        self.link_where(supply, Some(expected), key, record, linked)
+        self.link_where(allocations, Some(expected), key, record, linked)
     }
 
     fn link_where(
         &self,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         expected: Option<LeafRef>,
         key: &[u8],
         record: RecordRef,
@@ -71,7 +71,7 @@ impl<F: Flavour> OrderedIndex<F> {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
-            let Some(at) = self.approach(supply, &key, rank) else { continue };
+            let Some(at) = self.approach(allocations, &key, rank) else { continue };
             if expected.is_some_and(|expected| expected.0 != at.node) {
                 return Linked::Moved;
             }
@@ -84,18 +84,18 @@ impl<F: Flavour> OrderedIndex<F> {
                     }
                 }
                 Err(_) if at.state.count() == LEAF_ENTRIES => {
-                    let Some(room) = self.make_room(at, &key, supply) else { continue };
-                    self.link_splitting(room, &key, record, supply, linked);
+                    let Some(room) = self.make_room(at, &key, allocations) else { continue };
+                    self.link_splitting(room, &key, record, allocations, linked);
                     return Linked::Done;
                 }
                 Err(position) => {
                     if F::try_latch(&leaf.state, at.state) {
-                        let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), supply);
+                        let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), allocations);
                         leaf.insert(position, at.state.count(), entry);
                         linked(LeafAt { number: LeafRef(at.node), leaf }, None);
                         let state = at.state.changed(at.state.count() + 1).with_last(position);
                         F::unlatch(&leaf.state, state);
-                        supply.finger.advance(state);
+                        allocations.finger.advance(state);
                         return Linked::Done;
                     }
                 }
@@ -104,11 +104,11 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// As [`OrderedIndex::find`], for a key that is about to be linked: starts where the last one went.
-    pub fn find_to_link(&self, supply: &mut Supply, key: &[u8]) -> Found {
+    pub fn find_to_link(&self, allocations: &mut AllocationCache, key: &[u8]) -> Found {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
-            let at = self.approach(supply, &key, rank);
+            let at = self.approach(allocations, &key, rank);
             if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
                 return found;
             }
@@ -118,20 +118,25 @@ impl<F: Flavour> OrderedIndex<F> {
     /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards, if key
     /// and fence have ranks.
     #[inline(always)]
-    fn approach(&self, supply: &mut Supply, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
-        if let Some(at) = supply.finger.towards(rank)
+    fn approach(
+        &self,
+        allocations: &mut AllocationCache,
+        key: &Probe<'_>,
+        rank: Option<Rank>,
+    ) -> Option<Stop> {
+        if let Some(at) = allocations.finger.towards(rank)
             && F::look(self.state(at.node)) == at.state
         {
             return Some(at);
         }
         let (at, upper) = self.descend_with_upper(key)?;
-        supply.finger = Finger::new(at, rank, upper);
+        allocations.finger = Finger::new(at, rank, upper);
         Some(at)
     }
 
     /// Latches the full leaf `at`, which does not hold the key, and a parent that has room for one child more. `None`:
     /// something has changed, or an inner node was split; look again.
-    fn make_room(&self, at: Stop, key: &Probe<'_>, supply: &mut Supply) -> Option<Room> {
+    fn make_room(&self, at: Stop, key: &Probe<'_>, allocations: &mut AllocationCache) -> Option<Room> {
         let mut trail = Trail::new();
         let leaf = self.descend_noting(Target::Key(*key), |step| trail.push(step))?;
         if leaf.at.node != at.node || leaf.at.state != at.state {
@@ -139,8 +144,8 @@ impl<F: Flavour> OrderedIndex<F> {
         }
         if let Some(full) = trail.iter().position(|step| step.at.state.count() == SEPARATORS) {
             match full.checked_sub(1) {
-                None => self.grow(trail[0], supply),
-                Some(above) => self.split_inner(trail[above], trail[full], key, supply),
+                None => self.grow(trail[0], allocations),
+                Some(above) => self.split_inner(trail[above], trail[full], key, allocations),
             }
             return None;
         }
@@ -165,7 +170,7 @@ impl<F: Flavour> OrderedIndex<F> {
         room: Room,
         key: &Probe<'_>,
         record: RecordRef,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
     ) {
         let Room { parent, leaf: End { at, lower, upper } } = room;
@@ -178,24 +183,24 @@ impl<F: Flavour> OrderedIndex<F> {
         for n in 0..LEAF_ENTRIES {
             entries[n + usize::from(n >= position)] = leaf.entry(n);
         }
-        entries[position] = self.entry(key.bytes, prefix.len(), record.to_bits(), supply);
+        entries[position] = self.entry(key.bytes, prefix.len(), record.to_bits(), allocations);
         let cut = Self::cut_of(at.state, position);
         let separator = self.separator_between(entries[cut - 1], entries[cut], prefix);
         let lower_prefix = self.common_with(lower, key.bytes, &separator);
         let upper_prefix = self.common_with(upper, key.bytes, &separator);
         for (n, entry) in entries.iter_mut().enumerate() {
             let to = if n < cut { lower_prefix } else { upper_prefix };
-            *entry = self.rebase_entry(*entry, prefix, to, supply);
+            *entry = self.rebase_entry(*entry, prefix, to, allocations);
         }
 
-        let number = supply.take_node(&self.nodes);
+        let number = allocations.take_node(&self.nodes);
         let fresh = self.leaf_of(number);
         fresh.reset();
         fresh.fill(&entries[cut..]);
         let mut lower_state = at.state.changed(cut).with_prefix(lower_prefix);
         let mut upper_state = F::look(&fresh.state).reborn(0, entries.len() - cut, upper_prefix);
         let rank = Rank::of(key);
-        supply.finger = match position.checked_sub(cut) {
+        allocations.finger = match position.checked_sub(cut) {
             None => {
                 lower_state = lower_state.with_last(position);
                 let at = Stop { node: at.node, state: lower_state };
@@ -209,7 +214,7 @@ impl<F: Flavour> OrderedIndex<F> {
         // Nobody can reach it.
         F::unlatch(&fresh.state, upper_state);
         leaf.fill(&entries[..cut]);
-        self.put_beside(parent, &separator, number, key, supply);
+        self.put_beside(parent, &separator, number, key, allocations);
 
         let (old, fresh) =
             (LeafAt { number: LeafRef(at.node), leaf }, LeafAt { number: LeafRef(number), leaf: fresh });
@@ -223,13 +228,20 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Puts a node into its latched parent, right of the one that the descent took.
-    fn put_beside(&self, parent: Step, separator: &[u8], right: u32, key: &Probe<'_>, supply: &mut Supply) {
+    fn put_beside(
+        &self,
+        parent: Step,
+        separator: &[u8],
+        right: u32,
+        key: &Probe<'_>,
+        allocations: &mut AllocationCache,
+    ) {
         let inner = self.inner(parent.at.node);
         let mut draft = self.load(inner, parent.at.state);
         let prefix = parent.at.state.prefix();
         debug_assert!(separator[..prefix] == key.bytes[..prefix]);
-        draft.insert(parent.position, self.separator(separator, prefix, supply), right);
-        self.store(inner, &draft, supply);
+        draft.insert(parent.position, self.separator(separator, prefix, allocations), right);
+        self.store(inner, &draft, allocations);
     }
 
     /// The shortest key that parts two entries of a leaf.
@@ -257,7 +269,7 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// Splits a full inner node whose parent has room, unless something has changed.
-    fn split_inner(&self, parent: Step, full: Step, key: &Probe<'_>, supply: &mut Supply) {
+    fn split_inner(&self, parent: Step, full: Step, key: &Probe<'_>, allocations: &mut AllocationCache) {
         if !self.try_latch_both(parent.at, full.at) {
             return;
         }
@@ -267,21 +279,21 @@ impl<F: Flavour> OrderedIndex<F> {
         let mut left = self.load(inner, state);
         let (middle, mut right) = left.split_off(Self::middle_of(full.position));
         let separator = self.separator_key(middle, prefix);
-        self.retire_separator(middle, supply);
+        self.retire_separator(middle, allocations);
         let lower_prefix = self.common_with(full.lower, key.bytes, &separator);
         let upper_prefix = self.common_with(full.upper, key.bytes, &separator);
-        self.rebase(&mut left, prefix, lower_prefix, supply);
-        self.rebase(&mut right, prefix, upper_prefix, supply);
+        self.rebase(&mut left, prefix, lower_prefix, allocations);
+        self.rebase(&mut right, prefix, upper_prefix, allocations);
 
-        let number = self.make_inner(&right, state.level(), upper_prefix, supply);
-        self.store(inner, &left, supply);
-        self.put_beside(parent, &separator, number, key, supply);
+        let number = self.make_inner(&right, state.level(), upper_prefix, allocations);
+        self.store(inner, &left, allocations);
+        self.put_beside(parent, &separator, number, key, allocations);
         F::unlatch(&inner.state, state.changed(left.count).with_prefix(lower_prefix));
         F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
     }
 
     /// Gives a full root two children, unless something has changed. The root stays where it is.
-    fn grow(&self, root: Step, supply: &mut Supply) {
+    fn grow(&self, root: Step, allocations: &mut AllocationCache) {
         let state = root.at.state;
         let inner = self.inner(ROOT);
         if !F::try_latch(&inner.state, state) {
@@ -292,18 +304,24 @@ impl<F: Flavour> OrderedIndex<F> {
         assert!(state.prefix() == 0, "the root has a prefix");
         let mut left = self.load(inner, state);
         let (middle, right) = left.split_off(Self::middle_of(root.position));
-        let mut both = Draft::of(self.make_inner(&left, state.level(), 0, supply));
-        both.insert(0, middle, self.make_inner(&right, state.level(), 0, supply));
-        self.store(inner, &both, supply);
+        let mut both = Draft::of(self.make_inner(&left, state.level(), 0, allocations));
+        both.insert(0, middle, self.make_inner(&right, state.level(), 0, allocations));
+        self.store(inner, &both, allocations);
         F::unlatch(&inner.state, state.changed(1).with_level(state.level() + 1));
     }
 
     /// A fresh inner node that nobody can reach.
-    pub(super) fn make_inner(&self, draft: &Draft, level: usize, prefix: usize, supply: &mut Supply) -> u32 {
-        let number = supply.take_node(&self.nodes);
+    pub(super) fn make_inner(
+        &self,
+        draft: &Draft,
+        level: usize,
+        prefix: usize,
+        allocations: &mut AllocationCache,
+    ) -> u32 {
+        let number = allocations.take_node(&self.nodes);
         let inner = self.inner(number);
         self.clear(inner);
-        self.store(inner, draft, supply);
+        self.store(inner, draft, allocations);
         F::unlatch(&inner.state, F::look(&inner.state).reborn(level, draft.count, prefix));
         number
     }

@@ -8,14 +8,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`flavour`] | who reads and writes: `Shared`, `SingleWriter`, `Owned`; the memory orderings are argued there |
+//! | [`synchronization_policy`] | who reads and writes: `Shared`, `SingleWriter`, `Owned`; the memory orderings are argued there |
 //! | [`state`], [`node`], [`keys`], [`heap`] | a node's word, its layout, keys as numbers, long keys |
 //! | [`search`], [`descend`], [`finger`] | in a node; from the root to a leaf; where the last key went |
 //! | [`insert`], [`remove`], [`draft`] | linking and splits; unlinking and empty leaves; nodes rewritten |
 //! | [`scan`] | copies of leaves |
-//! | [`supply`] | nodes and pieces, each worker's, and those that wait for their epoch |
+//! | [`allocation_cache`] | nodes and pieces, each worker's, and those that wait for their epoch |
 //! | [`check`] | what must hold |
-//! | [`parts`], [`wrong`] | the index by itself, for tests and benches; flavours that they must find to be wrong |
+//! | [`parts`], [`wrong`] | the index by itself, for tests and benches; synchronization policies that they must find to be wrong |
 //!
 //! **State of the tree.** Node 1 is the root, always, and an inner node. There are no links between leaves. A leaf is
 //! responsible for the keys from one separator to the next, and for those it does not hold (*gaps*) it carries eight
@@ -48,11 +48,11 @@
 //! versions; ours has tokens of the protocol's, apart from the tree's own versions, so that rebuilding a node aborts nobody.
 //! Empty leaves go, others are not merged, as there.
 
+mod allocation_cache;
 pub mod check;
 mod descend;
 mod draft;
 mod finger;
-pub mod flavour;
 mod heap;
 mod insert;
 mod keys;
@@ -63,22 +63,22 @@ mod scan;
 mod search;
 mod stack;
 mod state;
-mod supply;
+pub mod synchronization_policy;
 pub mod wrong;
 
+pub(crate) use allocation_cache::AllocationCache;
 pub(crate) use node::{Leaf, Version};
 pub use scan::Direction;
 pub(crate) use scan::LeafCopy;
-pub(crate) use supply::Supply;
 
+use self::allocation_cache::Nodes;
 use self::descend::Stop;
 use self::draft::Draft;
-use self::flavour::{Flavour, Word};
 use self::heap::{Heap, UNIT_BYTES, units_of};
 use self::keys::{Probe, SLICE_BYTES};
 use self::node::{Inner, NODE_BYTES, prefetch};
 use self::state::State;
-use self::supply::Nodes;
+use self::synchronization_policy::{SynchronizationPolicy, Word};
 use crate::facade::region::RegionError;
 use crate::storage::RecordRef;
 use std::marker::PhantomData;
@@ -100,10 +100,10 @@ const EXPECTED_ENTRIES: u64 = 10;
 
 /// An ordered index of one partition. Laid out as it is told, for [`OrderedIndex::used_as`].
 #[repr(C)]
-pub(crate) struct OrderedIndex<F: Flavour> {
+pub(crate) struct OrderedIndex<F: SynchronizationPolicy> {
     nodes: Nodes,
     heap: Heap,
-    flavour: PhantomData<fn() -> F>,
+    policy: PhantomData<fn() -> F>,
 }
 
 /// A leaf by its number: means the same to every worker. While an epoch lasts, the number is no other leaf's.
@@ -116,7 +116,7 @@ impl LeafRef {
 }
 
 /// A leaf that a callback is shown.
-pub(crate) struct LeafAt<'a, F: Flavour> {
+pub(crate) struct LeafAt<'a, F: SynchronizationPolicy> {
     /// Its number.
     pub number: LeafRef,
     /// Itself.
@@ -124,7 +124,7 @@ pub(crate) struct LeafAt<'a, F: Flavour> {
 }
 
 /// A leaf was split for an insert.
-pub(crate) struct Split<'a, F: Flavour> {
+pub(crate) struct Split<'a, F: SynchronizationPolicy> {
     /// The half that does not hold the key.
     pub other: LeafAt<'a, F>,
     /// The half that is a fresh leaf; the rest of the leaf's gaps stays where it was.
@@ -187,7 +187,7 @@ pub(crate) enum Pruned {
     Last,
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     fn nodes_for(entries: u64) -> u64 {
         // A fifteenth of them are inner nodes; the root and its leaf.
         entries.div_ceil(EXPECTED_ENTRIES) * 16 / 15 + 2
@@ -203,34 +203,36 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 
     /// An empty index for about `entries` keys of `key_bytes` bytes each, which may grow to `most` bytes of address space
-    /// for its nodes, and as much for its keys. What it consists of comes from `supply`.
+    /// for its nodes, and as much for its keys. What it consists of comes from `allocations`.
     ///
-    /// If the flavour is [`flavour::Owned`], one thread at a time uses the index; if it is [`flavour::SingleWriter`], one
+    /// If the synchronization policy is [`synchronization_policy::Owned`], one thread at a time uses the index; if it is [`synchronization_policy::SingleWriter`], one
     /// thread at a time links, unlinks and prunes: the caller's promise.
     pub fn reserve(
         entries: u64,
         key_bytes: usize,
         most: usize,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
     ) -> Result<Self, RegionError> {
         let () = Leaf::<F>::LAYOUT;
         let nodes = Nodes::reserve(Self::nodes_for(entries), most)?;
         let heap = Heap::reserve(Self::units_for(entries, key_bytes) * UNIT_BYTES as u64, most)?;
-        let index = OrderedIndex { nodes, heap, flavour: PhantomData };
-        assert!(supply.take_node(&index.nodes) == ROOT, "the supply is another index's");
-        let number = supply.take_node(&index.nodes);
+        let index = OrderedIndex { nodes, heap, policy: PhantomData };
+        assert!(allocations.take_node(&index.nodes) == ROOT, "the allocation cache is another index's");
+        let number = allocations.take_node(&index.nodes);
         let (root, leaf) = (index.inner(ROOT), index.leaf_of(number));
         leaf.fill(&[]);
-        index.store(root, &Draft::of(number), supply);
+        index.store(root, &Draft::of(number), allocations);
         F::unlatch(&root.state, State(0).reborn(1, 0, 0));
         Ok(index)
     }
 
-    /// The same index, used in another flavour: [`flavour::SingleWriter`] where one thread at a time changes it, which is the
+    /// The same index, used in another synchronization policy: [`synchronization_policy::SingleWriter`] where one thread at a time changes it, which is the
     /// caller's promise, as in [`OrderedIndex::reserve`].
     #[inline(always)]
-    pub fn used_as<G: Flavour<Word64 = F::Word64, Word32 = F::Word32>>(&self) -> &OrderedIndex<G> {
-        // SAFETY: the same fields in the same order: the flavour is in no field but an empty one, and nodes consist of
+    pub fn used_as<G: SynchronizationPolicy<Word64 = F::Word64, Word32 = F::Word32>>(
+        &self,
+    ) -> &OrderedIndex<G> {
+        // SAFETY: the same fields in the same order: the synchronization policy is in no field but an empty one, and nodes consist of
         // the same words.
         unsafe { &*(&raw const *self).cast::<OrderedIndex<G>>() }
     }
@@ -365,7 +367,7 @@ impl<F: Flavour> OrderedIndex<F> {
     }
 }
 
-impl<F: Flavour> Inner<F> {
+impl<F: SynchronizationPolicy> Inner<F> {
     #[inline(always)]
     fn child_at(&self, position: usize) -> u32 {
         self.children[position].get()

@@ -16,9 +16,9 @@
 //! | 168..248 | 20 numbers of children |
 //! | 248..256 | unused |
 
-use super::flavour::{Flavour, Word};
 use super::keys::LONG;
 use super::state::State;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::storage::record::META_BYTES;
 
@@ -36,7 +36,7 @@ pub(super) const UNUSED: u64 = u64::MAX;
 
 /// A leaf, as the protocols see it.
 #[repr(C, align(256))]
-pub struct Leaf<F: Flavour> {
+pub struct Leaf<F: SynchronizationPolicy> {
     pub(super) state: F::Word64,
     meta: [AtomicU64; META_BYTES / 8],
     pub(super) slices: [F::Word64; LEAF_ENTRIES],
@@ -45,7 +45,7 @@ pub struct Leaf<F: Flavour> {
 
 /// An inner node.
 #[repr(C, align(256))]
-pub(super) struct Inner<F: Flavour> {
+pub(super) struct Inner<F: SynchronizationPolicy> {
     pub state: F::Word64,
     /// Which separators are out of line.
     pub long: F::Word32,
@@ -56,7 +56,7 @@ pub(super) struct Inner<F: Flavour> {
     unused: [F::Word32; 2],
 }
 
-impl<F: Flavour> Leaf<F> {
+impl<F: SynchronizationPolicy> Leaf<F> {
     pub(super) const LAYOUT: () =
         assert!(size_of::<Self>() == NODE_BYTES && size_of::<Inner<F>>() == NODE_BYTES);
 

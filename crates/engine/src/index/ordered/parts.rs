@@ -1,10 +1,10 @@
 //! The ordered index by itself, for tests and benches: nothing here is part of the engine's interface.
 
 use super::check::Census;
-use super::flavour::Flavour;
+use super::synchronization_policy::SynchronizationPolicy;
 use super::{
-    Direction, Half, Leaf, LeafAt, LeafCopy, LeafRef, Linked, OrderedIndex, Pruned, Split, Supply, Unlinked,
-    Version,
+    AllocationCache, Direction, Half, Leaf, LeafAt, LeafCopy, LeafRef, Linked, OrderedIndex, Pruned, Split,
+    Unlinked, Version,
 };
 use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU64, Ordering};
@@ -14,15 +14,15 @@ use std::ops::Bound;
 use std::ptr::NonNull;
 
 /// An ordered index of numbers.
-pub struct Tree<F: Flavour> {
+pub struct Tree<F: SynchronizationPolicy> {
     index: OrderedIndex<F>,
     epochs: Epochs,
-    slip: Option<Slip>,
+    mutant: Option<Mutant>,
 }
 
 /// A step that the protocol of a tree's gaps leaves out, for the tests that must notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slip {
+pub enum Mutant {
     /// Linking advances no token.
     Token,
     /// A split advances the token of the half that holds the key only.
@@ -37,7 +37,7 @@ pub enum Slip {
 
 /// One worker's place in a tree.
 pub struct Worker {
-    supply: Supply,
+    allocations: AllocationCache,
     slot: usize,
     epoch: u64,
 }
@@ -65,7 +65,7 @@ pub struct Held {
 /// Of the metadata of a locking protocol: an insert, or death. Below it, holders are counted.
 const EXCLUSIVE: u64 = 1 << 32;
 
-fn token_of<F: Flavour>(leaf: &Leaf<F>) -> &AtomicU64 {
+fn token_of<F: SynchronizationPolicy>(leaf: &Leaf<F>) -> &AtomicU64 {
     leaf.meta()
 }
 
@@ -74,13 +74,17 @@ fn swap(gap: &AtomicU64, old: u64, new: u64) -> bool {
 }
 
 /// Advances the tokens of a leaf and of what was split from it; no token is met twice.
-fn advance<F: Flavour>(leaf: &LeafAt<'_, F>, split: Option<&Split<'_, F>>, slip: Option<Slip>) {
+fn advance<F: SynchronizationPolicy>(
+    leaf: &LeafAt<'_, F>,
+    split: Option<&Split<'_, F>>,
+    mutant: Option<Mutant>,
+) {
     let old = match split {
         Some(Split { other, fresh: Half::Key }) => other.leaf,
         _ => leaf.leaf,
     };
     let token = token_of(old).load(Ordering::Relaxed) + 1;
-    let other = split.map(|split| &split.other).filter(|_| slip != Some(Slip::OtherHalf));
+    let other = split.map(|split| &split.other).filter(|_| mutant != Some(Mutant::OtherHalf));
     for leaf in [Some(leaf), other].into_iter().flatten() {
         token_of(leaf.leaf).store(token, Ordering::SeqCst);
     }
@@ -98,31 +102,32 @@ fn number(record: RecordRef) -> u64 {
     (record.to_bits() >> 4) - 1
 }
 
-impl<F: Flavour> Tree<F> {
+impl<F: SynchronizationPolicy> Tree<F> {
     /// A tree, and a place for each of `workers` workers, idle.
     pub fn new(entries: u64, key_bytes: usize, workers: usize) -> (Self, Vec<Worker>) {
-        let mut places: Vec<Worker> =
-            (0..workers).map(|slot| Worker { supply: Supply::default(), slot, epoch: 0 }).collect();
+        let mut places: Vec<Worker> = (0..workers)
+            .map(|slot| Worker { allocations: AllocationCache::default(), slot, epoch: 0 })
+            .collect();
         let index =
-            OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].supply).expect("address space");
-        (Tree { index, epochs: Epochs::new(workers), slip: None }, places)
+            OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].allocations).expect("address space");
+        (Tree { index, epochs: Epochs::new(workers), mutant: None }, places)
     }
 
     /// The same, leaving out a step.
-    pub fn with_slip(self, slip: Option<Slip>) -> Self {
-        Tree { slip, ..self }
+    pub fn with_mutant(self, mutant: Option<Mutant>) -> Self {
+        Tree { mutant, ..self }
     }
 
     /// The worker may look at the tree, until it leaves.
     pub fn enter(&self, worker: &mut Worker) {
         worker.epoch = self.epochs.enter(worker.slot);
-        worker.supply.refresh(worker.epoch, self.epochs.reclaimable());
+        worker.allocations.refresh(worker.epoch, self.epochs.reclaimable());
     }
 
     /// The worker holds nothing of the tree at this moment.
     pub fn refresh(&self, worker: &mut Worker) {
         worker.epoch = self.epochs.refresh(worker.slot, worker.epoch);
-        worker.supply.refresh(worker.epoch, self.epochs.reclaimable());
+        worker.allocations.refresh(worker.epoch, self.epochs.reclaimable());
     }
 
     /// The worker is idle.
@@ -155,14 +160,14 @@ impl<F: Flavour> Tree<F> {
 
     /// Links a number, or answers what is linked. Gap tokens are advanced.
     pub fn link(&self, worker: &mut Worker, key: &[u8], value: u64) -> Result<(), u64> {
-        let advance = |leaf: LeafAt<'_, F>, split: Option<Split<'_, F>>| match self.slip {
-            Some(Slip::Token) => {}
+        let advance = |leaf: LeafAt<'_, F>, split: Option<Split<'_, F>>| match self.mutant {
+            Some(Mutant::Token) => {}
             _ => {
                 assert!(std::ptr::eq(leaf.leaf, self.index.leaf(leaf.number)), "a leaf has its number");
-                advance(&leaf, split.as_ref(), self.slip);
+                advance(&leaf, split.as_ref(), self.mutant);
             }
         };
-        match self.index.link(&mut worker.supply, key, record(value), advance) {
+        match self.index.link(&mut worker.allocations, key, record(value), advance) {
             Linked::Done => Ok(()),
             Linked::Exists(other) => Err(number(other)),
             Linked::Moved => unreachable!("no leaf was named"),
@@ -171,12 +176,12 @@ impl<F: Flavour> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree; its gap token is advanced.
     pub fn unlink(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.supply, key, record(value)) == Unlinked::Emptied {
-            let advance = |dead: LeafAt<'_, F>, _: LeafAt<'_, F>| match self.slip {
-                Some(Slip::Death) => {}
-                _ => advance(&dead, None, self.slip),
+        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
+            let advance = |dead: LeafAt<'_, F>, _: LeafAt<'_, F>| match self.mutant {
+                Some(Mutant::Death) => {}
+                _ => advance(&dead, None, self.mutant),
             };
-            let _: Pruned = self.index.prune(&mut worker.supply, key, |_| true, advance);
+            let _: Pruned = self.index.prune(&mut worker.allocations, key, |_| true, advance);
         }
     }
 
@@ -280,9 +285,11 @@ impl<F: Flavour> Tree<F> {
                 cpu::pause();
                 continue;
             }
-            let linked = match self.slip {
-                Some(Slip::MovedLeaf) => self.index.link(&mut worker.supply, key, record(value), |_, _| ()),
-                _ => self.index.link_if(&mut worker.supply, leaf, key, record(value), |_, _| ()),
+            let linked = match self.mutant {
+                Some(Mutant::MovedLeaf) => {
+                    self.index.link(&mut worker.allocations, key, record(value), |_, _| ())
+                }
+                _ => self.index.link_if(&mut worker.allocations, leaf, key, record(value), |_, _| ()),
             };
             gap.fetch_sub(EXCLUSIVE, Ordering::SeqCst);
             match linked {
@@ -296,10 +303,10 @@ impl<F: Flavour> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree unless somebody holds its gap.
     pub fn unlink_holding(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.supply, key, record(value)) == Unlinked::Emptied {
+        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
             let take =
-                |leaf: &Leaf<F>| self.slip == Some(Slip::HeldLeaf) || swap(token_of(leaf), 0, EXCLUSIVE);
-            let _: Pruned = self.index.prune(&mut worker.supply, key, take, |_, _| ());
+                |leaf: &Leaf<F>| self.mutant == Some(Mutant::HeldLeaf) || swap(token_of(leaf), 0, EXCLUSIVE);
+            let _: Pruned = self.index.prune(&mut worker.allocations, key, take, |_, _| ());
         }
     }
 
@@ -323,28 +330,28 @@ impl<F: Flavour> Tree<F> {
         }
     }
 
-    /// Checks a quiet tree, and that every node and piece is in it or in one of `workers`' supplies.
+    /// Checks a quiescent tree, and that every node and piece is in it or in one of `workers`' caches.
     pub fn check<'a>(&self, workers: impl IntoIterator<Item = &'a Worker>) -> Census {
         let census = self.index.census();
         let (mut nodes, mut units) = (census.nodes(), census.units);
         for worker in workers {
-            nodes += worker.supply.unused_nodes();
-            units += worker.supply.unused_units();
+            nodes += worker.allocations.unused_nodes();
+            units += worker.allocations.unused_units();
         }
         assert_eq!(self.index.taken(), (nodes, units), "nodes and units of the key heap");
         census
     }
 
-    /// Puts all tokens back, and frees what waits in `workers`' supplies: the tree is quiet, and epochs start anew.
+    /// Puts all tokens back, and frees what waits in `workers`' caches: the tree is quiet, and epochs start anew.
     pub fn start_anew<'a>(&mut self, workers: impl ExactSizeIterator<Item = &'a mut Worker>) {
         self.index.reset();
         self.epochs = Epochs::new(workers.len());
-        workers.for_each(|worker| worker.supply.reclaim_all());
+        workers.for_each(|worker| worker.allocations.reclaim_all());
         self.index
             .for_each_leaf(|leaf| assert_eq!(token_of(self.index.leaf(leaf)).load(Ordering::Relaxed), 0));
     }
 
-    /// The numbers of a quiet tree, in no order.
+    /// The numbers of a quiescent tree, in no order.
     pub fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
         self.index.for_each_record(|record| numbers.push(number(record)));

@@ -20,14 +20,14 @@
 //! Every node whose range changes gets another version, even if nothing else in it does: descents rely on it.
 //! The last leaf stays. A root left with one inner node below it takes that one's place.
 
+use super::allocation_cache::AllocationCache;
 use super::descend::{End, Step, Stop, Target};
-use super::flavour::Flavour;
 use super::insert::Trail;
 use super::keys::{KeyBuffer, Probe};
 use super::node::{Entry, LEAF_ENTRIES, Leaf};
 use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
-use super::supply::Supply;
+use super::synchronization_policy::SynchronizationPolicy;
 use super::{LeafAt, LeafRef, OrderedIndex, Pruned, ROOT, Unlinked};
 use crate::facade::cpu::Spin;
 use crate::storage::RecordRef;
@@ -44,9 +44,9 @@ struct Removal {
     heirs: Latched,
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Unlinks `record` from `key`, which must be linked to it.
-    pub fn unlink(&self, supply: &mut Supply, key: &[u8], record: RecordRef) -> Unlinked {
+    pub fn unlink(&self, allocations: &mut AllocationCache, key: &[u8], record: RecordRef) -> Unlinked {
         let key = Probe::new(key);
         loop {
             let Some(at) = self.descend(&key) else { continue };
@@ -60,7 +60,7 @@ impl<F: Flavour> OrderedIndex<F> {
             assert!(self.record_bits(value) == record.to_bits(), "a key is unlinked from another's record");
             leaf.remove(position, count);
             if let Some(piece) = value.piece() {
-                supply.retire_piece(piece, key.bytes.len());
+                allocations.retire_piece(piece, key.bytes.len());
             }
             F::unlatch(&leaf.state, at.state.changed(count - 1));
             return if count == 1 { Unlinked::Emptied } else { Unlinked::Done };
@@ -74,7 +74,7 @@ impl<F: Flavour> OrderedIndex<F> {
     /// it agrees, `removed` is shown the dead leaf and the heir of its range, before anybody can see the change.
     pub fn prune(
         &self,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         key: &[u8],
         may_remove: impl FnOnce(&Leaf<F>) -> bool,
         removed: impl FnOnce(LeafAt<'_, F>, LeafAt<'_, F>),
@@ -89,7 +89,7 @@ impl<F: Flavour> OrderedIndex<F> {
                 return Pruned::Occupied;
             }
             let Some(fork) = trail.iter().rposition(|step| step.at.state.count() != 0) else {
-                self.shrink(supply);
+                self.shrink(allocations);
                 return Pruned::Last;
             };
             let Some(removal) = self.latch_removal(&trail[fork..], leaf) else {
@@ -100,8 +100,8 @@ impl<F: Flavour> OrderedIndex<F> {
                 self.let_go(&removal);
                 return Pruned::Refused;
             }
-            self.remove(removal, leaf, &key, supply, removed);
-            self.shrink(supply);
+            self.remove(removal, leaf, &key, allocations, removed);
+            self.shrink(allocations);
             return Pruned::Done;
         }
     }
@@ -162,7 +162,7 @@ impl<F: Flavour> OrderedIndex<F> {
         removal: Removal,
         leaf: End,
         key: &Probe<'_>,
-        supply: &mut Supply,
+        allocations: &mut AllocationCache,
         removed: impl FnOnce(LeafAt<'_, F>, LeafAt<'_, F>),
     ) {
         let (fork, is_left) = (removal.fork, removal.fork.position != 0);
@@ -172,9 +172,9 @@ impl<F: Flavour> OrderedIndex<F> {
         let between = self.separator_key(gone, &key.bytes[..fork.at.state.prefix()]);
         // The far end of the range that the heirs get.
         let far = if is_left { leaf.upper } else { leaf.lower };
-        self.widen(&removal.heirs, &between, self.common_with(far, key.bytes, &between), supply);
-        self.retire_separator(gone, supply);
-        self.store(inner, &draft, supply);
+        self.widen(&removal.heirs, &between, self.common_with(far, key.bytes, &between), allocations);
+        self.retire_separator(gone, allocations);
+        self.store(inner, &draft, allocations);
 
         let dead = removal.dead.last().expect("the leaf").node;
         let heir = removal.heirs.last().expect("the heir").node;
@@ -182,28 +182,28 @@ impl<F: Flavour> OrderedIndex<F> {
         F::unlatch(&inner.state, fork.at.state.changed(draft.count));
         for stop in removal.dead.iter() {
             if !stop.state.is_leaf() {
-                self.drop_tails(self.inner(stop.node), supply);
+                self.drop_tails(self.inner(stop.node), allocations);
             }
             F::unlatch(self.state(stop.node), stop.state.died());
-            supply.retire_node(stop.node);
+            allocations.retire_node(stop.node);
         }
     }
 
     /// Gives latched nodes, of whose range `between` is one end, a range beyond it, the far end of which has `common`
     /// bytes in common with it; and unlatches them.
-    fn widen(&self, heirs: &Latched, between: &KeyBuffer, common: usize, supply: &mut Supply) {
+    fn widen(&self, heirs: &Latched, between: &KeyBuffer, common: usize, allocations: &mut AllocationCache) {
         for stop in heirs.iter() {
             let (state, prefix) = (stop.state, &between[..stop.state.prefix()]);
             let to = common.min(prefix.len());
             if to == prefix.len() {
                 // Another version all the same.
             } else if state.is_leaf() {
-                self.rebase_leaf(self.leaf_of(stop.node), state, prefix, to, supply);
+                self.rebase_leaf(self.leaf_of(stop.node), state, prefix, to, allocations);
             } else {
                 let inner = self.inner(stop.node);
                 let mut draft = self.load(inner, state);
-                self.rebase(&mut draft, prefix, to, supply);
-                self.store(inner, &draft, supply);
+                self.rebase(&mut draft, prefix, to, allocations);
+                self.store(inner, &draft, allocations);
             }
         }
         for stop in heirs.iter() {
@@ -212,16 +212,23 @@ impl<F: Flavour> OrderedIndex<F> {
         }
     }
 
-    fn rebase_leaf(&self, leaf: &Leaf<F>, state: State, prefix: &[u8], to: usize, supply: &mut Supply) {
+    fn rebase_leaf(
+        &self,
+        leaf: &Leaf<F>,
+        state: State,
+        prefix: &[u8],
+        to: usize,
+        allocations: &mut AllocationCache,
+    ) {
         let mut entries = [Entry::NONE; LEAF_ENTRIES];
         for (position, entry) in entries[..state.count()].iter_mut().enumerate() {
-            *entry = self.rebase_entry(leaf.entry(position), prefix, to, supply);
+            *entry = self.rebase_entry(leaf.entry(position), prefix, to, allocations);
         }
         leaf.fill(&entries[..state.count()]);
     }
 
     /// Lets the only child of the root take its place, as long as that is an inner node and nobody is in the way.
-    fn shrink(&self, supply: &mut Supply) {
+    fn shrink(&self, allocations: &mut AllocationCache) {
         loop {
             let (root, state) = (self.inner(ROOT), F::look(self.state(ROOT)));
             if state.is_latched() || state.count() != 0 || state.level() == 1 {
@@ -238,11 +245,11 @@ impl<F: Flavour> OrderedIndex<F> {
             }
             assert!(child_state.prefix() == 0, "a node that is responsible for every key has a prefix");
             let draft = self.load(child, child_state);
-            self.store(root, &draft, supply);
-            self.drop_tails(child, supply);
+            self.store(root, &draft, allocations);
+            self.drop_tails(child, allocations);
             F::unlatch(&root.state, state.changed(draft.count).with_level(child_state.level()));
             F::unlatch(&child.state, child_state.died());
-            supply.retire_node(number);
+            allocations.retire_node(number);
         }
     }
 }

@@ -7,9 +7,9 @@
 //! A key in a leaf is the prefix of the bound that led there, which all keys of the leaf share, and its slice.
 
 use super::descend::{End, Step, Target};
-use super::flavour::Flavour;
 use super::keys::{Probe, SLICE_BYTES, slice_of};
 use super::node::{Leaf, Version, prefetch};
+use super::synchronization_policy::SynchronizationPolicy;
 use super::{LeafRef, OrderedIndex};
 use crate::storage::RecordRef;
 use std::ops::{Bound, Range};
@@ -126,7 +126,7 @@ impl LeafCopy {
     }
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Copies up to `limit` entries of the leaf that is responsible for `bound` in `direction`: going forward, those above
     /// the bound, going backward, those below it, in that order. There may be none.
     pub fn read_leaf(&self, bound: Bound<&[u8]>, direction: Direction, limit: usize, copy: &mut LeafCopy) {

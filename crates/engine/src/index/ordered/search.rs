@@ -5,10 +5,10 @@
 //! resolved by classes and, for keys beyond their slices, out of line.
 
 use super::OrderedIndex;
-use super::flavour::{Flavour, Word};
 use super::keys::{LONG, Probe, inline_length};
 use super::node::{Inner, LEAF_ENTRIES, Leaf, SEPARATORS, Value};
 use super::state::State;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 use std::cmp::Ordering;
 
 /// Slices that lie between two pivots.
@@ -36,7 +36,7 @@ fn count<W: Word<u64>, const N: usize>(slices: &[W; N], goes_before: impl Fn(u64
     position
 }
 
-impl<F: Flavour> OrderedIndex<F> {
+impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Where the key is in a leaf, or where it would be.
     #[inline(always)]
     pub(super) fn search(&self, leaf: &Leaf<F>, state: State, key: &Probe<'_>) -> Result<usize, usize> {

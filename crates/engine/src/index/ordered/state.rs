@@ -132,7 +132,7 @@ impl State {
         State(self.changed(0).0 | DEAD)
     }
 
-    /// For a flavour that is wrong on purpose.
+    /// For a synchronization policy that is wrong on purpose.
     pub(super) const fn without_version(self) -> State {
         State(self.0 & ((1 << VERSION_SHIFT) - 1))
     }

@@ -1,14 +1,14 @@
 //! Flavours that leave out a step of [`Shared`], for the tests that must notice.
 
-use super::flavour::{Flavour, Shared, is_unchanged, stable, unlatch};
 use super::state::State;
+use super::synchronization_policy::{Shared, SynchronizationPolicy, is_unchanged, stable, unlatch};
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A reader believes what it saw.
 #[derive(Debug)]
-pub struct Credulous;
+pub struct UnvalidatedReads;
 
-impl Flavour for Credulous {
+impl SynchronizationPolicy for UnvalidatedReads {
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
 
@@ -38,7 +38,7 @@ impl Flavour for Credulous {
 #[derive(Debug)]
 pub struct Unversioned;
 
-impl Flavour for Unversioned {
+impl SynchronizationPolicy for Unversioned {
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
 

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | 0..27 | the first request, 0 for none |
 //! | 27..29 | how the owners hold the record, if there are any |
-//! | 29 | WAITED: somebody waits, or an owner wants to be raised |
+//! | 29 | WAITED: somebody waits, or an owner wants to be upgraded |
 //! | 30 | DEAD: unlinked, ask again |
 //!
 //! Requests live in arrays, one for every partition and transaction slot, indexed by the number of the access in the
@@ -18,16 +18,16 @@
 //! [`waits_for`].
 //!
 //! Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants to be
-//! raised from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
+//! upgraded from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
 //!
 //! A request that must wait publishes edges to every conflicting owner and every conflicting waiter before it, then
 //! searches. If that finds a cycle, the requester is the victim: it takes its request back and aborts. Only requesters
 //! are victims, so a transaction that waits is never aborted by another.
 //!
-//! Missing keys: buckets are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
+//! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
 //! tells its waiters to ask again.
 //!
-//! The kind of latch is the physical flavour's; under `Owned` it is none.
+//! The kind of latch is the synchronization policy's; under `Owned` it is none.
 
 pub(crate) mod waits_for;
 
@@ -68,7 +68,7 @@ pub(crate) struct Request<P: Physical> {
 
 const STATE_MODE: u32 = 3;
 const STATE_OWNER: u32 = 4;
-const STATE_RAISING: u32 = 8;
+const STATE_UPGRADING: u32 = 8;
 
 const fn mode_bits(mode: Mode) -> u32 {
     match mode {
@@ -91,12 +91,12 @@ pub(crate) struct Common<P: Physical> {
     far: Region,
     slots: usize,
     graph: WaitsFor,
-    flavour: PhantomData<fn() -> P>,
+    policy: PhantomData<fn() -> P>,
 }
 
 impl<P: Physical> Common<P> {
-    fn new(slots: usize, lanes: usize) -> Self {
-        let bytes = |accesses: u32| lanes * slots * accesses as usize * size_of::<Request<P>>();
+    fn new(slots: usize, partitions: usize) -> Self {
+        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Request<P>>();
         let reserve = |accesses| {
             Region::reserve(bytes(accesses))
                 .expect("address space for 512 KiB of requests a slot and partition")
@@ -105,7 +105,7 @@ impl<P: Physical> Common<P> {
         // Of large runs, what is used is faulted in as it is used.
         const AHEAD_BYTES: usize = 64 << 20;
         near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
-        Common { near, far: reserve(MOST_ACCESSES), slots, graph: WaitsFor::new(slots), flavour: PhantomData }
+        Common { near, far: reserve(MOST_ACCESSES), slots, graph: WaitsFor::new(slots), policy: PhantomData }
     }
 
     /// A request's number within its partition, never 0.
@@ -119,9 +119,9 @@ impl<P: Physical> Common<P> {
     }
 
     #[inline(always)]
-    fn request(&self, lane: u32, id: u32) -> &Request<P> {
+    fn request(&self, partition: u32, id: u32) -> &Request<P> {
         let (slot, access) = (Self::slot(id).0 as usize, id % MOST_ACCESSES);
-        let array = lane as usize * self.slots + slot;
+        let array = partition as usize * self.slots + slot;
         let (region, room) =
             if access < NEAR_ACCESSES { (&self.near, NEAR_ACCESSES) } else { (&self.far, MOST_ACCESSES) };
         let offset = (array * room as usize + access as usize) * size_of::<Request<P>>();
@@ -136,7 +136,7 @@ impl<P: Physical> Common<P> {
 struct Latched<'a, P: Physical> {
     common: &'a Common<P>,
     lock: &'a Lock<P>,
-    lane: u32,
+    partition: u32,
 }
 
 impl<P: Physical> Drop for Latched<'_, P> {
@@ -148,23 +148,23 @@ impl<P: Physical> Drop for Latched<'_, P> {
 
 impl<'a, P: Physical> Latched<'a, P> {
     #[inline(always)]
-    fn new(common: &'a Common<P>, lock: &'a Lock<P>, lane: u32) -> Self {
+    fn new(common: &'a Common<P>, lock: &'a Lock<P>, partition: u32) -> Self {
         lock.latch.lock();
-        Latched { common, lock, lane }
+        Latched { common, lock, partition }
     }
 
     #[inline(always)]
     fn request(&self, id: u32) -> &'a Request<P> {
-        self.common.request(self.lane, id)
+        self.common.request(self.partition, id)
     }
 
     /// The requests from `first` on, in order.
     fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
-        let (common, lane) = (self.common, self.lane);
+        let (common, partition) = (self.common, self.partition);
         let mut next = first;
         std::iter::from_fn(move || {
             (next != 0).then(|| {
-                let (id, request) = (next, common.request(lane, next));
+                let (id, request) = (next, common.request(partition, next));
                 next = request.next.read();
                 (id, request)
             })
@@ -190,9 +190,9 @@ impl<'a, P: Physical> Latched<'a, P> {
         let mut last = None;
         for (other, request) in self.all() {
             let state = request.state.read();
-            // An owner that wants to be raised will hold the record exclusively before this request does.
+            // An owner that wants to be upgraded will hold the record exclusively before this request does.
             let wants =
-                if state & STATE_RAISING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
+                if state & STATE_UPGRADING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
             if !compatible(mode, wants) {
                 waited_for.insert(Common::<P>::slot(other).0);
             }
@@ -233,7 +233,7 @@ impl<'a, P: Physical> Latched<'a, P> {
     fn strike_out(&self, slot: SlotId) {
         for (other, request) in self.all() {
             let state = request.state.read();
-            if state & STATE_OWNER == 0 || state & STATE_RAISING != 0 {
+            if state & STATE_OWNER == 0 || state & STATE_UPGRADING != 0 {
                 self.common.graph.strike_out(Common::<P>::slot(other).0, slot.0);
             }
         }
@@ -246,22 +246,22 @@ impl<'a, P: Physical> Latched<'a, P> {
             self.requests(first).take_while(|(_, request)| request.state.read() & STATE_OWNER != 0);
         let one = owners.next();
         let two = owners.next();
-        // An owner that is alone and wants to be raised goes first.
+        // An owner that is alone and wants to be upgraded goes first.
         if let (Some((id, request)), None) = (one, two)
-            && request.state.read() & STATE_RAISING != 0
+            && request.state.read() & STATE_UPGRADING != 0
         {
             request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
             self.decide(id, Wake::Granted, waker);
         }
-        let raising = self.all().any(|(_, request)| request.state.read() & STATE_RAISING != 0);
+        let upgrading = self.all().any(|(_, request)| request.state.read() & STATE_UPGRADING != 0);
         let mut held = one.map(|(_, request)| request.state.read() & STATE_MODE);
-        let mut waited = raising;
+        let mut waited = upgrading;
         for (id, request) in self.all() {
             let state = request.state.read();
             if state & STATE_OWNER != 0 {
                 continue;
             }
-            if raising || !held.is_none_or(|held| compatible(held, state & STATE_MODE)) {
+            if upgrading || !held.is_none_or(|held| compatible(held, state & STATE_MODE)) {
                 waited = true;
                 break;
             }
@@ -288,10 +288,10 @@ impl DlDetect {
         if !common.graph.search(slot) {
             return Verdict::Queued;
         }
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         let state = latched.request(id).state.read();
         // Decided while the search ran: the verdict is on its way.
-        if state & STATE_DECIDED != 0 || state & STATE_OWNER != 0 && state & STATE_RAISING == 0 {
+        if state & STATE_DECIDED != 0 || state & STATE_OWNER != 0 && state & STATE_UPGRADING == 0 {
             return Verdict::Queued;
         }
         withdraw(&latched);
@@ -311,11 +311,11 @@ impl Protocol for DlDetect {
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::InPlace;
 
-    fn common<P: Physical>(slots: usize, lanes: usize) -> Common<P> {
-        Common::new(slots, lanes)
+    fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
+        Common::new(slots, partitions)
     }
 
-    fn is_quiet<P: Physical>(lock: &Lock<P>) -> bool {
+    fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
         lock.head.read() == 0
     }
 
@@ -328,10 +328,10 @@ impl Protocol for DlDetect {
         waker: &impl Waker,
     ) -> Verdict {
         let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
         if head & DEAD != 0 {
-            return Verdict::Again;
+            return Verdict::Retry;
         }
         let held = (head & MODES) >> MODE_SHIFT;
         if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
@@ -347,9 +347,14 @@ impl Protocol for DlDetect {
         })
     }
 
-    fn raise<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(
+        common: &Common<P>,
+        lock: &Lock<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) -> Verdict {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         let mut waited_for = SlotSet::EMPTY;
         let mut others = 0;
         for (other, request) in latched.all().filter(|&(other, _)| other != id) {
@@ -358,36 +363,36 @@ impl Protocol for DlDetect {
                 others += 1;
             }
         }
-        let request = common.request(who.lane, id);
+        let request = common.request(who.partition, id);
         let head = lock.head.read();
         if others == 0 {
             request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
             lock.head.store(head | mode_bits(Mode::Exclusive) << MODE_SHIFT);
             return Verdict::Granted;
         }
-        request.state.store(request.state.read() | STATE_RAISING);
+        request.state.store(request.state.read() | STATE_UPGRADING);
         lock.head.store(head | WAITED);
         common.graph.publish(who.slot.0, &waited_for);
         drop(latched);
         Self::wait_or_die(common, lock, who, waker, |_| {
-            request.state.store(request.state.read() & !STATE_RAISING)
+            request.state.store(request.state.read() & !STATE_UPGRADING)
         })
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         common: &Common<P>,
         lock: &Lock<P>,
         _: Mode,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        Self::raise(common, lock, who, waker)
+        Self::upgrade(common, lock, who, waker)
     }
 
     #[inline(always)]
     fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
         if head & REQUEST == id && latched.request(id).next.read() == 0 {
             debug_assert!(latched.request(id).state.read() & STATE_OWNER != 0, "released without being held");
@@ -401,15 +406,15 @@ impl Protocol for DlDetect {
         }
     }
 
-    fn bury<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
+    fn mark_deleted<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
         let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         for (other, request) in latched.all() {
             if other != id {
                 let state = request.state.read();
-                assert!(state & STATE_OWNER == 0, "buried while somebody else holds it");
+                assert!(state & STATE_OWNER == 0, "marked deleted while somebody else holds it");
                 request.state.store(state | STATE_DECIDED);
-                latched.decide(other, Wake::Again, waker);
+                latched.decide(other, Wake::Retry, waker);
             }
         }
         lock.head.store(DEAD);
@@ -426,7 +431,7 @@ impl Protocol for DlDetect {
     }
 
     fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
-        let latched = Latched::new(common, lock, who.lane);
+        let latched = Latched::new(common, lock, who.partition);
         latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
     }
 }

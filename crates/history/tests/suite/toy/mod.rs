@@ -4,8 +4,8 @@
 mod transaction;
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Completion, Drive, DriveError, Engine, EngineOptions, Indexing,
-    Layout, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, Remains,
+    ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Layout, LeakCheck,
+    LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, RunError, RunOutcome,
     Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
@@ -215,13 +215,13 @@ impl<R: Rules> Engine for Toy<R> {
         Ok(store)
     }
 
-    fn drive<C: Client>(
+    fn run<C: Client>(
         store: &mut Store,
         _selection: Selection,
         clients: Vec<C>,
         until: Until,
         options: &EngineOptions,
-    ) -> Result<Drive<C>, DriveError> {
+    ) -> Result<RunOutcome<C>, RunError> {
         let Until::Transactions(transactions) = until else { panic!("a toy engine counts transactions") };
         let shared = Shared {
             strings: store.strings.clone(),
@@ -253,12 +253,12 @@ impl<R: Rules> Engine for Toy<R> {
             workers.into_iter().map(|worker| worker.join().expect("no worker panicked")).collect()
         });
         store.rows = shared.world.into_inner().expect("no worker panicked").rows;
-        Ok(Drive { clients, measurement: Measurement::nothing(Duration::ZERO, 0) })
+        Ok(RunOutcome { clients, measurement: Measurement::nothing(Duration::ZERO, 0) })
     }
 
-    fn remains(store: &Store) -> Remains {
+    fn leak_check(store: &Store) -> LeakCheck {
         let linked = store.rows.values().filter(|row| row.bytes.is_some()).count() as u64;
-        Remains { linked_records: linked, allocated_records: linked, held: 0, memory_bytes: 0 }
+        LeakCheck { linked_records: linked, allocated_records: linked, held: 0, memory_bytes: 0 }
     }
 }
 

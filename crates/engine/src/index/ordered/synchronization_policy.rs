@@ -1,12 +1,12 @@
-//! Who uses an index, and with which instructions: the index's own physical flavour, apart from the metadata's.
+//! Who uses an index, and with which instructions: the index's own synchronization policy, apart from the metadata's.
 //!
-//! | flavour | who reads | who writes | a look is validated | a latch is |
+//! | synchronization policy | who reads | who writes | a look is validated | a latch is |
 //! |---|---|---|---|---|
 //! | [`Shared`] | any thread | any thread | yes | a bit, taken by compare-and-swap |
 //! | [`SingleWriter`] | any thread | one thread at a time | yes | a bit, stored by the writer, for readers to see |
 //! | [`Owned`] | one thread | the same | there is nothing to validate | nothing |
 //!
-//! The algorithm is one text over [`Flavour`]; where a flavour has nothing to validate, the restarts vanish at compile
+//! The algorithm is one text over [`SynchronizationPolicy`]; where a synchronization policy has nothing to validate, the restarts vanish at compile
 //! time. That only the owner comes is the architecture's promise, as it is for metadata ([`crate::physical`]).
 //!
 //! In partitions that have an owner, the engine's steps use [`SingleWriter`]: no atomic read-modify-write is left but
@@ -63,7 +63,7 @@ words! {
 }
 
 /// Who uses an index. All-zero bytes are words of value zero.
-pub trait Flavour: 'static {
+pub trait SynchronizationPolicy: 'static {
     /// A 64-bit word of a node.
     type Word64: Word<u64>;
     /// A 32-bit word of a node.
@@ -75,7 +75,7 @@ pub trait Flavour: 'static {
     /// The state as it is; what was written before it was set is visible.
     fn look(word: &Self::Word64) -> State;
 
-    /// Whether the state still is what [`Flavour::stable`] answered: if so, what was read in between is what the node
+    /// Whether the state still is what [`SynchronizationPolicy::stable`] answered: if so, what was read in between is what the node
     /// held then.
     #[must_use]
     fn is_unchanged(word: &Self::Word64, seen: State) -> bool;
@@ -128,7 +128,7 @@ pub(super) fn unlatch(word: &AtomicU64, state: State) {
 #[derive(Debug)]
 pub struct Shared;
 
-impl Flavour for Shared {
+impl SynchronizationPolicy for Shared {
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
 
@@ -167,7 +167,7 @@ impl Flavour for Shared {
 #[derive(Debug)]
 pub struct SingleWriter;
 
-impl Flavour for SingleWriter {
+impl SynchronizationPolicy for SingleWriter {
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
 
@@ -210,7 +210,7 @@ impl Flavour for SingleWriter {
 #[derive(Debug)]
 pub struct Owned;
 
-impl Flavour for Owned {
+impl SynchronizationPolicy for Owned {
     type Word64 = Cell<u64>;
     type Word32 = Cell<u32>;
 

@@ -1,4 +1,4 @@
-//! A read lock is given back as soon as it is granted: two-phase locking without its second phase for reads.
+//! A read lock is released as soon as it is granted: two-phase locking without its second phase for reads.
 
 use super::unheld::Grant;
 use crate::physical::Physical;

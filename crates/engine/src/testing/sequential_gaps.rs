@@ -1,15 +1,15 @@
 //! What protects missing keys, as a sequential machine: all interleavings of a few transactions over one leaf and the heir of
-//! its range, in both flavours.
+//! its range, in both synchronization policies.
 //!
 //! They find the range empty or not and look again, insert, do both, or take the leaf out of the index; each verb of the
 //! protocol and each look at the index is a step. In each order: whoever commits has seen the range change by its own
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
 
-use super::{
-    DlDetect, EarlyRelease, Mode, NoMissValidation, NoWait, Protocol, Reads, Requester, Silo, SlotId,
-    TwoVersionNoWait, UnlockedGaps, Verdict, Wake, Waker,
-};
+use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use crate::physical::{Owned, Physical, Shared};
+use crate::protocol::{
+    DlDetect, Mode, NoWait, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
+};
 use std::cell::{Cell, RefCell};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum Step {
     /// Looks at the range, if the leaf still is the one.
     Look,
     /// Holds the gap exclusively.
-    Raise,
+    Upgrade,
     /// Links a key, if the leaf still is the one.
     Link,
     LookAgain,
@@ -30,11 +30,11 @@ enum Step {
     Commit,
 }
 
-use Step::{Commit, Find, Hold, Link, Look, LookAgain, Prune, Raise};
+use Step::{Commit, Find, Hold, Link, Look, LookAgain, Prune, Upgrade};
 
 const MISS: &[Step] = &[Find, Hold(Mode::Shared), Look, LookAgain, Commit];
 const INSERT: &[Step] = &[Find, Hold(Mode::Insert), Link, Commit];
-const BOTH: &[Step] = &[Find, Hold(Mode::Shared), Look, Raise, Link, LookAgain, Commit];
+const BOTH: &[Step] = &[Find, Hold(Mode::Shared), Look, Upgrade, Link, LookAgain, Commit];
 const PRUNE: &[Step] = &[Prune];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     fn who(number: usize) -> Requester {
-        Requester { slot: SlotId(number as u32), lane: 0, access: 1 }
+        Requester { slot: SlotId(number as u32), partition: 0, access: 1 }
     }
 
     fn step(&self, number: usize, txn: &mut Transaction) {
@@ -99,16 +99,16 @@ impl<P: Protocol, F: Physical> World<P, F> {
                 let verdict = P::acquire::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
                 return self.heed(number, txn, verdict);
             }
-            Hold(Mode::Shared) => txn.token = Some(P::observe_bucket::<F>(self.gap(txn.leaf))),
+            Hold(Mode::Shared) => txn.token = Some(P::observe_gap::<F>(self.gap(txn.leaf))),
             Hold(_) => {}
             Look if !is_current => return self.start_again(number, txn),
             Look => txn.seen = self.keys.get(),
-            Raise if Self::LOCKS => {
+            Upgrade if Self::LOCKS => {
                 let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-                let verdict = P::raise_bucket::<F>(&self.common, gap, Mode::Shared, who, &Wakes(&self.woken));
+                let verdict = P::upgrade_gap::<F>(&self.common, gap, Mode::Shared, who, &Wakes(&self.woken));
                 return self.heed(number, txn, verdict);
             }
-            Raise => {}
+            Upgrade => {}
             Link if Self::LOCKS && !is_current => return self.start_again(number, txn),
             Link => self.link(txn),
             LookAgain => txn.is_broken = self.keys.get() != txn.seen + txn.own,
@@ -128,7 +128,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         txn.own += 1;
         if !Self::LOCKS {
             let current = self.current.get();
-            let (before, after) = P::advance_bucket::<F>(self.gap(current));
+            let (before, after) = P::advance_gap::<F>(self.gap(current));
             if txn.leaf == current && txn.token == Some(before) {
                 txn.token = Some(after);
             }
@@ -140,7 +140,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
             Verdict::Granted => Self::granted(txn),
             Verdict::Queued => txn.state = State::Waits,
             // The leaf is dead, and another one has its range.
-            Verdict::Again => self.start_again(number, txn),
+            Verdict::Retry => self.start_again(number, txn),
             Verdict::Abort(_) => self.end(number, txn),
         }
     }
@@ -228,12 +228,12 @@ impl<P: Protocol, F: Physical> World<P, F> {
     /// Nothing is held, and a dead leaf is nobody's.
     fn look_behind(&self) {
         let current = self.current.get();
-        assert!(P::is_quiet::<F>(self.gap(current)), "a gap is still held");
+        assert!(P::is_quiescent::<F>(self.gap(current)), "a gap is still held");
         if Self::LOCKS && current == 1 {
             for mode in [Mode::Shared, Mode::Insert] {
                 let late =
                     P::acquire::<F>(&self.common, self.gap(0), mode, Self::who(0), &Wakes(&self.woken));
-                assert_eq!(late, Verdict::Again, "a dead leaf is held in mode {mode:?}");
+                assert_eq!(late, Verdict::Retry, "a dead leaf is held in mode {mode:?}");
             }
         }
     }

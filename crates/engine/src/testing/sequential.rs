@@ -1,15 +1,16 @@
-//! Every protocol as a sequential machine: all interleavings of a few transactions over two records, in both flavours.
+//! Every protocol as a sequential machine: all interleavings of a few transactions over two records, in both synchronization policies.
 //!
 //! A transaction here is a list of reads and writes; each operation, each preparation, the validation, the installation
 //! and the release is a step, and a step is not interrupted. All orders of the steps are tried, depth first. In each:
 //! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
 //! what is left agree with some serial order, and no metadata is held at the end.
 
-use super::{
-    DirtyReads, DlDetect, Mode, NoReadValidation, NoWait, Observation, Protocol, Reads, Requester, Silo,
-    SkippedCertify, SlotId, TwoVersionNoWait, Verdict, Wake, Waker, Writes,
-};
+use super::canary::{DirtyReads, NoReadValidation, SkippedCertify};
 use crate::physical::{Owned, Physical, Shared};
+use crate::protocol::{
+    DlDetect, Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict,
+    Wake, Waker, Writes,
+};
 use std::cell::{Cell, RefCell};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,16 +104,16 @@ impl<P: Protocol, F: Physical> World<P, F> {
         let held = txn.held[record].mode;
         let covered = held == Some(mode) || held == Some(Mode::Exclusive);
         if locks && !covered {
-            let who = Requester { slot: SlotId(number as u32), lane: 0, access: record as u32 };
+            let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
             let (meta, waker) = (self.meta(record), Wakes(&self.woken));
             let verdict = match held {
-                Some(_) => P::raise::<F>(&self.common, meta, who, &waker),
+                Some(_) => P::upgrade::<F>(&self.common, meta, who, &waker),
                 None => P::acquire::<F>(&self.common, meta, mode, who, &waker),
             };
             match verdict {
                 Verdict::Granted => {}
                 Verdict::Queued => return txn.phase = Phase::Waiting(at),
-                Verdict::Again => return txn.stalled = true,
+                Verdict::Retry => return txn.stalled = true,
                 Verdict::Abort(_) => return self.abort(number, txn),
             }
         }
@@ -172,7 +173,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
                 txn.held[at].prepared = true;
                 txn.phase = Self::next_to_prepare(txn, at + 1);
             }
-            Verdict::Again => txn.stalled = true,
+            Verdict::Retry => txn.stalled = true,
             _ => self.abort(number, txn),
         }
     }
@@ -220,7 +221,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     fn release(&self, number: usize, txn: &mut Transaction) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
-                let who = Requester { slot: SlotId(number as u32), lane: 0, access: record as u32 };
+                let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
                 P::release::<F>(&self.common, self.meta(record), mode, who, &Wakes(&self.woken));
             }
         }
@@ -276,7 +277,7 @@ fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec
     if txns.iter().any(|txn| !matches!(txn.phase, Phase::Committed | Phase::Aborted)) {
         return (alternatives, Err("some wait for ever".to_owned()));
     }
-    let held = (0..2).any(|record| !P::is_quiet::<F>(world.meta(record)));
+    let held = (0..2).any(|record| !P::is_quiescent::<F>(world.meta(record)));
     if held {
         return (alternatives, Err("a record is still held".to_owned()));
     }

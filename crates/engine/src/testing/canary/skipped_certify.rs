@@ -8,7 +8,7 @@ use crate::protocol::{Requester, TwoVersionNoWait, Verdict, Waker};
 pub(crate) struct SkippedCertify;
 
 impl Defect<TwoVersionNoWait> for SkippedCertify {
-    fn bury<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
         meta.set(DEAD);
     }
 

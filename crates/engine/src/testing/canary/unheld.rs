@@ -1,5 +1,5 @@
-//! What the canaries that hold nothing in one mode have in common: raising such a request is a new one, and there is
-//! nothing to give back.
+//! What the canaries that hold nothing in one mode have in common: upgrading such a request is a new one, and there is
+//! nothing to release.
 
 use super::Defect;
 use crate::physical::Physical;
@@ -32,14 +32,14 @@ impl<G: Grant> Defect<NoWait> for Unheld<G> {
         NoWait::acquire::<P>(common, meta, mode, who, waker)
     }
 
-    fn raise<P: Physical>(common: &(), meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(common: &(), meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
         if G::MODE == Mode::Shared {
             return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
         }
-        NoWait::raise::<P>(common, meta, who, waker)
+        NoWait::upgrade::<P>(common, meta, who, waker)
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         common: &(),
         meta: &Semaphore<P>,
         from: Mode,
@@ -49,7 +49,7 @@ impl<G: Grant> Defect<NoWait> for Unheld<G> {
         if from == G::MODE {
             return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
         }
-        NoWait::raise_bucket::<P>(common, meta, from, who, waker)
+        NoWait::upgrade_gap::<P>(common, meta, from, who, waker)
     }
 
     fn release<P: Physical>(

@@ -1,10 +1,10 @@
-//! An index's memory, and each worker's supply of it: nodes and pieces of the key heap, fresh, freed, or waiting for
+//! An index's memory, and each worker's cache of allocations of it: nodes and pieces of the key heap, fresh, freed, or waiting for
 //! their epoch.
 //!
 //! As for records ([`crate::storage::arena`]): a worker takes a chunk at a time, and what it took out of the tree waits
 //! in its garbage until nobody can hold it ([`crate::epoch`]), and is then used again.
 //!
-//! Invariant: nodes taken from the region are in the tree, or in one supply; so are units of the key heap.
+//! Invariant: nodes taken from the region are in the tree, or in one allocation cache; so are units of the key heap.
 
 use super::OVERSIZE;
 use super::finger::Finger;
@@ -80,10 +80,10 @@ enum Garbage {
     Piece { piece: u32, units: u8 },
 }
 
-/// One worker's supply of one index's memory.
-/// Aligned, because the supplies of all workers are made together and would share lines.
+/// One worker's cache of allocations of one index's memory.
+/// Aligned, because the caches of all workers are made together and would share lines.
 #[repr(align(128))]
-pub(crate) struct Supply {
+pub(crate) struct AllocationCache {
     /// Of the operation that runs.
     epoch: u64,
     chunk: Range<u32>,
@@ -96,9 +96,9 @@ pub(crate) struct Supply {
     pub(super) finger: Finger,
 }
 
-impl Default for Supply {
+impl Default for AllocationCache {
     fn default() -> Self {
-        Supply {
+        AllocationCache {
             epoch: 0,
             chunk: 0..0,
             free: Vec::new(),
@@ -110,7 +110,7 @@ impl Default for Supply {
     }
 }
 
-impl Supply {
+impl AllocationCache {
     /// What is unlinked from here on is unlinked at local epoch `epoch`; what was at `reclaimable` or before is free.
     #[inline]
     pub fn refresh(&mut self, epoch: u64, reclaimable: u64) {

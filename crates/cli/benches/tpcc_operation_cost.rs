@@ -1,7 +1,7 @@
-//! What TPC-C's transactions cost in the currency of main-memory engines: distinct cache lines, atomic read-modify-writes, and
+//! What TPC-C's transactions cost in the operations that cost a main-memory engine: distinct cache lines, atomic read-modify-writes, and
 //! instructions.
 //!
-//! `cargo bench -p cli --bench tpcc_currency [-- PROTOCOL...]`; by default `silo` and `no-wait`, one worker over one warehouse,
+//! `cargo bench -p cli --bench tpcc_operation_cost [-- PROTOCOL...]`; by default `silo` and `no-wait`, one worker over one warehouse,
 //! nobody in the way. Lines and read-modify-writes are counted by the machine that explores, and are exact. Instructions are
 //! counted by callgrind, where valgrind is installed: this program runs itself under it twice, with different numbers of
 //! transactions, and subtracts, so that loading cancels out. They are those of planning, prefetching and drawing, too.
@@ -77,7 +77,7 @@ fn lines(protocol: ProtocolName, mix: &str) -> (f64, f64, f64) {
         let options = EngineOptions { prefetch: false, ..options() };
         watch_lines();
         let until = Until::Transactions(WATCHED);
-        engine_simulated::ThisEngine::drive(&mut store, pair(protocol), vec![client], until, &options)
+        engine_simulated::ThisEngine::run(&mut store, pair(protocol), vec![client], until, &options)
             .expect("plans are right");
         let (count, sums) = (WATCHED as f64, *sums.lock().expect("as above"));
         let asked = (accesses() - before).read_modify_writes;
@@ -92,8 +92,7 @@ fn run(protocol: ProtocolName, mix: &str, transactions: u64) {
         engine::ThisEngine::load(&workload, Layout { partitions: 1 }, &|_| ()).expect("one warehouse");
     let clients = vec![workload.client(Seat::new(0, 1, 1))];
     let until = Until::Transactions(transactions);
-    engine::ThisEngine::drive(&mut store, pair(protocol), clients, until, &options())
-        .expect("plans are right");
+    engine::ThisEngine::run(&mut store, pair(protocol), clients, until, &options()).expect("plans are right");
 }
 
 /// Instructions of this program running so many transactions; `None` without valgrind.
@@ -101,7 +100,7 @@ fn instructions_of(protocol: ProtocolName, mix: &str, transactions: u64) -> Opti
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().expect("this program"))
-        .args(["--drive", protocol.name(), mix, &transactions.to_string()])
+        .args(["--run", protocol.name(), mix, &transactions.to_string()])
         .output()
         .ok()?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -118,8 +117,8 @@ fn instructions(protocol: ProtocolName, mix: &str) -> Option<f64> {
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    if let [drive, protocol, mix, transactions] = given.as_slice()
-        && drive == "--drive"
+    if let [run, protocol, mix, transactions] = given.as_slice()
+        && run == "--run"
     {
         return run(protocol.parse().expect("a protocol"), mix, transactions.parse().expect("a number"));
     }

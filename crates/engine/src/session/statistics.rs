@@ -22,8 +22,8 @@ use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
 use crate::work;
 use contract::{
-    AbortReason, Client, Completion, DriveError, Effort, EngineOptions, LatencyHistogram, Measurement,
-    Outcome, Receipts, Sampled, TimeShare, Until,
+    AbortReason, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement, Outcome, Receipts,
+    RunError, Sampled, TimeShare, Until,
 };
 
 /// Drawn at once when so many are left.
@@ -38,7 +38,7 @@ pub(crate) struct Report<C> {
     pub counts: Counts,
     /// The counted time.
     pub elapsed_ns: u64,
-    pub error: Option<DriveError>,
+    pub error: Option<RunError>,
 }
 
 /// What was counted in the interval.
@@ -110,8 +110,8 @@ impl Phase {
     }
 }
 
-/// A worker's desk.
-pub(crate) struct Desk<'e, C: Client> {
+/// A worker's statistics.
+pub(crate) struct WorkerStatistics<'e, C: Client> {
     client: C,
     ring: Ring<C::Procedure>,
     /// Transactions to be taken yet.
@@ -126,17 +126,17 @@ pub(crate) struct Desk<'e, C: Client> {
     cool_down: &'e CoolDown,
     /// Whether the cool-down has been told that all of them have.
     done: bool,
-    error: Option<DriveError>,
+    error: Option<RunError>,
 }
 
-impl<'e, C: Client> Desk<'e, C> {
+impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// A worker with up to `in_flight` transactions at a time, in a run that began at `start`.
     pub fn new(client: C, start: Ticks, until: Until, in_flight: usize, cool_down: &'e CoolDown) -> Self {
         let left = match until {
             Until::Interval { .. } => u64::MAX,
             Until::Transactions(number) => number,
         };
-        Desk {
+        WorkerStatistics {
             client,
             ring: Ring::new(in_flight),
             left,
@@ -352,7 +352,7 @@ impl<'e, C: Client> Desk<'e, C> {
 
     /// The run is over for this worker, before its time.
     #[cold]
-    pub fn fail(&mut self, error: DriveError) {
+    pub fn fail(&mut self, error: RunError) {
         self.left = 0;
         self.error.get_or_insert(error);
     }

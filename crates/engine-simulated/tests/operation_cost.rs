@@ -1,7 +1,7 @@
-//! What an operation costs in the currency of main-memory engines, counted by the simulated machine: atomic
+//! What an operation costs in the operations that cost a main-memory engine, counted by the simulated machine: atomic
 //! read-modify-writes, and lines of records touched.
 //!
-//! One worker, nobody in the way. Two drives of different lengths are subtracted, so that setting up cancels out. The
+//! One worker, nobody in the way. Two runs of different lengths are subtracted, so that setting up cancels out. The
 //! figures are exact; a change that makes an operation dearer shows here before it shows on a clock.
 
 use contract::{
@@ -81,8 +81,8 @@ impl Workload for Uniform {
     }
 }
 
-/// What `transactions` transactions ask of the machine, and all that comes with a drive.
-fn drive(pair: PairName, update: bool, transactions: u64) -> Accesses {
+/// What `transactions` transactions ask of the machine, and all that comes with a run.
+fn run(pair: PairName, update: bool, transactions: u64) -> Accesses {
     explore(Schedule::RoundRobin, || {
         let workload = Uniform { update };
         let mut store =
@@ -91,7 +91,7 @@ fn drive(pair: PairName, update: bool, transactions: u64) -> Accesses {
         let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
         let before = accesses();
         let until = Until::Transactions(transactions);
-        ThisEngine::drive(&mut store, Selection::Pair(pair), vec![client], until, &options)
+        ThisEngine::run(&mut store, Selection::Pair(pair), vec![client], until, &options)
             .expect("plans are right");
         accesses() - before
     })
@@ -99,7 +99,7 @@ fn drive(pair: PairName, update: bool, transactions: u64) -> Accesses {
 
 /// Per operation: read-modify-writes, and lines of records.
 fn cost(pair: PairName, update: bool) -> (f64, f64) {
-    let more = drive(pair, update, 1_064) - drive(pair, update, 64);
+    let more = run(pair, update, 1_064) - run(pair, update, 64);
     let per_operation = |n: u64| n as f64 / (1_000 * OPERATIONS) as f64;
     (per_operation(more.read_modify_writes), per_operation(more.payload_lines))
 }

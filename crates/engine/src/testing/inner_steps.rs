@@ -71,7 +71,7 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
 
 fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
     let common = P::common::<Shared>(1, 1);
-    let who = Requester { slot: SlotId(0), lane: 0, access: 0 };
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0 };
     let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
     with_meta::<P>(|meta| {
         for _ in 0..repeat {
@@ -101,7 +101,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Key(0));
     let state = DelegationState::<NoWait>::new(2, 2);
-    let who = Requester { slot: SlotId(0), lane: 1, access: 0 };
+    let who = Requester { slot: SlotId(0), partition: 1, access: 0 };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {
         let back_off = BackOff::new(&EngineOptions::default(), me as u32);
@@ -186,17 +186,17 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 }
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
-    let supply = store.hand_out(1).pop().expect("one was asked for");
+    let allocations = store.hand_out(1).pop().expect("one was asked for");
     let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1));
     let back_off = BackOff::new(&EngineOptions::default(), 0);
     let architecture = architecture::SharedEverything::new(&store.tables, &state, back_off);
-    let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), supply);
+    let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), allocations);
     let plan = Plan::default();
     for _ in 0..repeat {
         txn.begin(&plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }
-    let supply = txn.leave();
-    store.take_back([supply]);
+    let allocations = txn.leave();
+    store.take_back([allocations]);
 }

@@ -12,9 +12,9 @@ mod skipped_certify;
 mod unheld;
 mod unlocked_gaps;
 
-use super::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
-use super::{Verdict, Waker, Writes};
 use crate::physical::Physical;
+use crate::protocol::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
+use crate::protocol::{Verdict, Waker, Writes};
 use std::marker::PhantomData;
 use unheld::Unheld;
 
@@ -47,23 +47,23 @@ trait Defect<B: Protocol>: 'static {
         B::acquire(common, meta, mode, who, waker)
     }
 
-    fn raise<P: Physical>(
+    fn upgrade<P: Physical>(
         common: &B::Common<P>,
         meta: &B::Meta<P>,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        B::raise(common, meta, who, waker)
+        B::upgrade(common, meta, who, waker)
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         common: &B::Common<P>,
         meta: &B::Meta<P>,
         from: Mode,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        B::raise_bucket(common, meta, from, who, waker)
+        B::upgrade_gap(common, meta, from, who, waker)
     }
 
     fn release<P: Physical>(
@@ -76,8 +76,13 @@ trait Defect<B: Protocol>: 'static {
         B::release(common, meta, mode, who, waker);
     }
 
-    fn bury<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester, waker: &impl Waker) {
-        B::bury(common, meta, who, waker);
+    fn mark_deleted<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) {
+        B::mark_deleted(common, meta, who, waker);
     }
 
     fn prepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) -> Verdict {
@@ -104,12 +109,12 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
     const READS: Reads = B::READS;
     const WRITES: Writes = B::WRITES;
 
-    fn common<P: Physical>(slots: usize, lanes: usize) -> B::Common<P> {
-        B::common(slots, lanes)
+    fn common<P: Physical>(slots: usize, partitions: usize) -> B::Common<P> {
+        B::common(slots, partitions)
     }
 
-    fn is_quiet<P: Physical>(meta: &B::Meta<P>) -> bool {
-        B::is_quiet(meta)
+    fn is_quiescent<P: Physical>(meta: &B::Meta<P>) -> bool {
+        B::is_quiescent(meta)
     }
 
     fn acquire<P: Physical>(
@@ -122,23 +127,23 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         D::acquire(common, meta, mode, who, waker)
     }
 
-    fn raise<P: Physical>(
+    fn upgrade<P: Physical>(
         common: &B::Common<P>,
         meta: &B::Meta<P>,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        D::raise(common, meta, who, waker)
+        D::upgrade(common, meta, who, waker)
     }
 
-    fn raise_bucket<P: Physical>(
+    fn upgrade_gap<P: Physical>(
         common: &B::Common<P>,
         meta: &B::Meta<P>,
         from: Mode,
         who: Requester,
         waker: &impl Waker,
     ) -> Verdict {
-        D::raise_bucket(common, meta, from, who, waker)
+        D::upgrade_gap(common, meta, from, who, waker)
     }
 
     fn release<P: Physical>(
@@ -151,8 +156,13 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         D::release(common, meta, mode, who, waker);
     }
 
-    fn bury<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester, waker: &impl Waker) {
-        D::bury(common, meta, who, waker);
+    fn mark_deleted<P: Physical>(
+        common: &B::Common<P>,
+        meta: &B::Meta<P>,
+        who: Requester,
+        waker: &impl Waker,
+    ) {
+        D::mark_deleted(common, meta, who, waker);
     }
 
     fn retire_gap<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>) -> bool {
@@ -183,12 +193,12 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         D::validate_missing(meta, token)
     }
 
-    fn observe_bucket<P: Physical>(meta: &B::Meta<P>) -> u64 {
-        B::observe_bucket(meta)
+    fn observe_gap<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::observe_gap(meta)
     }
 
-    fn advance_bucket<P: Physical>(meta: &B::Meta<P>) -> (u64, u64) {
-        B::advance_bucket(meta)
+    fn advance_gap<P: Physical>(meta: &B::Meta<P>) -> (u64, u64) {
+        B::advance_gap(meta)
     }
 
     fn version<P: Physical>(meta: &B::Meta<P>) -> u64 {

@@ -1,10 +1,10 @@
 //! What a worker has at hand of the partitions' memory: records, and nodes of their indexes.
 //!
-//! A supply for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
+//! The cache for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
 //! of the million that there could be.
 //!
-//! Invariants: a supply that has records in its garbage is named once in `with_garbage`, and no other is. Making one moves
-//! the others, so nothing of a supply may be lent to a step ([`crate::transaction`]) while another is asked for; whoever lends
+//! Invariants: a cache that has records in its garbage is named once in `with_garbage`, and no other is. Making one moves
+//! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; whoever lends
 //! waits for the step's answer.
 
 use super::arena::RecordCache;
@@ -12,35 +12,39 @@ use super::record::RecordRef;
 use crate::index::ordered;
 use contract::{PartitionId, TableId};
 
-/// One worker's supply for one partition of a table.
+/// One worker's allocation cache for one partition of a table.
 #[derive(Default)]
-pub(crate) struct PartitionSupply {
+pub(crate) struct PartitionCache {
     pub records: RecordCache,
     /// Of an ordered index.
-    pub nodes: ordered::Supply,
+    pub nodes: ordered::AllocationCache,
 }
 
-/// One worker's supplies.
+/// One worker's caches.
 #[derive(Default)]
-pub(crate) struct Supply {
+pub(crate) struct AllocationCache {
     /// That each table has.
     partitions: usize,
     /// By table and partition: 1 + its place in `made`, or 0.
     places: Box<[u32]>,
-    made: Vec<PartitionSupply>,
+    made: Vec<PartitionCache>,
     /// Places in `made` where records wait for their epoch.
     with_garbage: Vec<u32>,
 }
 
-impl Supply {
+impl AllocationCache {
     /// An empty one, for a store of so many tables of so many partitions each.
     pub fn new(tables: usize, partitions: usize) -> Self {
-        Supply { partitions, places: vec![0; tables * partitions].into(), ..Supply::default() }
+        AllocationCache {
+            partitions,
+            places: vec![0; tables * partitions].into(),
+            ..AllocationCache::default()
+        }
     }
 
     /// What is at hand for a partition.
     #[inline(always)]
-    pub fn at(&mut self, table: TableId, partition: PartitionId) -> &mut PartitionSupply {
+    pub fn at(&mut self, table: TableId, partition: PartitionId) -> &mut PartitionCache {
         let place = self.place(table, partition);
         &mut self.made[place as usize]
     }
@@ -56,13 +60,13 @@ impl Supply {
 
     #[cold]
     fn make(&mut self, position: usize) -> u32 {
-        self.made.push(PartitionSupply::default());
+        self.made.push(PartitionCache::default());
         self.places[position] = u32::try_from(self.made.len()).expect("no more than tables times partitions");
         self.places[position] - 1
     }
 
-    /// Goes on with what is left of another worker's supply for a partition that this one has none for.
-    pub fn take_over(&mut self, table: TableId, partition: PartitionId, leftover: PartitionSupply) {
+    /// Goes on with what is left of another worker's allocation cache for a partition that this one has none for.
+    pub fn take_over(&mut self, table: TableId, partition: PartitionId, leftover: PartitionCache) {
         assert!(!leftover.records.has_garbage(), "garbage of another worker's epochs");
         let before = self.made.len();
         *self.at(table, partition) = leftover;
@@ -92,28 +96,28 @@ impl Supply {
     /// Frees everything: no transaction runs.
     pub fn reclaim_all(&mut self) {
         self.reclaim(u64::MAX);
-        self.made.iter_mut().for_each(|supply| supply.nodes.reclaim_all());
+        self.made.iter_mut().for_each(|allocations| allocations.nodes.reclaim_all());
     }
 
     /// Records that are neither linked nor in use.
     pub fn unused_records(&self) -> u64 {
-        self.made.iter().map(|supply| supply.records.unused()).sum()
+        self.made.iter().map(|allocations| allocations.records.unused()).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Supply;
+    use super::AllocationCache;
     use contract::{PartitionId, TableId};
 
     #[test]
     fn what_is_never_needed_is_never_made() {
-        let mut supply = Supply::new(3, 1024);
+        let mut allocations = AllocationCache::new(3, 1024);
         for (table, partition) in [(0, 1023), (1, 0), (2, 1023), (1, 0)] {
-            supply.at(TableId(table), PartitionId(partition));
+            allocations.at(TableId(table), PartitionId(partition));
         }
-        assert_eq!(supply.made.len(), 3);
-        assert_eq!(supply.places[1023], 1, "a table's last partition is not the next one's first");
-        assert_eq!(supply.places[1024], 2);
+        assert_eq!(allocations.made.len(), 3);
+        assert_eq!(allocations.places[1023], 1, "a table's last partition is not the next one's first");
+        assert_eq!(allocations.places[1024], 2);
     }
 }

@@ -13,6 +13,6 @@ impl Grant for UnlockedGaps {
     const MODE: Mode = Mode::Insert;
 
     fn grant<P: Physical>(meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
-        if meta.flags() & DEAD != 0 { Verdict::Again } else { Verdict::Granted }
+        if meta.flags() & DEAD != 0 { Verdict::Retry } else { Verdict::Granted }
     }
 }

@@ -11,6 +11,6 @@ impl Grant for DirtyReads {
     const MODE: Mode = Mode::Shared;
 
     fn grant<P: Physical>(meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
-        if meta.flags() & DEAD != 0 { Verdict::Again } else { Verdict::Granted }
+        if meta.flags() & DEAD != 0 { Verdict::Retry } else { Verdict::Granted }
     }
 }

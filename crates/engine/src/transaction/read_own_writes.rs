@@ -90,14 +90,14 @@ impl<A: Architecture> Txn<'_, A> {
         Ok(Presence::Present)
     }
 
-    /// Makes an entry one that may be written, raising its lock if need be.
+    /// Makes an entry one that may be written, upgrading its lock if need be.
     pub(super) fn make_writable(&mut self, position: usize) -> Result<Presence, Abort> {
         match self.accesses[position].kind {
             Kind::Delete | Kind::Vanished | Kind::Absent => Ok(Presence::Missing),
             Kind::Write | Kind::Insert => Ok(Presence::Present),
             Kind::Read => {
                 if ProtocolOf::<A>::WRITES != Writes::AtCommit {
-                    self.raise(position)?;
+                    self.upgrade(position)?;
                 }
                 self.accesses[position].kind = Kind::Write;
                 self.write_set.push(position as u32);

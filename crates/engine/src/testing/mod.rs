@@ -1,0 +1,14 @@
+//! What the engine is tested and measured by, and never runs on: apart from what it tests.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`canary`] | protocols with one step removed, which the checker must reject |
+//! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
+
+pub(crate) mod canary;
+pub mod inner_steps;
+#[cfg(test)]
+mod sequential;
+#[cfg(test)]
+mod sequential_gaps;
