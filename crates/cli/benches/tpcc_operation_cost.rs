@@ -117,8 +117,8 @@ fn instructions(protocol: ProtocolName, mix: &str) -> Option<f64> {
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    if let [run, protocol, mix, transactions] = given.as_slice()
-        && run == "--run"
+    if let [role, protocol, mix, transactions] = given.as_slice()
+        && role == "--run"
     {
         return run(protocol.parse().expect("a protocol"), mix, transactions.parse().expect("a number"));
     }

@@ -55,8 +55,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let run = E::run(&mut self.store, selection, clients, until, &engine_options)?;
         self.clients.extend(run.clients);
         let leaks = E::leak_check(&self.store);
-        self.memory = self.memory.now(&remains);
-        let checks = Self::checks(&remains, &run.measurement);
+        self.memory = self.memory.now(&leaks);
+        let checks = Self::checks(&leaks, &run.measurement);
         Ok((run.measurement, checks))
     }
 
