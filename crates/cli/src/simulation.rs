@@ -4,11 +4,11 @@
 //! begins, so that what it measures depends on its seed and on nothing that ran before it.
 
 use crate::engines::Explored;
+use contract::erased::erased;
 use contract::{
-    Arrangement, Client, Completion, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, PairName,
-    RunError, RunOutcome, Selection, Support, Until, Workload,
+    Arrangement, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
+    Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
-use history::run_erased;
 use machine::simulated::{Description, Simulation, unobserved};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +65,24 @@ impl<C: Client> Client for Counted<C> {
     }
 }
 
+/// Runs clients, counted, in a simulation of their own.
+fn simulated<C: Client>(
+    clients: Vec<C>,
+    run: impl FnOnce(Vec<ErasedClient>) -> Result<RunOutcome<ErasedClient>, RunError>,
+    seed: u64,
+) -> Result<RunOutcome<C>, RunError> {
+    let description = DESCRIPTION.get().expect("inside of `on`");
+    // Relaxed: see `elapsed`.
+    SIMULATED_NS.store(0, Ordering::Relaxed);
+    ENDED.store(0, Ordering::Relaxed);
+    let clients = clients.into_iter().map(Counted).collect();
+    let simulation = Simulation::of(description).seed(seed).report_every(REPORT_EVERY, |progress| {
+        SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
+    });
+    let RunOutcome { clients, measurement } = simulation.run(|| erased(clients, run))?;
+    Ok(RunOutcome { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
+}
+
 /// The engine, on the machine that was described.
 pub struct OnDescription;
 
@@ -108,19 +126,22 @@ impl Engine for OnDescription {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        let description = DESCRIPTION.get().expect("inside of `on`");
-        // Relaxed: see `elapsed`.
-        SIMULATED_NS.store(0, Ordering::Relaxed);
-        ENDED.store(0, Ordering::Relaxed);
-        let clients = clients.into_iter().map(Counted).collect();
-        let simulation =
-            Simulation::of(description).seed(options.seed).report_every(REPORT_EVERY, |progress| {
-                SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
-            });
         // One compilation of each system serves all workloads: a simulated access takes longer than a call.
-        let run = || run_erased::<Explored, _>(store, selection, clients, until, options);
-        let RunOutcome { clients, measurement } = simulation.run(run)?;
-        Ok(RunOutcome { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
+        simulated(
+            clients,
+            |clients| Explored::run_erased(store, selection, clients, until, options),
+            options.seed,
+        )
+    }
+
+    fn run_erased(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        Self::run(store, selection, clients, until, options)
     }
 
     fn run_unmeasured<C: Client>(
@@ -130,7 +151,7 @@ impl Engine for OnDescription {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        unobserved(|| run_erased::<Explored, _>(store, selection, clients, until, options))
+        unobserved(|| Explored::run_checked(store, selection, clients, until, options))
     }
 
     fn leak_check(store: &Self::Store) -> LeakCheck {

@@ -1,5 +1,6 @@
 //! What every compilation of the engine offers to the harness: load once, then run any supported system over it.
 
+use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
 use crate::table::{Key, PartitionId};
@@ -37,8 +38,10 @@ pub trait Engine {
     /// Runs one client per worker that hosts transactions until `until`, with the store's metadata reset to the
     /// protocol's own.
     ///
-    /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`Drive::clients`] with all that they
+    /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`RunOutcome::clients`] with all that they
     /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
+    ///
+    /// Every system is compiled for every type of client: for those that are measured.
     fn run<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
@@ -47,8 +50,29 @@ pub trait Engine {
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError>;
 
-    /// As [`Engine::run`], for what nobody measures, such as an audit: a simulated machine does not look at it, so that it
-    /// takes no simulated time and leaves what is simulated afterwards as it was.
+    /// As [`Engine::run`], for clients whose type is erased: every system, canaries too, is compiled once for all of them, in the
+    /// engine's own crate.
+    fn run_erased(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError>;
+
+    /// As [`Engine::run`] by [`Engine::run_erased`], for clients whose speed nobody measures, such as those of a check.
+    fn run_checked<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<C>, RunError> {
+        erased(clients, |clients| Self::run_erased(store, selection, clients, until, options))
+    }
+
+    /// As [`Engine::run_checked`], for what is no part of any run, such as an audit: a simulated machine does not look at it, so
+    /// that it takes no simulated time and leaves what is simulated afterwards as it was.
     fn run_unmeasured<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
@@ -56,7 +80,7 @@ pub trait Engine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Self::run(store, selection, clients, until, options)
+        Self::run_checked(store, selection, clients, until, options)
     }
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.

@@ -9,12 +9,13 @@
 //! | how is a transaction written down? | [`procedure`], [`plan`] |
 //! | what does it run over? | [`table`] |
 //! | who decides which transaction runs next? | [`workload`] |
-//! | who runs them? | [`engine`] |
+//! | who runs them? | [`engine`]; of any type, compiled once: [`erased`] |
 //! | what came of it? | [`measurement`] |
 //! | how are systems called? | [`names`] |
 #![forbid(unsafe_code)]
 
 pub mod engine;
+pub mod erased;
 pub mod measurement;
 pub mod names;
 pub mod plan;
@@ -28,6 +29,7 @@ pub use engine::{
     Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,
 };
+pub use erased::{Erased, ErasedClient};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, UnknownName};
 pub use plan::{Access, Plan, PlannedKey};

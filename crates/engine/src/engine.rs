@@ -6,8 +6,8 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, LatchName, Layout, LeakCheck, LoadError,
-    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, LatchName, Layout, LeakCheck,
+    LoadError, Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
 use std::time::Duration;
 
@@ -48,13 +48,25 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        assert!(!clients.is_empty(), "a run has at least one worker");
-        assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
-        if let Selection::Pair(pair) = selection {
-            assert!(matrix::support(pair) == Support::Supported, "{pair} is not supported");
+        match selection {
+            Selection::Pair(pair) => {
+                let run = begin(store, selection, clients, until, options);
+                let (reports, slots) = matrix::run_pair(pair, options.latch, run);
+                collect(reports, slots, until)
+            }
+            // Nobody measures a broken protocol.
+            Selection::Canary(..) => Self::run_checked(store, selection, clients, until, options),
         }
-        clock::calibrate();
-        let run = Run { store, clients, until, options, selection };
+    }
+
+    fn run_erased(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        let run = begin(store, selection, clients, until, options);
         let (reports, slots) = matrix::run(selection, options.latch, run);
         collect(reports, slots, until)
     }
@@ -77,6 +89,19 @@ impl Engine for ThisEngine {
     fn memory_bytes(store: &Store) -> u64 {
         store.memory_bytes()
     }
+}
+
+fn begin<'a, C: Client>(
+    store: &'a mut Store,
+    selection: Selection,
+    clients: Vec<C>,
+    until: Until,
+    options: &'a EngineOptions,
+) -> Run<'a, C> {
+    assert!(!clients.is_empty(), "a run has at least one worker");
+    assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
+    clock::calibrate();
+    Run { store, clients, until, options, selection }
 }
 
 /// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.

@@ -6,7 +6,7 @@ use crate::facade::latch::{TestAndSet, TestAndTestAndSet, Ticket};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
-use crate::system::{self, Dispatch};
+use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
     ArchitectureName, Arrangement, CanaryName, EngineOptions, LatchName, Layout, Misfit, PairName,
@@ -18,28 +18,19 @@ const MOST_PARTITIONS: usize = 4_096;
 
 /// Whether a pair is supported, and if not, why.
 pub(crate) fn support(pair: PairName) -> Support {
-    use ArchitectureName as A;
-    use ProtocolName as P;
-    match (pair.architecture, pair.protocol) {
-        (
-            A::SharedEverything | A::Delegation | A::AsymmetricDelegation,
-            P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo,
-        )
-        | (A::Dora, P::NoWait | P::TwoVersionNoWait | P::DlDetect)
-        | (A::PartitionedSerial, P::Unprotected) => Support::Supported,
-        (A::Dora, P::Silo) => Support::Unsupported {
-            why: "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
-                  does not scale under updates (trireme 3.5)",
-        },
-        (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo) => {
-            Support::Unsupported {
-                why: "whoever runs has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
-            }
-        }
-        (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
-            Support::Unsupported { why: "transactions run side by side and would not be serializable" }
-        }
+    match dispatch_pair(pair, LatchName::TestAndSet, IsThere) {
+        Ok(()) => Support::Supported,
+        Err(why) => Support::Unsupported { why },
     }
+}
+
+/// A pair is there: nothing is done with it.
+struct IsThere;
+
+impl Dispatch for IsThere {
+    type Output = ();
+
+    fn run<S: System>(self) {}
 }
 
 /// How an architecture uses its workers.
@@ -100,47 +91,73 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
 ///
 /// Panics if it is not supported.
 pub(crate) fn run<D: Dispatch>(selection: Selection, latch: LatchName, dispatch: D) -> D::Output {
+    match selection {
+        Selection::Pair(pair) => run_pair(pair, latch, dispatch),
+        Selection::Canary(architecture, canary) => run_canary(architecture, canary, dispatch),
+    }
+}
+
+/// As [`run`], for a pair.
+pub(crate) fn run_pair<D: Dispatch>(pair: PairName, latch: LatchName, dispatch: D) -> D::Output {
+    dispatch_pair(pair, latch, dispatch).unwrap_or_else(|why| panic!("{pair} is not supported: {why}"))
+}
+
+/// The list of all pairs: hands the system to `dispatch`, or says why there is none.
+fn dispatch_pair<D: Dispatch>(
+    PairName { architecture, protocol }: PairName,
+    latch: LatchName,
+    dispatch: D,
+) -> Result<D::Output, &'static str> {
     use ArchitectureName as A;
     use ProtocolName as P;
-    match selection {
-        Selection::Pair(PairName { architecture, protocol }) => match (architecture, protocol) {
-            (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(dispatch),
-            (A::SharedEverything, P::TwoVersionNoWait) => {
-                shared_everything::<protocol::TwoVersionNoWait, D>(dispatch)
-            }
-            (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, dispatch),
-            (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(dispatch),
-            (A::Delegation | A::AsymmetricDelegation, P::NoWait) => {
-                delegation::<protocol::NoWait, D>(dispatch)
-            }
-            (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
-                delegation::<protocol::TwoVersionNoWait, D>(dispatch)
-            }
-            (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
-                delegation::<protocol::DlDetect, D>(dispatch)
-            }
-            (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(dispatch),
-            (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(dispatch),
-            (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(dispatch),
-            (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(dispatch),
-            (A::PartitionedSerial, P::Unprotected) => dispatch.run::<system::Serial>(),
-            (A::Dora, P::Silo)
-            | (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo)
-            | (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
-                panic!("{selection:?} is not supported")
-            }
-        },
-        Selection::Canary(A::SharedEverything, canary) => match canary {
-            CanaryName::NoReadValidation => shared_everything::<canary::NoReadValidation, D>(dispatch),
-            CanaryName::NoMissValidation => shared_everything::<canary::NoMissValidation, D>(dispatch),
-            CanaryName::EarlyRelease => shared_everything::<canary::EarlyRelease, D>(dispatch),
-            CanaryName::SkippedCertify => shared_everything::<canary::SkippedCertify, D>(dispatch),
-            CanaryName::DirtyReads => shared_everything::<canary::DirtyReads, D>(dispatch),
-            CanaryName::UnlockedGaps => shared_everything::<canary::UnlockedGaps, D>(dispatch),
-        },
-        Selection::Canary(A::PartitionedSerial | A::Delegation | A::AsymmetricDelegation | A::Dora, _) => {
-            panic!("{selection:?}: canaries run under shared-everything")
+    Ok(match (architecture, protocol) {
+        (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(dispatch),
+        (A::SharedEverything, P::TwoVersionNoWait) => {
+            shared_everything::<protocol::TwoVersionNoWait, D>(dispatch)
         }
+        (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, dispatch),
+        (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(dispatch),
+        (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(dispatch),
+        (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
+            delegation::<protocol::TwoVersionNoWait, D>(dispatch)
+        }
+        (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
+            delegation::<protocol::DlDetect, D>(dispatch)
+        }
+        (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(dispatch),
+        (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(dispatch),
+        (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(dispatch),
+        (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(dispatch),
+        (A::PartitionedSerial, P::Unprotected) => dispatch.run::<system::Serial>(),
+        (A::Dora, P::Silo) => {
+            return Err(
+                "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
+                 does not scale under updates (trireme 3.5)",
+            );
+        }
+        (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo) => {
+            return Err(
+                "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
+            );
+        }
+        (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
+            return Err("transactions run side by side and would not be serializable");
+        }
+    })
+}
+
+fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, dispatch: D) -> D::Output {
+    assert!(
+        architecture == ArchitectureName::SharedEverything,
+        "{canary} under {architecture}: canaries run under shared-everything"
+    );
+    match canary {
+        CanaryName::NoReadValidation => shared_everything::<canary::NoReadValidation, D>(dispatch),
+        CanaryName::NoMissValidation => shared_everything::<canary::NoMissValidation, D>(dispatch),
+        CanaryName::EarlyRelease => shared_everything::<canary::EarlyRelease, D>(dispatch),
+        CanaryName::SkippedCertify => shared_everything::<canary::SkippedCertify, D>(dispatch),
+        CanaryName::DirtyReads => shared_everything::<canary::DirtyReads, D>(dispatch),
+        CanaryName::UnlockedGaps => shared_everything::<canary::UnlockedGaps, D>(dispatch),
     }
 }
 

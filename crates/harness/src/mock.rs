@@ -99,6 +99,16 @@ impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
         Ok(Store { rows, runs: 0 })
     }
 
+    fn run_erased(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        Self::run(store, selection, clients, until, options)
+    }
+
     fn run<C: Client>(
         store: &mut Store,
         selection: Selection,

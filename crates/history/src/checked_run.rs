@@ -3,7 +3,6 @@
 
 use crate::check::check;
 use crate::checked::Checked;
-use crate::erased::run_erased;
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::History;
 use crate::verdict::Verdict;
@@ -59,7 +58,7 @@ impl Setting {
         store: &mut E::Store,
         clients: Vec<C>,
     ) -> Result<RunOutcome<C>, RunError> {
-        run_erased::<E, C>(store, self.selection, clients, self.until, &self.options)
+        E::run_checked(store, self.selection, clients, self.until, &self.options)
     }
 
     /// Reads back what a run left in `store`, with as many workers as the run had.

@@ -471,7 +471,7 @@ pub fn play<E: Engine>(
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let players = (0..clients).map(|worker| stage.client(seat(worker))).collect();
     let until = Until::Transactions(ACTS);
-    let mut run = E::run(&mut store, selection, players, until, options).expect("plans are right");
+    let mut run = E::run_checked(&mut store, selection, players, until, options).expect("plans are right");
     if let Some(complaint) = run.clients.iter_mut().find_map(|player| player.complaint.take()) {
         return Err(complaint);
     }

@@ -28,7 +28,7 @@ fn load(pair: PairName, mistake: Mistake) -> (Store, Vec<RowsClient>) {
 fn run(store: &mut Store, pair: PairName, clients: Vec<RowsClient>) -> Result<u64, RunError> {
     let options = EngineOptions::default();
     let until = Until::Transactions(200);
-    let run = ThisEngine::run(store, Selection::Pair(pair), clients, until, &options)?;
+    let run = ThisEngine::run_checked(store, Selection::Pair(pair), clients, until, &options)?;
     Ok(run.clients.iter().map(|client| client.committed_ns.len() as u64).sum())
 }
 
@@ -92,7 +92,7 @@ fn first_byte(store: &mut Store, key: Key) -> u8 {
     }
     let looker = Looking(key).client(Seat::new(0, 1, 1));
     let (selection, until) = (Selection::Pair(SERIAL), Until::Transactions(1));
-    let run = ThisEngine::run(store, selection, vec![looker], until, &EngineOptions::default());
+    let run = ThisEngine::run_checked(store, selection, vec![looker], until, &EngineOptions::default());
     run.expect("the plan is right").clients[0].1
 }
 
@@ -131,7 +131,8 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
             let workload = Rows::with(Mistake::Endless);
             let client = workload.client(Seat::new(0, 1, 1).over(arrangement.layout.partitions));
             let mut alone = ThisEngine::load(&workload, arrangement.layout, &|_| ()).expect("a small table");
-            let run = ThisEngine::run(&mut alone, Selection::Pair(pair), vec![client], until, &options);
+            let run =
+                ThisEngine::run_checked(&mut alone, Selection::Pair(pair), vec![client], until, &options);
             let measured = run.expect("no mistake that is told").measurement;
             let Measurement { commits, unfinished, .. } = measured;
             assert!(commits <= 9 && unfinished <= 1, "{pair}: {commits} committed, {unfinished} given up");

@@ -34,7 +34,8 @@ fn run_for(
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();
     let until = Until::Interval { warmup: duration / 4, duration };
-    ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, options).expect("nothing is wrong")
+    ThisEngine::run_checked(&mut store, Selection::Pair(pair), clients, until, options)
+        .expect("nothing is wrong")
 }
 
 /// The most transactions of all clients that ended within so long, wherever that lies.

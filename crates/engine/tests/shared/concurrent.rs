@@ -213,7 +213,7 @@ pub fn bank_run<E: Engine>(
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let clients = (0..clients).map(|worker| Bank.client(seat(worker))).collect();
     let until = Until::Transactions(transactions);
-    let run = E::run(&mut store, selection, clients, until, options).expect("plans are right");
+    let run = E::run_checked(&mut store, selection, clients, until, options).expect("plans are right");
     for (worker, client) in run.clients.iter().enumerate() {
         if let Some(broken) = client.broken.first() {
             return Err(format!("worker {worker}: {broken} ({} times)", client.broken.len()));
@@ -222,7 +222,8 @@ pub fn bank_run<E: Engine>(
     let mut auditor = Bank.client(Seat::new(0, 1, seed));
     auditor.audit = true;
     let until = Until::Transactions(1);
-    let audit = E::run(&mut store, selection, vec![auditor], until, options).expect("plans are right");
+    let audit =
+        E::run_checked(&mut store, selection, vec![auditor], until, options).expect("plans are right");
     let total = audit.clients[0].total;
     if total != ACCOUNTS * FIRST_BALANCE {
         return Err(format!("{} in all, {total} at the end", ACCOUNTS * FIRST_BALANCE));

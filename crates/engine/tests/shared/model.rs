@@ -349,7 +349,7 @@ fn one_run<E: Engine>(pair: PairName, world: World, seed: u64, transactions: u64
         let client = workload.client(Seat::new(0, 1, seed * 2 + round));
         let options = EngineOptions { sample_one_in: 3, ..EngineOptions::default() };
         let until = Until::Transactions(transactions);
-        let run = E::run(&mut store, Selection::Pair(pair), vec![client], until, &options);
+        let run = E::run_checked(&mut store, Selection::Pair(pair), vec![client], until, &options);
         let measurement = run.unwrap_or_else(|error| panic!("{what}: {error}")).measurement;
         assert_eq!(measurement.commits + measurement.user_rollbacks, transactions, "{what}");
     }

@@ -38,7 +38,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         self.memory
     }
 
-    /// Dispatch one repetition and checks what it left behind.
+    /// Runs one repetition and checks what it left behind.
     pub fn repetition(
         &mut self,
         selection: Selection,

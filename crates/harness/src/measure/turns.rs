@@ -81,7 +81,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         self.sessions.retain(|session| session.memory().is_as_loaded());
     }
 
-    /// Dispatch the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
+    /// Runs the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
     pub fn measure_by_turns(
         &mut self,
         systems: &mut [&mut Measured],

@@ -2,10 +2,9 @@
 
 use super::Scenario;
 use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
-use crate::erased::Erased;
 use contract::{
-    Abort, Access, Client, Completion, Indexing, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription,
-    TableId, Transaction, Workload,
+    Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, Plan, Procedure, Seat, Span,
+    TableDescription, TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 

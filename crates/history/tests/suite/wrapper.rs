@@ -4,11 +4,11 @@
 use crate::mixed::{Kind, Mixed, MixedClient};
 use crate::toy::{self, Rules, Toy};
 use contract::{
-    Abort, AbortReason, Client, Completion, Direction, Indexing, Insertion, Key, Merge, Outcome, Presence,
-    Procedure, Receipts, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Abort, AbortReason, Client, Completion, Direction, Erased, Indexing, Insertion, Key, Merge, Outcome,
+    Presence, Procedure, Receipts, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use history::{
-    AnomalyKind, Checked, CheckedRun, Deletes, Erased, FinalVersion, ScanRecord, Stamp, check, run_checked,
+    AnomalyKind, Checked, CheckedRun, Deletes, FinalVersion, ScanRecord, Stamp, check, run_checked,
 };
 use std::collections::BTreeSet;
 use std::ops::Bound;

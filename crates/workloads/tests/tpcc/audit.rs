@@ -12,7 +12,7 @@ use workloads::tpcc::{
 };
 use zerocopy::IntoBytes;
 
-/// Dispatch the audit's rounds by so many auditors.
+/// Runs the audit's rounds by so many auditors.
 fn auditors(tpcc: &Tpcc, store: &mut Store<'_, Tpcc>, count: usize) -> Vec<Auditor> {
     common::audited(&tpcc.audit(), store, count)
 }

@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Layout, LeakCheck,
-    LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, RunError, RunOutcome,
-    Selection, Support, TableId, Until, Workload,
+    ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, ErasedClient, Indexing, Layout,
+    LeakCheck, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, RunError,
+    RunOutcome, Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
@@ -213,6 +213,16 @@ impl<R: Rules> Engine for Toy<R> {
             progress(description.rows);
         }
         Ok(store)
+    }
+
+    fn run_erased(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        Self::run(store, selection, clients, until, options)
     }
 
     fn run<C: Client>(

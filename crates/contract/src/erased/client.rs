@@ -1,33 +1,26 @@
 //! Clients and procedures of any type as one type.
 
 use super::Erased;
-use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Outcome, Plan, Procedure, RunError, RunOutcome,
-    Selection, Transaction, Until,
-};
+use crate::{Abort, Client, Completion, Outcome, Plan, Procedure, RunError, RunOutcome, Transaction};
 use std::any::Any;
 
-/// Dispatch clients, their type erased on the way there and found again on the way back: as [`Engine::run`], for whom the
-/// speed of a call does not matter.
-pub fn run_erased<E: Engine, C: Client + 'static>(
-    store: &mut E::Store,
-    selection: Selection,
+/// Any client.
+pub struct ErasedClient(Box<dyn AnyClient>);
+
+/// Any client's procedure.
+pub struct ErasedProcedure(Box<dyn AnyProcedure>);
+
+/// Runs clients as `run` does, their type erased on the way there and found again on the way back.
+pub fn erased<C: Client>(
     clients: Vec<C>,
-    until: Until,
-    options: &EngineOptions,
+    run: impl FnOnce(Vec<ErasedClient>) -> Result<RunOutcome<ErasedClient>, RunError>,
 ) -> Result<RunOutcome<C>, RunError> {
     let erased = clients.into_iter().map(|client| ErasedClient(Box::new(client))).collect();
-    let RunOutcome { clients, measurement } = E::run(store, selection, erased, until, options)?;
+    let RunOutcome { clients, measurement } = run(erased)?;
     let found_again =
         |client: ErasedClient| *client.0.into_any().downcast().expect("the client that was erased");
     Ok(RunOutcome { clients: clients.into_iter().map(found_again).collect(), measurement })
 }
-
-/// Any client.
-struct ErasedClient(Box<dyn AnyClient>);
-
-/// Any client's procedure.
-struct ErasedProcedure(Box<dyn AnyProcedure>);
 
 /// [`Client`] without its associated type.
 trait AnyClient: Send {
@@ -38,7 +31,7 @@ trait AnyClient: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<C: Client + 'static> AnyClient for C {
+impl<C: Client> AnyClient for C {
     fn next(&mut self) -> ErasedProcedure {
         ErasedProcedure(Box::new(Client::next(self)))
     }

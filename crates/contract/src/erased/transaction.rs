@@ -1,6 +1,6 @@
 //! A transaction of any type as `dyn Transaction`, so that procedures can be plain functions in a table.
 
-use contract::{Abort, Insertion, Key, Merge, Presence, Scan, Span, TableId, Transaction};
+use crate::{Abort, Insertion, Key, Merge, Presence, Scan, Span, TableId, Transaction};
 
 /// Passes every operation on. A `&mut T` with `T: ?Sized` cannot become a `&mut dyn Transaction`; this can.
 pub struct Erased<'a, T: ?Sized>(pub &'a mut T);
