@@ -243,6 +243,28 @@ fn the_engine_touches_the_world_only_through_its_facade() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// What a table of crates says that each may depend on: `| `name` | what | below, below |`.
+fn drawn(page: &str) -> Vec<(String, Vec<String>)> {
+    let cells = |line: &str| -> Option<(String, Vec<String>)> {
+        let cells: Vec<&str> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
+        let [name, _, below] = cells.as_slice() else { return None };
+        let name = name.strip_prefix('`')?.strip_suffix('`')?;
+        let below = below.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some((name.to_owned(), below.map(str::to_owned).collect()))
+    };
+    let rows = page.lines().skip_while(|line| *line != "| crate | what | may depend on |");
+    rows.take_while(|line| line.starts_with('|')).filter_map(cells).collect()
+}
+
+#[test]
+fn the_arrows_drawn_are_those_that_are_allowed() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a page");
+    let allowed = ALLOWED.iter().map(|(name, below)| {
+        ((*name).to_owned(), below.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>())
+    });
+    assert_eq!(drawn(&page), allowed.collect::<Vec<_>>());
+}
+
 /// The scanners find what they are there to find.
 #[test]
 fn planted_violations_are_found() {
