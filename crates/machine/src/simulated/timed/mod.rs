@@ -4,7 +4,7 @@
 //! use machine::simulated::atomic::{AtomicU64, Ordering};
 //! use machine::simulated::{Description, simulate, statistics, worker};
 //!
-//! let file = include_str!("../../../../machines/haswell-ex-4x18.toml");
+//! let file = include_str!("../../../../../machines/haswell-ex-4x18.toml");
 //! let machine = Description::parse(file).expect("a machine");
 //! let statistics = simulate(&machine, 1, || {
 //!     let counter = AtomicU64::new(0);

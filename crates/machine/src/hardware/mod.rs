@@ -8,7 +8,7 @@ pub mod cpu;
 pub mod environment;
 pub mod facts;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
-#[path = "latch.rs"]
+#[path = "../latch.rs"]
 pub mod latch;
 pub mod load;
 pub mod memory;

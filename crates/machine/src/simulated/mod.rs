@@ -36,7 +36,7 @@ mod elision;
 mod exploration;
 pub mod fingerprint;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
-#[path = "latch.rs"]
+#[path = "../latch.rs"]
 pub mod latch;
 mod lines;
 mod memory_map;
