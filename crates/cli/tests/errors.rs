@@ -43,7 +43,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "check ycsb --architecture partitioned-serial --protocol silo",
-        "--architecture partitioned-serial --protocol silo: whoever runs has its partitions to itself",
+        "--architecture partitioned-serial --protocol silo: a transaction has its partitions to itself",
     ),
     (
         "run ycsb --architecture asymmetric-delegation --protocol silo --workers 1",

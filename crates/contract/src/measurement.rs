@@ -7,7 +7,7 @@ use std::time::Duration;
 /// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture.
 pub type LatencyHistogram = hdrhistogram::Histogram<u64>;
 
-/// Where a transaction's time goes: the six classes of *thousand-cores* section 4.1.
+/// Where a transaction's time goes: the six classes of *thousand-cores* section 3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeClass {
     /// The procedure itself, and access to its rows.

@@ -356,7 +356,7 @@ mod tests {
             for one in 0..numbers.len() {
                 let mut numbers = numbers.clone();
                 let halved = name.ends_with("percent") || name == "ways" || name == "controllers";
-                numbers[one] = if halved { numbers[one] / 2 } else { numbers[one] * 2 };
+                numbers[one] = if halved { numbers[one] / 2 } else { (numbers[one] * 2).max(1) };
                 let value = if list { format!("{numbers:?}") } else { numbers[0].to_string() };
                 let changed = format!("{name} = {value}");
                 let mut lines: Vec<&str> = text.lines().collect();
