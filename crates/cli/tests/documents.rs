@@ -65,7 +65,7 @@ fn has_test(source: &str, name: &str) -> bool {
     position.is_some_and(|at| {
         let before =
             lines[..at].iter().rev().take_while(|line| line.starts_with('#') || line.starts_with("//"));
-        before.into_iter().any(|line| line.contains("test"))
+        before.into_iter().any(|line| line.starts_with('#') && line.contains("test"))
     })
 }
 

@@ -79,7 +79,7 @@ pub(super) fn change_and_roll_back(play: &mut Play<'_>) -> Played {
     ROLLBACK
 }
 
-pub(super) fn upgrade_x_and_y(play: &mut Play<'_>) -> Played {
+pub(super) fn increment_x_and_y(play: &mut Play<'_>) -> Played {
     play.update(X, 1)?;
     play.update(Y, 1)?;
     COMMIT
@@ -125,7 +125,7 @@ pub(super) fn look_for_n_twice(play: &mut Play<'_>) -> Played {
     COMMIT
 }
 
-pub(super) fn insert_n_and_upgrade_y(play: &mut Play<'_>) -> Played {
+pub(super) fn insert_n_and_increment_y(play: &mut Play<'_>) -> Played {
     play.insert(N, 1)?;
     play.update(Y, 1)?;
     COMMIT
@@ -214,7 +214,7 @@ pub(super) fn change_x_in_many_ways(play: &mut Play<'_>) -> Played {
     COMMIT
 }
 
-pub(super) fn read_and_upgrade_x(play: &mut Play<'_>) -> Played {
+pub(super) fn read_and_increment_x(play: &mut Play<'_>) -> Played {
     play.read(X)?;
     play.read(X)?;
     play.update(X, 1)?;

@@ -62,7 +62,7 @@ const SCENARIOS: &[Scenario] = &[
         description: "one reads x, y and x again while another changes both; x must stay the same",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("reader", read_x_y_x), ("changer", upgrade_x_and_y)],
+        roles: &[("reader", read_x_y_x), ("changer", increment_x_and_y)],
     },
     Scenario {
         name: "read-skew",
@@ -90,7 +90,7 @@ const SCENARIOS: &[Scenario] = &[
         description: "one looks for n twice while another inserts n and changes y; n must stay missing",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("looker", look_for_n_twice), ("inserter", insert_n_and_upgrade_y)],
+        roles: &[("looker", look_for_n_twice), ("inserter", insert_n_and_increment_y)],
     },
     Scenario {
         name: "missing-key-write-skew",
@@ -111,7 +111,7 @@ const SCENARIOS: &[Scenario] = &[
         description: "two delete the same row while a third changes it; it goes once, changed or not",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("first", delete_x), ("second", delete_x), ("changer", upgrade_x_and_y)],
+        roles: &[("first", delete_x), ("second", delete_x), ("changer", increment_x_and_y)],
     },
     Scenario {
         name: "aborted-insert",
@@ -122,12 +122,12 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "aborted-delete",
-        description: "one deletes x and rolls back while others read and upgrade it; x must stay",
+        description: "one deletes x and rolls back while others read and increment it; x must stay",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
         roles: &[
             ("regretter", delete_and_roll_back),
-            ("upgrader", upgrade_x_and_y),
+            ("incrementer", increment_x_and_y),
             ("reader", read_x_and_y),
         ],
     },
@@ -140,10 +140,14 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "delete-insert-delete",
-        description: "one deletes x, inserts it and deletes it again while another upgrades it",
+        description: "one deletes x, inserts it and deletes it again while another increments it",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("deleter", delete_insert_delete), ("upgrader", upgrade_x_and_y), ("reader", read_x_and_y)],
+        roles: &[
+            ("deleter", delete_insert_delete),
+            ("incrementer", increment_x_and_y),
+            ("reader", read_x_and_y),
+        ],
     },
     Scenario {
         name: "repeated-key",
@@ -154,10 +158,10 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "read-upgraded-to-write",
-        description: "two read x twice and then upgrade it; both see what they change",
+        description: "two read x twice and then increment it; both see what they change",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("first", read_and_upgrade_x), ("second", read_and_upgrade_x)],
+        roles: &[("first", read_and_increment_x), ("second", read_and_increment_x)],
     },
     Scenario {
         name: "own-writes",
@@ -178,7 +182,7 @@ const SCENARIOS: &[Scenario] = &[
         description: "one deletes x and then reads, changes and deletes it again; it must find nothing",
         indexing: Indexing::Hashed,
         loaded: ZEROS,
-        roles: &[("deleter", delete_and_read_own), ("upgrader", upgrade_x_and_y)],
+        roles: &[("deleter", delete_and_read_own), ("incrementer", increment_x_and_y)],
     },
     Scenario {
         name: "poisoned-after-abort",
@@ -199,7 +203,7 @@ const SCENARIOS: &[Scenario] = &[
         description: "one scans n to m, where nothing is, twice while another inserts n and changes y",
         indexing: Indexing::Ordered,
         loaded: ZEROS,
-        roles: &[("scanner", scan_n_to_m_twice), ("inserter", insert_n_and_upgrade_y)],
+        roles: &[("scanner", scan_n_to_m_twice), ("inserter", insert_n_and_increment_y)],
     },
     Scenario {
         name: "lower-end-phantom",

@@ -167,7 +167,7 @@ impl Client for MixedClient {
         if completion.outcome == Outcome::Commit {
             self.surprises += procedure.surprises.get();
             for nth in 0..procedure.merges.get() {
-                // The merge left the counter that it upgraded behind the number that it was given.
+                // The merge left the counter that it incremented behind the number that it was given.
                 let argument = completion.receipts.argument(nth);
                 assert_eq!((argument.len(), argument[0]), (5, 1), "the receipt of the workload's own merge");
                 self.merges += 1;
@@ -176,7 +176,7 @@ impl Client for MixedClient {
     }
 }
 
-fn upgrade(current: &mut [u8], argument: &mut [u8]) {
+fn increment(current: &mut [u8], argument: &mut [u8]) {
     let counter = u32::from_le_bytes(current.try_into().expect("a counter")) + u32::from(argument[0]);
     current.copy_from_slice(&counter.to_le_bytes());
     argument[1..].copy_from_slice(&counter.to_le_bytes());
@@ -315,7 +315,7 @@ impl MixedProcedure {
                 assert_eq!(presence == Presence::Present, shown);
             }
             Kind::Update => {
-                let presence = txn.update(table, key, COUNTER, &mut |bytes| upgrade(bytes, &mut [1; 5]))?;
+                let presence = txn.update(table, key, COUNTER, &mut |bytes| increment(bytes, &mut [1; 5]))?;
                 if presence == Presence::Present {
                     let _ = txn.read(table, key, KEY, &mut |bytes| own_key(bytes))?;
                 }
@@ -325,7 +325,7 @@ impl MixedProcedure {
                 let _ = txn.write(table, key, 8, &row[8..])?;
             }
             Kind::Merge => {
-                let presence = txn.merge(table, key, COUNTER, upgrade, &[1, 0, 0, 0, 0])?;
+                let presence = txn.merge(table, key, COUNTER, increment, &[1, 0, 0, 0, 0])?;
                 self.merges.set(self.merges.get() + usize::from(presence == Presence::Present));
             }
             Kind::Insert => {
