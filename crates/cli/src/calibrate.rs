@@ -493,13 +493,13 @@ impl Numbers {
 /// What it does on this machine: the fastest of many repetitions, each shorter than what a scheduler gives at a time, so
 /// that in one of them nobody else ran.
 fn measured_per_s(records: &str, seed: u64) -> Result<f64, Failure> {
-    let options = RunOptions {
+    let mut options = RunOptions {
         warmup: Duration::from_millis(10),
         duration: Duration::from_millis(15),
         repeat: 4 * LOOKS,
-        seed,
         ..Machine::Hardware.defaults(RunOptions::for_compare)
     };
+    options.engine.seed = seed;
     one_worker_per_s(Machine::Hardware, records, options)
 }
 

@@ -180,7 +180,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     #[cold]
     fn tell_effort<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
-        effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
+        effort.lock_hold += self.txn.stopwatch.take_lock_hold();
         if self.phase == Phase::Counting {
             statistics.add_effort(&effort);
         }

@@ -19,6 +19,7 @@ use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
 use crate::measure::{After, Measured, Stores};
 use crate::observer::{Event, Observer};
+use crate::options::extras;
 use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
@@ -70,8 +71,8 @@ pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -
         }
     };
     let Some(first) = points.next() else { return format!("{turns}.") };
-    match points.all(|point| point.engine.to_string() == first.engine.to_string()) {
-        true => format!("{turns}. {}.", first.engine),
+    match points.all(|point| extras(&point.engine) == extras(&first.engine)) {
+        true => format!("{turns}. {}.", extras(&first.engine)),
         false => format!("{turns}. Prefetching, back-off or sampling differ from point to point."),
     }
 }
