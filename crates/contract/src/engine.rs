@@ -5,6 +5,7 @@ use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
 use crate::table::{Key, PartitionId};
 use crate::workload::{Client, Workload};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -181,12 +182,13 @@ pub enum Until {
     Transactions(u64),
 }
 
-/// Choices that are the same for every pair.
-#[derive(Clone, Debug)]
+/// Choices that are the same for every pair. Results show them under the fields' names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EngineOptions {
     /// Ask for the lines of planned keys before running a transaction.
     pub prefetch: bool,
-    /// Seed of everything that the engine draws (back-off).
+    /// Seed of everything random.
     pub seed: u64,
     /// Retrying after an abort waits a random time below `back_off_first_ns`, doubled at each further attempt
     /// up to `back_off_cap_ns`: from half a microsecond to a millisecond by default. The cap is reached after eleven
@@ -198,6 +200,7 @@ pub struct EngineOptions {
     /// See `back_off_first_ns`.
     pub back_off_cap_ns: u64,
     /// How often the global epoch advances; 40 ms in *silo* 4.1.
+    #[serde(skip)]
     pub epoch_interval: Duration,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,

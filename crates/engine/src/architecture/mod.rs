@@ -36,7 +36,7 @@ pub(crate) use shared_everything::SharedEverything;
 
 use crate::message::step;
 use crate::physical::Physical;
-use crate::protocol::{Protocol, SlotId, Wake, Waker};
+use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::storage::{Partition, Table};
 use contract::{AbortReason, Effort, PartitionId, Plan, TableId};
 
@@ -78,6 +78,12 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     #[inline(always)]
     pub fn partition(&self, table: TableId, partition: PartitionId) -> &'e Partition {
         self.tables[table.index()].partition(partition)
+    }
+
+    /// A request of `who`, as records are given it.
+    #[inline(always)]
+    pub fn request(&self, who: Requester<StampOf<P>>) -> Request<'e, P, F, W> {
+        RequestWith { common: self.common, who, waker: self.waker }
     }
 }
 

@@ -21,6 +21,9 @@
 //!
 //! All-zero metadata means: present, and held by nobody.
 //!
+//! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
+//! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
+//!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
@@ -44,9 +47,49 @@ use contract::AbortReason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(pub u32);
 
-/// Who asks: a transaction, and which of its accesses.
+/// Whether an attempt of a transaction is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Requester {
+pub(crate) enum Attempt {
+    First,
+    /// The one before was aborted.
+    Retry,
+}
+
+/// What a protocol keeps for a transaction slot: a timestamp, an age, the last id. It stays with the slot; what a record must
+/// know of it travels with every step, as its stamp.
+pub(crate) trait SlotState: Sized {
+    /// What travels. Steps fit in a message with it, which is asserted at compile time.
+    type Stamp: Copy + Send + 'static;
+
+    /// Of a slot that has run nothing.
+    fn new() -> Self;
+
+    /// An attempt of a transaction begins.
+    fn begin(&mut self, attempt: Attempt);
+
+    /// The stamp of the attempt that runs.
+    fn stamp(&self) -> Self::Stamp;
+}
+
+/// Nothing.
+impl SlotState for () {
+    type Stamp = ();
+
+    fn new() {}
+
+    #[inline(always)]
+    fn begin(&mut self, _: Attempt) {}
+
+    #[inline(always)]
+    fn stamp(&self) {}
+}
+
+/// The stamp of a protocol's steps.
+pub(crate) type StampOf<P> = <<P as Protocol>::Slot as SlotState>::Stamp;
+
+/// Who asks: a transaction, and which of its accesses. It travels with the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Requester<S = ()> {
     /// The transaction's slot.
     pub slot: SlotId,
     /// The partition asked. Where a release travels, one in a partition may still be on its way when the slot's next
@@ -54,7 +97,32 @@ pub(crate) struct Requester {
     pub partition: u32,
     /// The number of the access in the transaction; a request is released under the same.
     pub access: u32,
+    /// Of the transaction's attempt.
+    pub stamp: S,
 }
+
+/// What a step is given beside the metadata that it is about: all that it may need, so that what one protocol needs more
+/// changes no other.
+pub(crate) struct RequestWith<'a, C, S, W> {
+    /// What all transactions share.
+    pub common: &'a C,
+    /// Who asks.
+    pub who: Requester<S>,
+    /// Tells those who wait.
+    pub waker: &'a W,
+}
+
+/// A request to records of protocol `P` in synchronization policy `F`.
+pub(crate) type Request<'a, P, F, W> = RequestWith<'a, <P as Protocol>::Common<F>, StampOf<P>, W>;
+
+impl<C, S: Copy, W> Clone for RequestWith<'_, C, S, W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C, S: Copy, W> Copy for RequestWith<'_, C, S, W> {}
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +208,9 @@ pub(crate) trait Protocol: Sized + 'static {
     /// What all transactions share beside the records.
     type Common<P: Physical>: 'static;
 
+    /// What a transaction slot keeps, and takes along.
+    type Slot: SlotState;
+
     /// How transactions read.
     const READS: Reads;
     /// How transactions write.
@@ -155,54 +226,34 @@ pub(crate) trait Protocol: Sized + 'static {
 
     /// Asks for `mode`. The requester holds nothing of this record yet.
     fn acquire<P: Physical>(
-        common: &Self::Common<P>,
         meta: &Self::Meta<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict;
 
     /// Upgrades a `Shared` held of a record to `Exclusive`. Denied, it is still held.
-    fn upgrade<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict;
+    fn upgrade<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict;
 
     /// Upgrades what is held of a gap, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
     fn upgrade_gap<P: Physical>(
-        common: &Self::Common<P>,
         meta: &Self::Meta<P>,
         from: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict;
 
     /// Releases what is held in `mode`.
-    fn release<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    );
+    fn release<P: Physical>(meta: &Self::Meta<P>, mode: Mode, request: Request<'_, Self, P, impl Waker>);
 
     /// Releases an exclusively held record that was unlinked, marked deleted: a requester that still finds it is told to ask again.
-    fn mark_deleted<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    );
+    fn mark_deleted<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
 
     /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
     /// Whoever asks later is told to ask again; whoever has observed it finds another token. Answers whether it did.
     #[must_use]
-    fn retire_gap<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>) -> bool;
+    fn retire_gap<P: Physical>(meta: &Self::Meta<P>, common: &Self::Common<P>) -> bool;
 
     /// Makes the metadata of a record about to be linked that of one inserted and held by the requester.
-    fn claim<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester);
+    fn claim<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
 
     // Commit.
 
@@ -256,9 +307,9 @@ pub(crate) trait Protocol: Sized + 'static {
         0
     }
 
-    /// The smallest transaction id above `above` (the largest version seen, and the slot's last) in `epoch`.
-    fn transaction_id(above: u64, epoch: u64) -> u64 {
-        let _ = (above, epoch);
+    /// The smallest transaction id above `above`, the largest version seen, and the slot's last, in `epoch`.
+    fn transaction_id(slot: &mut Self::Slot, above: u64, epoch: u64) -> u64 {
+        let _ = (slot, above, epoch);
         0
     }
 

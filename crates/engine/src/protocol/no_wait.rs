@@ -10,7 +10,7 @@
 //! Missing keys: the gap's count of misses excludes inserters until commit.
 
 use super::semaphore::{self, DEAD, Semaphore, WRITER};
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::{Mode, Protocol, Reads, Request, Verdict, Waker, Writes};
 use crate::physical::Physical;
 use contract::AbortReason;
 
@@ -20,6 +20,7 @@ pub(crate) struct NoWait;
 impl Protocol for NoWait {
     type Meta<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
+    type Slot = ();
 
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::InPlace;
@@ -33,35 +34,27 @@ impl Protocol for NoWait {
     }
 
     #[inline(always)]
-    fn acquire<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        mode: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
+    fn acquire<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         match mode {
             Mode::Shared | Mode::Insert => meta.enter(mode, WRITER),
             Mode::Exclusive => meta.close(0, WRITER, None, AbortReason::Conflict),
         }
     }
 
-    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         meta.trade(Mode::Shared, WRITER)
     }
 
     fn upgrade_gap<P: Physical>(
-        (): &(),
         meta: &Semaphore<P>,
         from: Mode,
-        _: Requester,
-        _: &impl Waker,
+        _: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         meta.trade(from, WRITER)
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) {
         match mode {
             Mode::Exclusive => {
                 debug_assert_eq!(meta.flags(), WRITER, "released without being held");
@@ -71,16 +64,16 @@ impl Protocol for NoWait {
         }
     }
 
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         assert_eq!(meta.flags(), WRITER, "marked deleted without being held");
         meta.set(DEAD);
     }
 
-    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
+    fn retire_gap<P: Physical>(meta: &Semaphore<P>, (): &()) -> bool {
         meta.retire()
     }
 
-    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
+    fn claim<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         meta.set(WRITER);
     }
 }

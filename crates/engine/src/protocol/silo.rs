@@ -34,7 +34,7 @@
 //! present record; the write set is sorted only when somebody is in the way (sorting ten keys cost a sixth of a
 //! transaction), and then by key, not by address, so that runs can be replayed.
 
-use super::{Mode, Observation, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::{Attempt, Mode, Observation, Protocol, Reads, Request, SlotState, Verdict, Waker, Writes};
 use crate::physical::{Physical, SingleWriter, Word};
 use contract::AbortReason;
 
@@ -49,9 +49,27 @@ const EPOCH_SHIFT: u32 = 32;
 /// SILO.
 pub(crate) struct Silo;
 
+/// The id of the slot's last transaction.
+pub(crate) struct LastId(u64);
+
+impl SlotState for LastId {
+    type Stamp = ();
+
+    fn new() -> Self {
+        LastId(0)
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, _: Attempt) {}
+
+    #[inline(always)]
+    fn stamp(&self) {}
+}
+
 impl Protocol for Silo {
     type Meta<P: Physical> = P::SingleWriter;
     type Common<P: Physical> = ();
+    type Slot = LastId;
 
     const READS: Reads = Reads::Validated;
     const WRITES: Writes = Writes::AtCommit;
@@ -62,40 +80,38 @@ impl Protocol for Silo {
         meta.read() & STATUS == 0
     }
 
-    fn acquire<P: Physical>((): &(), _: &P::SingleWriter, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn acquire<P: Physical>(_: &P::SingleWriter, _: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         unreachable!("silo locks at commit only")
     }
 
-    fn upgrade<P: Physical>((): &(), _: &P::SingleWriter, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(_: &P::SingleWriter, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         unreachable!("silo locks at commit only")
     }
 
     fn upgrade_gap<P: Physical>(
-        (): &(),
         _: &P::SingleWriter,
         _: Mode,
-        _: Requester,
-        _: &impl Waker,
+        _: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         unreachable!("silo locks at commit only")
     }
 
-    fn release<P: Physical>((): &(), _: &P::SingleWriter, _: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>(_: &P::SingleWriter, _: Mode, _: Request<'_, Self, P, impl Waker>) {
         unreachable!("silo locks at commit only")
     }
 
-    fn mark_deleted<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &P::SingleWriter, _: Request<'_, Self, P, impl Waker>) {
         // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
         meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
     }
 
-    fn retire_gap<P: Physical>((): &(), meta: &P::SingleWriter) -> bool {
+    fn retire_gap<P: Physical>(meta: &P::SingleWriter, (): &()) -> bool {
         // Whoever relies on a key's missing there did so while it was the leaf's.
         Self::advance_gap::<P>(meta);
         true
     }
 
-    fn claim<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester) {
+    fn claim<P: Physical>(meta: &P::SingleWriter, _: Request<'_, Self, P, impl Waker>) {
         meta.store(ABSENT);
     }
 
@@ -154,12 +170,13 @@ impl Protocol for Silo {
     }
 
     #[inline(always)]
-    fn transaction_id(above: u64, epoch: u64) -> u64 {
-        let id = ((above & !STATUS) + NEXT).max(epoch << EPOCH_SHIFT);
+    fn transaction_id(last: &mut LastId, above: u64, epoch: u64) -> u64 {
+        let id = ((above.max(last.0) & !STATUS) + NEXT).max(epoch << EPOCH_SHIFT);
         debug_assert!(
             id >> EPOCH_SHIFT <= epoch,
             "2^29 transactions in one epoch, or a version from a later one"
         );
+        last.0 = id;
         id
     }
 
@@ -176,9 +193,10 @@ mod tests {
 
     #[test]
     fn ids_ascend_and_carry_their_epoch() {
-        let first = Silo::transaction_id(0, 5);
-        let second = Silo::transaction_id(first, 5);
-        let later = Silo::transaction_id(second | STATUS, 6);
+        let mut last = LastId::new();
+        let first = Silo::transaction_id(&mut last, 0, 5);
+        let second = Silo::transaction_id(&mut last, 0, 5);
+        let later = Silo::transaction_id(&mut LastId::new(), second | STATUS, 6);
         assert!(first < second && second < later);
         assert_eq!([first, second, later].map(|id| id >> EPOCH_SHIFT), [5, 5, 6]);
         assert_eq!([first, second, later].map(|id| id & STATUS), [0; 3]);

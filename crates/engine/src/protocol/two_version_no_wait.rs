@@ -18,7 +18,7 @@
 //! it is a flag, so that a reader adds, which cannot fail.
 
 use super::semaphore::{self, CERTIFIED, DEAD, Semaphore, WRITER};
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::{Mode, Protocol, Reads, Request, Verdict, Waker, Writes};
 use crate::physical::Physical;
 use contract::AbortReason;
 
@@ -28,6 +28,7 @@ pub(crate) struct TwoVersionNoWait;
 impl Protocol for TwoVersionNoWait {
     type Meta<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
+    type Slot = ();
 
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::Certified;
@@ -41,13 +42,7 @@ impl Protocol for TwoVersionNoWait {
     }
 
     #[inline(always)]
-    fn acquire<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        mode: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
+    fn acquire<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         match mode {
             Mode::Shared => meta.enter(mode, CERTIFIED),
             Mode::Insert => meta.enter(mode, WRITER),
@@ -55,7 +50,7 @@ impl Protocol for TwoVersionNoWait {
         }
     }
 
-    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         // Other readers may stay until this transaction certifies.
         let verdict = meta.mark(WRITER);
         if verdict == Verdict::Granted {
@@ -65,17 +60,15 @@ impl Protocol for TwoVersionNoWait {
     }
 
     fn upgrade_gap<P: Physical>(
-        (): &(),
         meta: &Semaphore<P>,
         from: Mode,
-        _: Requester,
-        _: &impl Waker,
+        _: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         meta.trade(from, WRITER | CERTIFIED)
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) {
         match mode {
             Mode::Exclusive => {
                 debug_assert!(meta.flags() & WRITER != 0, "released without being held");
@@ -85,16 +78,16 @@ impl Protocol for TwoVersionNoWait {
         }
     }
 
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         assert_eq!(meta.flags(), WRITER | CERTIFIED, "marked deleted without being certified");
         meta.set(DEAD);
     }
 
-    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
+    fn retire_gap<P: Physical>(meta: &Semaphore<P>, (): &()) -> bool {
         meta.retire()
     }
 
-    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
+    fn claim<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         meta.set(WRITER | CERTIFIED);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! State: none. Reads and writes are in place, and hold nothing; what is overwritten is kept for undo.
 
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::{Mode, Protocol, Reads, Request, Verdict, Waker, Writes};
 use crate::physical::{Physical, Word};
 
 /// No protocol.
@@ -11,6 +11,7 @@ pub(crate) struct Unprotected;
 impl Protocol for Unprotected {
     type Meta<P: Physical> = P::Word64;
     type Common<P: Physical> = ();
+    type Slot = ();
 
     const READS: Reads = Reads::Alone;
     const WRITES: Writes = Writes::InPlace;
@@ -22,28 +23,28 @@ impl Protocol for Unprotected {
     }
 
     #[inline(always)]
-    fn acquire<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn acquire<P: Physical>(_: &P::Word64, _: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         Verdict::Granted
     }
 
     #[inline(always)]
-    fn upgrade<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(_: &P::Word64, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         Verdict::Granted
     }
 
     #[inline(always)]
-    fn upgrade_gap<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade_gap<P: Physical>(_: &P::Word64, _: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         Verdict::Granted
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) {}
+    fn release<P: Physical>(_: &P::Word64, _: Mode, _: Request<'_, Self, P, impl Waker>) {}
 
-    fn mark_deleted<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
+    fn mark_deleted<P: Physical>(_: &P::Word64, _: Request<'_, Self, P, impl Waker>) {}
 
-    fn retire_gap<P: Physical>((): &(), _: &P::Word64) -> bool {
+    fn retire_gap<P: Physical>(_: &P::Word64, (): &()) -> bool {
         true
     }
 
-    fn claim<P: Physical>((): &(), _: &P::Word64, _: Requester) {}
+    fn claim<P: Physical>(_: &P::Word64, _: Request<'_, Self, P, impl Waker>) {}
 }

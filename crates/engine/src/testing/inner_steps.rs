@@ -12,7 +12,8 @@ use crate::index::hash::Hash;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Protocol, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
+    Attempt, DlDetect, Mode, NoWait, Protocol, RequestWith, Requester, Silo, SlotId, SlotState,
+    TwoVersionNoWait, Verdict, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
@@ -71,12 +72,14 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
 
 fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
     let common = P::common::<Shared>(1, 1);
-    let who = Requester { slot: SlotId(0), partition: 0, access: 0 };
+    let stamp = P::Slot::new().stamp();
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
+    let request = RequestWith { common: &common, who, waker: &Alone };
     let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
     with_meta::<P>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(P::acquire::<Shared>(&common, meta, mode, who, &Alone));
-            P::release::<Shared>(&common, meta, mode, who, &Alone);
+            let _ = std::hint::black_box(P::acquire::<Shared>(meta, mode, request));
+            P::release::<Shared>(meta, mode, request);
         }
     });
 }
@@ -101,7 +104,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Key(0));
     let state = DelegationState::<NoWait>::new(2, 2);
-    let who = Requester { slot: SlotId(0), partition: 1, access: 0 };
+    let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {
         let back_off = BackOff::new(&EngineOptions::default(), me as u32);
@@ -113,11 +116,11 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         median(batches, || {
             for _ in 0..PAIRS {
                 let verdict = delegation.at(owner, move |site| {
-                    NoWait::acquire::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                    NoWait::acquire::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
                 });
                 assert_eq!(verdict, Verdict::Granted);
                 delegation.at(owner, move |site| {
-                    NoWait::release::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                    NoWait::release::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
                 });
             }
         })
@@ -193,7 +196,7 @@ fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repea
     let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), allocations);
     let plan = Plan::default();
     for _ in 0..repeat {
-        txn.begin(&plan);
+        txn.begin(Attempt::First, &plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }

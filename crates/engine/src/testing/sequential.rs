@@ -8,8 +8,8 @@
 use super::canary::{DirtyReads, NoReadValidation, SkippedCertify};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict,
-    Wake, Waker, Writes,
+    Attempt, DlDetect, Mode, NoWait, Observation, Protocol, Reads, Request, RequestWith, Requester, Silo,
+    SlotId, SlotState, TwoVersionNoWait, Verdict, Wake, Waker, Writes,
 };
 use std::cell::{Cell, RefCell};
 
@@ -51,8 +51,9 @@ struct Held {
     prepared: bool,
 }
 
-struct Transaction {
+struct Transaction<S> {
     script: Vec<Op>,
+    state: S,
     phase: Phase,
     held: [Held; 2],
     /// Records read from others, and whose version it was.
@@ -65,12 +66,13 @@ struct World<P: Protocol, F: Physical> {
     common: P::Common<F>,
     metas: [Box<u64>; 2],
     values: [Cell<u64>; 2],
-    woken: RefCell<Vec<(SlotId, Wake)>>,
+    woken: Wakes,
 }
 
-struct Wakes<'a>(&'a RefCell<Vec<(SlotId, Wake)>>);
+#[derive(Default)]
+struct Wakes(RefCell<Vec<(SlotId, Wake)>>);
 
-impl Waker for Wakes<'_> {
+impl Waker for Wakes {
     fn wake(&self, slot: SlotId, wake: Wake) {
         self.0.borrow_mut().push((slot, wake));
     }
@@ -84,8 +86,14 @@ impl<P: Protocol, F: Physical> World<P, F> {
         unsafe { &*(&raw const *self.metas[record]).cast() }
     }
 
+    fn request(&self, number: usize, txn: &Transaction<P::Slot>, record: usize) -> Request<'_, P, F, Wakes> {
+        let (slot, access, stamp) = (SlotId(number as u32), record as u32, txn.state.stamp());
+        let who = Requester { slot, partition: 0, access, stamp };
+        RequestWith { common: &self.common, who, waker: &self.woken }
+    }
+
     /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
-    fn step(&self, number: usize, txn: &mut Transaction) {
+    fn step(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         match txn.phase {
             Phase::Operation(at) => self.operation(number, txn, at),
             Phase::Prepare(at) => self.prepare(number, txn, at),
@@ -95,7 +103,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn operation(&self, number: usize, txn: &mut Transaction, at: usize) {
+    fn operation(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let op = txn.script[at];
         let record = op.record();
         let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
@@ -104,11 +112,10 @@ impl<P: Protocol, F: Physical> World<P, F> {
         let held = txn.held[record].mode;
         let covered = held == Some(mode) || held == Some(Mode::Exclusive);
         if locks && !covered {
-            let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
-            let (meta, waker) = (self.meta(record), Wakes(&self.woken));
+            let (meta, request) = (self.meta(record), self.request(number, txn, record));
             let verdict = match held {
-                Some(_) => P::upgrade::<F>(&self.common, meta, who, &waker),
-                None => P::acquire::<F>(&self.common, meta, mode, who, &waker),
+                Some(_) => P::upgrade::<F>(meta, request),
+                None => P::acquire::<F>(meta, mode, request),
             };
             match verdict {
                 Verdict::Granted => {}
@@ -121,7 +128,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     /// The lock of an operation, if it has one, is held: does it.
-    fn granted(&self, number: usize, txn: &mut Transaction, at: usize) {
+    fn granted(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
         let held = &mut txn.held[record];
         match txn.script[at] {
@@ -159,7 +166,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     /// Records that are not written need no step.
-    fn next_to_prepare(txn: &Transaction, from: usize) -> Phase {
+    fn next_to_prepare(txn: &Transaction<P::Slot>, from: usize) -> Phase {
         match (from..2).find(|&record| txn.held[record].written) {
             Some(record) => Phase::Prepare(record),
             None if P::READS == Reads::Validated => Phase::Validate,
@@ -167,7 +174,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn prepare(&self, number: usize, txn: &mut Transaction, at: usize) {
+    fn prepare(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         match P::prepare::<F>(self.meta(at), false) {
             Verdict::Granted => {
                 txn.held[at].prepared = true;
@@ -178,7 +185,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn validate(&self, number: usize, txn: &mut Transaction) {
+    fn validate(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         let valid = (0..2).all(|record| {
             let held = txn.held[record];
             held.token.is_none_or(|token| P::validate::<F>(self.meta(record), token, held.prepared))
@@ -190,9 +197,9 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn install(&self, number: usize, txn: &mut Transaction) {
+    fn install(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         let versions = (0..2).map(|record| P::version::<F>(self.meta(record)));
-        let id = P::transaction_id(versions.fold(0, u64::max), 3);
+        let id = P::transaction_id(&mut txn.state, versions.fold(0, u64::max), 3);
         for record in 0..2 {
             if txn.held[record].written && P::WRITES != Writes::InPlace {
                 self.values[record].set(number as u64 + 1);
@@ -205,7 +212,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         txn.phase = Phase::Committed;
     }
 
-    fn abort(&self, number: usize, txn: &mut Transaction) {
+    fn abort(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(before) = held.undo {
                 self.values[record].set(before);
@@ -218,17 +225,16 @@ impl<P: Protocol, F: Physical> World<P, F> {
         txn.phase = Phase::Aborted;
     }
 
-    fn release(&self, number: usize, txn: &mut Transaction) {
+    fn release(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
-                let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
-                P::release::<F>(&self.common, self.meta(record), mode, who, &Wakes(&self.woken));
+                P::release::<F>(self.meta(record), mode, self.request(number, txn, record));
             }
         }
     }
 
-    fn deliver(&self, txns: &mut [Transaction]) {
-        for (slot, wake) in self.woken.take() {
+    fn deliver(&self, txns: &mut [Transaction<P::Slot>]) {
+        for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "no record dies here");
             let number = slot.0 as usize;
             let Phase::Waiting(at) = txns[number].phase else {
@@ -239,6 +245,13 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 }
 
+/// The state of a slot whose first transaction begins.
+pub(super) fn started<P: Protocol>() -> P::Slot {
+    let mut state = P::Slot::new();
+    state.begin(Attempt::First);
+    state
+}
+
 /// Runs the scripts in the order that `choices` says, and the first runnable beyond it; answers how many could have run at
 /// each step, and what went wrong.
 fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec<usize>, Result<(), String>) {
@@ -246,10 +259,11 @@ fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec
         common: P::common(scripts.len(), 1),
         metas: [Box::new(0), Box::new(0)],
         values: [Cell::new(0), Cell::new(0)],
-        woken: RefCell::new(Vec::new()),
+        woken: Wakes::default(),
     };
     let start = |script: &Vec<Op>| Transaction {
         script: script.clone(),
+        state: started::<P>(),
         phase: Phase::Operation(0),
         held: [Held::default(); 2],
         seen: Vec::new(),
@@ -258,7 +272,7 @@ fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec
     let mut txns: Vec<_> = scripts.iter().map(start).collect();
     let mut alternatives = Vec::new();
     loop {
-        let is_runnable = |txn: &Transaction| {
+        let is_runnable = |txn: &Transaction<P::Slot>| {
             !txn.stalled && !matches!(txn.phase, Phase::Waiting(_) | Phase::Committed | Phase::Aborted)
         };
         let runnable: Vec<usize> = (0..txns.len()).filter(|&number| is_runnable(&txns[number])).collect();
@@ -288,8 +302,8 @@ fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec
 }
 
 /// Whether some serial order of the committed transactions reads and leaves the same.
-fn is_serializable(txns: &[Transaction], left: [u64; 2]) -> bool {
-    fn extend(txns: &[Transaction], rest: &[usize], values: [u64; 2], left: [u64; 2]) -> bool {
+fn is_serializable<S>(txns: &[Transaction<S>], left: [u64; 2]) -> bool {
+    fn extend<S>(txns: &[Transaction<S>], rest: &[usize], values: [u64; 2], left: [u64; 2]) -> bool {
         if rest.is_empty() {
             return values == left;
         }

@@ -6,9 +6,11 @@
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
 
 use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
+use super::sequential::started;
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
+    DlDetect, Mode, NoWait, Protocol, Reads, Request, RequestWith, Requester, Silo, SlotId, SlotState,
+    TwoVersionNoWait, Verdict, Wake, Waker,
 };
 use std::cell::{Cell, RefCell};
 
@@ -56,11 +58,10 @@ struct Transaction {
     is_broken: bool,
 }
 
-type Woken = RefCell<Vec<(SlotId, Wake)>>;
+#[derive(Default)]
+struct Wakes(RefCell<Vec<(SlotId, Wake)>>);
 
-struct Wakes<'a>(&'a Woken);
-
-impl Waker for Wakes<'_> {
+impl Waker for Wakes {
     fn wake(&self, slot: SlotId, wake: Wake) {
         self.0.borrow_mut().push((slot, wake));
     }
@@ -73,7 +74,7 @@ struct World<P: Protocol, F: Physical> {
     current: Cell<usize>,
     /// Keys in the range.
     keys: Cell<u64>,
-    woken: Woken,
+    woken: Wakes,
 }
 
 impl<P: Protocol, F: Physical> World<P, F> {
@@ -86,8 +87,10 @@ impl<P: Protocol, F: Physical> World<P, F> {
         unsafe { &*(&raw const *self.gaps[leaf]).cast() }
     }
 
-    fn who(number: usize) -> Requester {
-        Requester { slot: SlotId(number as u32), partition: 0, access: 1 }
+    fn request(&self, number: usize) -> Request<'_, P, F, Wakes> {
+        let stamp = started::<P>().stamp();
+        let who = Requester { slot: SlotId(number as u32), partition: 0, access: 1, stamp };
+        RequestWith { common: &self.common, who, waker: &self.woken }
     }
 
     fn step(&self, number: usize, txn: &mut Transaction) {
@@ -95,8 +98,8 @@ impl<P: Protocol, F: Physical> World<P, F> {
         match txn.script[txn.at] {
             Find => txn.leaf = self.current.get(),
             Hold(mode) if Self::LOCKS => {
-                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-                let verdict = P::acquire::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+                let (gap, request) = (self.gap(txn.leaf), self.request(number));
+                let verdict = P::acquire::<F>(gap, mode, request);
                 return self.heed(number, txn, verdict);
             }
             Hold(Mode::Shared) => txn.token = Some(P::observe_gap::<F>(self.gap(txn.leaf))),
@@ -104,8 +107,8 @@ impl<P: Protocol, F: Physical> World<P, F> {
             Look if !is_current => return self.start_again(number, txn),
             Look => txn.seen = self.keys.get(),
             Upgrade if Self::LOCKS => {
-                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-                let verdict = P::upgrade_gap::<F>(&self.common, gap, Mode::Shared, who, &Wakes(&self.woken));
+                let (gap, request) = (self.gap(txn.leaf), self.request(number));
+                let verdict = P::upgrade_gap::<F>(gap, Mode::Shared, request);
                 return self.heed(number, txn, verdict);
             }
             Upgrade => {}
@@ -113,7 +116,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
             Link => self.link(txn),
             LookAgain => txn.is_broken = self.keys.get() != txn.seen + txn.own,
             Prune => {
-                if P::retire_gap::<F>(&self.common, self.gap(0)) {
+                if P::retire_gap::<F>(self.gap(0), &self.common) {
                     self.current.set(1);
                 }
                 return self.end(number, txn);
@@ -161,8 +164,8 @@ impl<P: Protocol, F: Physical> World<P, F> {
 
     fn let_go(&self, number: usize, txn: &mut Transaction) {
         if let Some(mode) = txn.held.take() {
-            let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-            P::release::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+            let (gap, request) = (self.gap(txn.leaf), self.request(number));
+            P::release::<F>(gap, mode, request);
         }
     }
 
@@ -178,7 +181,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     fn deliver(&self, txns: &mut [Transaction]) {
-        for (slot, wake) in self.woken.take() {
+        for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "a leaf that somebody waits for does not die");
             let txn = &mut txns[slot.0 as usize];
             assert_eq!(txn.state, State::Waits, "woke a transaction that does not wait");
@@ -194,7 +197,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
             gaps: [Box::new(0), Box::new(0)],
             current: Cell::new(0),
             keys: Cell::new(0),
-            woken: RefCell::new(Vec::new()),
+            woken: Wakes::default(),
         };
         let start = |&script: &&'static [Step]| Transaction {
             script,
@@ -231,8 +234,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         assert!(P::is_quiescent::<F>(self.gap(current)), "a gap is still held");
         if Self::LOCKS && current == 1 {
             for mode in [Mode::Shared, Mode::Insert] {
-                let late =
-                    P::acquire::<F>(&self.common, self.gap(0), mode, Self::who(0), &Wakes(&self.woken));
+                let late = P::acquire::<F>(self.gap(0), mode, self.request(0));
                 assert_eq!(late, Verdict::Retry, "a dead leaf is held in mode {mode:?}");
             }
         }

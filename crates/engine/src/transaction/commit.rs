@@ -190,9 +190,8 @@ impl<A: Architecture> Txn<'_, A> {
         let written = self.write_set.iter().map(|&position| {
             ProtocolOf::<A>::version(self.accesses[position as usize].record.meta::<MetaOf<A>>())
         });
-        let above = read.chain(written).fold(self.last_id, u64::max);
-        self.last_id = ProtocolOf::<A>::transaction_id(above, epoch);
-        self.last_id
+        let above = read.chain(written).fold(0, u64::max);
+        ProtocolOf::<A>::transaction_id(&mut self.state, above, epoch)
     }
 
     /// Copies the private versions into the records.
@@ -283,7 +282,7 @@ impl<A: Architecture> Txn<'_, A> {
         };
         let (who, record) = (self.requester(access.partition, position), access.record);
         self.architecture.post(access.partition, move |site| {
-            ProtocolOf::<A>::release(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker);
+            ProtocolOf::<A>::release(record.meta::<MetaOf<A>>(), mode, site.request(who));
         });
     }
 

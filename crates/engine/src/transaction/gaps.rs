@@ -69,8 +69,8 @@ impl<A: Architecture> Txn<'_, A> {
         let verdict = self.architecture.at(partition, move |site| {
             let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
             match from {
-                Some(from) => ProtocolOf::<A>::upgrade_gap(site.common, meta, from, who, site.waker),
-                None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
+                Some(from) => ProtocolOf::<A>::upgrade_gap(meta, from, site.request(who)),
+                None => ProtocolOf::<A>::acquire(meta, mode, site.request(who)),
             }
         });
         if self.heed(verdict, 0)? == Answer::Retry {
@@ -94,7 +94,7 @@ impl<A: Architecture> Txn<'_, A> {
             let who = self.gap_requester(partition, number);
             self.architecture.post(partition, move |site| {
                 let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
-                ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
+                ProtocolOf::<A>::release(meta, mode, site.request(who));
             });
         }
     }

@@ -25,7 +25,6 @@ use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, 
 use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
 use crate::storage::RecordRef;
 use contract::Abort;
-use std::num::NonZeroU32;
 
 /// What a step that holds a gap and links came to.
 #[derive(Clone, Copy)]
@@ -36,6 +35,17 @@ enum Held {
     Moved,
     /// The gap was not granted.
     Denied(LeafRef, Verdict),
+}
+
+/// What a step that holds a gap and links is lent, in the client's memory: it does not fit in the message with the rest.
+#[derive(Clone, Copy)]
+struct Linking {
+    record: RecordRef,
+    /// The leaf to link into, or any if that is none.
+    expected: LeafRef,
+    /// The number under which a gap is held.
+    gap_access: u32,
+    nodes: Lent<ordered::AllocationCache>,
 }
 
 /// The leaf that was split, or not, and the one that has a part of its range now.
@@ -96,15 +106,17 @@ impl<A: Architecture> Txn<'_, A> {
         expected: LeafRef,
         asked: u32,
     ) -> Result<Attempt, Abort> {
-        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
-        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
+        let mut linking = Linking { record, expected, gap_access, nodes: self.lend_nodes(place) };
+        let linking = Lent::new(&mut linking);
         let held = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, partition: spot.partition.0, access };
+            // SAFETY: the transaction waits for the answer.
+            let Linking { record, expected, gap_access, nodes } = *unsafe { linking.get() };
             let holder = Requester { access: gap_access, ..who };
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            ProtocolOf::<A>::claim(record.meta::<MetaOf<A>>(), site.request(who));
             let link = |index: &OrderedOf<A>, key: &[u8]| loop {
-                // SAFETY: the transaction waits for the answer.
+                // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 let found = index.find_to_link(nodes, key);
                 if let Some(met) = found.record {
@@ -114,12 +126,12 @@ impl<A: Architecture> Txn<'_, A> {
                     return Held::Moved;
                 }
                 let gap = index.leaf(found.leaf).meta::<MetaOf<A>>();
-                let verdict = ProtocolOf::<A>::acquire(site.common, gap, Mode::Insert, holder, site.waker);
+                let verdict = ProtocolOf::<A>::acquire(gap, Mode::Insert, site.request(holder));
                 if verdict != Verdict::Granted {
                     return Held::Denied(found.leaf, verdict);
                 }
                 let linked = index.link_if(nodes, found.leaf, key, record, |_, _| {});
-                ProtocolOf::<A>::release(site.common, gap, Mode::Insert, holder, site.waker);
+                ProtocolOf::<A>::release(gap, Mode::Insert, site.request(holder));
                 match linked {
                     Linked::Done => return Held::Linked,
                     Linked::Exists(met) => return Held::Met(met),
@@ -147,24 +159,23 @@ impl<A: Architecture> Txn<'_, A> {
     fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Result<Attempt, Abort> {
         let held = self.find_gap(place.gap(GapId::Leaf(leaf))).expect("the gap is held");
         let relies = self.gaps[held].mode != Mode::Insert;
-        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
-        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
-        // Gaps' are odd, so this is none only if it is not wanted.
-        let gap_access = NonZeroU32::new(if relies { gap_access } else { 0 });
+        let mut linking = Linking { record, expected: leaf, gap_access, nodes: self.lend_nodes(place) };
+        let linking = Lent::new(&mut linking);
         let (linked, fresh) = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, partition: spot.partition.0, access };
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            // SAFETY: the transaction waits for the answer.
+            let Linking { record, expected: leaf, gap_access, nodes } = *unsafe { linking.get() };
+            let holder = Requester { access: gap_access, ..who };
+            ProtocolOf::<A>::claim(record.meta::<MetaOf<A>>(), site.request(who));
             let mut fresh = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
-                // SAFETY: the transaction waits for the answer.
+                // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 index.link_if(nodes, leaf, key, record, |leaf, split| {
-                    let (Some(half), Some(access)) = (halves(leaf, split).1, gap_access) else { return };
-                    let holder = Requester { access: access.get(), ..who };
+                    let Some(half) = halves(leaf, split).1.filter(|_| relies) else { return };
                     let gap = half.leaf.meta::<MetaOf<A>>();
-                    let verdict =
-                        ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, holder, site.waker);
+                    let verdict = ProtocolOf::<A>::acquire(gap, Mode::Shared, site.request(holder));
                     assert!(verdict == Verdict::Granted, "nobody can reach it");
                     fresh = Some(half.number);
                 })
@@ -188,7 +199,7 @@ impl<A: Architecture> Txn<'_, A> {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         let who = self.next_requester(place.partition);
         let (met, versions) = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            ProtocolOf::<A>::claim(record.meta::<MetaOf<A>>(), site.request(who));
             let mut versions = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: the transaction waits for the answer.
@@ -231,7 +242,7 @@ impl<A: Architecture> Txn<'_, A> {
             // SAFETY: the transaction waits for the answer.
             let unlinked =
                 unsafe { spot.at::<A, _>(site, |index, key| index.unlink(nodes.get(), key, record)) };
-            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            ProtocolOf::<A>::mark_deleted(record.meta::<MetaOf<A>>(), site.request(who));
             unlinked
         });
         self.allocations.retire(table, partition, record, self.epoch);
@@ -256,7 +267,7 @@ impl<A: Architecture> Txn<'_, A> {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
                 let take = |leaf: &ordered::Leaf<_>| {
-                    ProtocolOf::<A>::retire_gap(site.common, leaf.meta::<MetaOf<A>>())
+                    ProtocolOf::<A>::retire_gap(leaf.meta::<MetaOf<A>>(), site.common)
                 };
                 let _: Pruned = index.prune(nodes, key, take, |_, _| {});
             };

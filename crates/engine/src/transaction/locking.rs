@@ -1,10 +1,10 @@
 //! Asking records for locks, and waiting as their verdicts say.
 
 use super::gaps::GapHeld;
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict, Wake};
+use crate::protocol::{Mode, Protocol, Reads, Verdict, Wake};
 use crate::storage::RecordRef;
 use contract::{Abort, AbortReason, TimeClass};
 
@@ -59,27 +59,26 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// One attempt to find a key's record and to lock it, at its bucket.
     #[inline(always)]
-    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, verdict) = self.architecture.at(place.partition, move |site| {
             let index = site.partition(place.table, place.partition).index.hashed();
             let found = index.find(place.hash, place.key);
-            let verdict = found.map(|record| {
-                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
-            });
+            let verdict = found
+                .map(|record| ProtocolOf::<A>::acquire(record.meta::<MetaOf<A>>(), mode, site.request(who)));
             (found, verdict)
         });
         (found, GapId::Bucket(place.hash), verdict)
     }
 
     /// The same in an ordered table.
-    fn lock_in_order(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+    fn lock_in_order(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
             let found = unsafe { spot.at::<A, _>(site, |index, key| index.find(key)) };
-            let verdict = found.record.map(|record| {
-                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
-            });
+            let verdict = found
+                .record
+                .map(|record| ProtocolOf::<A>::acquire(record.meta::<MetaOf<A>>(), mode, site.request(who)));
             (found.record, found.leaf, verdict)
         });
         (found, GapId::Leaf(leaf), verdict)
@@ -89,7 +88,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn lock_found(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
         let verdict = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), Mode::Shared, who, site.waker)
+            ProtocolOf::<A>::acquire(record.meta::<MetaOf<A>>(), Mode::Shared, site.request(who))
         });
         Ok(self.heed(verdict, asked)? == Answer::Granted)
     }
@@ -99,7 +98,7 @@ impl<A: Architecture> Txn<'_, A> {
         let access = self.accesses[position];
         let who = self.requester(access.partition, position);
         let verdict = self.architecture.at(access.partition, move |site| {
-            ProtocolOf::<A>::upgrade(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
+            ProtocolOf::<A>::upgrade(access.record.meta::<MetaOf<A>>(), site.request(who))
         });
         let answer = self.heed(verdict, 0)?;
         match answer {

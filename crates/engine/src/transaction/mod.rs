@@ -41,7 +41,7 @@ use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::index::hash::Hash;
 use crate::index::{GapId, OrderedAs};
-use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
+use crate::protocol::{Attempt, Mode, Protocol, Reads, Requester, SlotId, SlotState, StampOf, Writes};
 use crate::storage::AllocationCache;
 use crate::storage::{RecordRef, Table};
 use crate::work;
@@ -61,6 +61,8 @@ use zerocopy::IntoBytes;
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
 /// Its metadata, in the architecture's synchronization policy.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+/// Who asks, with its stamp.
+pub(crate) type RequesterOf<A> = Requester<StampOf<ProtocolOf<A>>>;
 /// An ordered index, in the same synchronization policy.
 pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
@@ -99,8 +101,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     slot: SlotId,
     /// The slot's local epoch.
     epoch: u64,
-    /// The slot's last transaction id (optimistic protocols).
-    last_id: u64,
+    /// What the protocol keeps for the slot.
+    state: <ProtocolOf<A> as Protocol>::Slot,
     accesses: AccessSet,
     gaps: Vec<Gap>,
     /// Byte strings that are keys.
@@ -141,7 +143,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             epochs,
             slot,
             epoch: epochs.enter(slot.0 as usize),
-            last_id: 0,
+            state: SlotState::new(),
             accesses: AccessSet::new(),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
@@ -159,16 +161,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Starts a transaction; the one before has committed or aborted.
     #[inline(always)]
-    pub fn begin(&mut self, plan: &Plan) {
+    pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
         self.clear();
+        self.state.begin(attempt);
         self.reconnaissance = false;
         self.architecture.begin(plan);
     }
 
     /// Starts a transaction that only reads, to make a plan; [`Txn::end_reconnaissance`] ends it.
     #[inline(always)]
-    pub fn begin_reconnaissance(&mut self) {
+    pub fn begin_reconnaissance(&mut self, attempt: Attempt) {
         self.clear();
+        self.state.begin(attempt);
         self.reconnaissance = true;
         self.architecture.begin_reconnaissance();
     }
@@ -293,20 +297,25 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// The requester of the next entry of the access set.
     #[inline(always)]
-    fn next_requester(&self, partition: PartitionId) -> Requester {
+    fn next_requester(&self, partition: PartitionId) -> RequesterOf<A> {
         self.requester(partition, self.accesses.len())
     }
 
     /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
     #[inline(always)]
-    fn requester(&self, partition: PartitionId, position: usize) -> Requester {
-        Requester { slot: self.slot, partition: partition.0, access: 2 * position as u32 }
+    fn requester(&self, partition: PartitionId, position: usize) -> RequesterOf<A> {
+        self.ask(partition, 2 * position as u32)
     }
 
     /// The requester of a gap: odd numbers.
     #[inline(always)]
-    fn gap_requester(&self, partition: PartitionId, number: usize) -> Requester {
-        Requester { slot: self.slot, partition: partition.0, access: 2 * number as u32 + 1 }
+    fn gap_requester(&self, partition: PartitionId, number: usize) -> RequesterOf<A> {
+        self.ask(partition, 2 * number as u32 + 1)
+    }
+
+    #[inline(always)]
+    fn ask(&self, partition: PartitionId, access: u32) -> RequesterOf<A> {
+        Requester { slot: self.slot, partition: partition.0, access, stamp: self.state.stamp() }
     }
 
     #[inline(always)]

@@ -23,7 +23,7 @@ use crate::architecture::{Architecture, SiteOf};
 use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
 use crate::index::{GapId, Index, OrderedFlavour};
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
+use crate::protocol::{Mode, Protocol, Reads, Requester, StampOf, Verdict};
 use crate::storage::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
@@ -46,7 +46,7 @@ pub(super) struct Cursor {
 }
 
 /// What a step is asked to copy, in the client's memory.
-struct Request<'a> {
+struct Copying<'a, S: Copy> {
     table: TableId,
     partition: PartitionId,
     bound: Bound<&'a [u8]>,
@@ -57,7 +57,7 @@ struct Request<'a> {
     /// What the transaction holds.
     gaps: &'a [Gap],
     /// The requester of one gap more.
-    who: Requester,
+    who: Requester<S>,
     copy: &'a mut LeafCopy,
 }
 
@@ -255,7 +255,7 @@ impl<A: Architecture> Txn<'_, A> {
         let gap = |leaf| GapPlace { table, partition, id: GapId::Leaf(leaf) };
         let mut asked = 0;
         loop {
-            let mut request = Request {
+            let mut request = Copying {
                 table,
                 partition,
                 bound: cursor.onward.map(|()| cursor.bound.as_slice()),
@@ -335,7 +335,10 @@ impl<A: Architecture> Txn<'_, A> {
 }
 
 /// Holds the gap of the leaf at a bound, unless it is held, and copies the leaf.
-fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -> Copied {
+fn copy_held<A: Architecture>(
+    site: &SiteOf<'_, A>,
+    request: &mut Copying<'_, StampOf<ProtocolOf<A>>>,
+) -> Copied {
     let index: &Index = &site.partition(request.table, request.partition).index;
     let tree = index.ordered();
     loop {
@@ -347,8 +350,7 @@ fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -
             Some(Mode::Insert) => return Copied::HeldToInsert(leaf),
             Some(Mode::Shared | Mode::Exclusive) => {}
             None => {
-                let verdict =
-                    ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, request.who, site.waker);
+                let verdict = ProtocolOf::<A>::acquire(gap, Mode::Shared, site.request(request.who));
                 if verdict != Verdict::Granted {
                     return Copied::Denied(leaf, verdict);
                 }
@@ -361,7 +363,7 @@ fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -
             Some(_) if is_same => return Copied::Held,
             None if is_same => return Copied::HeldFromNowOn(leaf),
             Some(_) => {}
-            None => ProtocolOf::<A>::release(site.common, gap, Mode::Shared, request.who, site.waker),
+            None => ProtocolOf::<A>::release(gap, Mode::Shared, site.request(request.who)),
         }
     }
 }

@@ -102,7 +102,7 @@ impl<A: Architecture> Txn<'_, A> {
         let who = self.next_requester(place.partition);
         let (linked, versions) = self.architecture.at(place.partition, move |site| {
             let index = site.partition(place.table, place.partition).index.hashed();
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            ProtocolOf::<A>::claim(record.meta::<MetaOf<A>>(), site.request(who));
             let mut versions = None;
             let linked = index.link(place.hash, record, |bucket| {
                 if ProtocolOf::<A>::READS == Reads::Validated {
@@ -222,7 +222,7 @@ impl<A: Architecture> Txn<'_, A> {
         let who = self.requester(partition, position);
         self.architecture.at(partition, move |site| {
             site.partition(table, partition).index.hashed().unlink(Hash::of(key), record);
-            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            ProtocolOf::<A>::mark_deleted(record.meta::<MetaOf<A>>(), site.request(who));
         });
         self.allocations.retire(table, partition, record, self.epoch);
     }

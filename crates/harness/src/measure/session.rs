@@ -67,7 +67,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let engine_options = options.engine_options(0);
         let Arrangement { layout, clients } =
             E::arrange(selection.architecture(), options.workers, &engine_options)?;
-        let seat = |worker| Seat::new(worker, clients, options.seed).over(layout.partitions);
+        let seat = |worker| Seat::new(worker, clients, options.engine.seed).over(layout.partitions);
         let mut auditors: Vec<_> = (0..clients).map(|worker| audit.client(seat(worker))).collect();
         loop {
             let transactions = audit.assign(&mut auditors);

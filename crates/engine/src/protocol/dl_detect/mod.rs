@@ -50,7 +50,7 @@
 
 pub(crate) mod waits_for;
 
-use super::{Mode, Protocol, Reads, Requester, SlotId, Verdict, Wake, Waker, Writes};
+use super::{Mode, Protocol, Reads, Request, RequestWith, Requester, SlotId, Verdict, Wake, Waker, Writes};
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
 use crate::physical::{Physical, Word};
@@ -77,9 +77,9 @@ pub(crate) struct Lock<P: Physical> {
     head: P::Word32,
 }
 
-/// A transaction's request for one record. Touched only under the record's latch.
+/// A transaction's request for one record: an entry of its list. Touched only under the record's latch.
 #[repr(C)]
-pub(crate) struct Request<P: Physical> {
+pub(crate) struct Entry<P: Physical> {
     /// The next request of the record, 0 for none.
     next: P::Word32,
     state: P::Word32,
@@ -115,7 +115,7 @@ pub(crate) struct Common<P: Physical> {
 
 impl<P: Physical> Common<P> {
     fn new(slots: usize, partitions: usize) -> Self {
-        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Request<P>>();
+        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Entry<P>>();
         let reserve = |accesses| {
             Region::reserve(bytes(accesses))
                 .expect("address space for 512 KiB of requests a slot and partition")
@@ -138,16 +138,16 @@ impl<P: Physical> Common<P> {
     }
 
     #[inline(always)]
-    fn request(&self, partition: u32, id: u32) -> &Request<P> {
+    fn request(&self, partition: u32, id: u32) -> &Entry<P> {
         let (slot, access) = (Self::slot(id).0 as usize, id % MOST_ACCESSES);
         let array = partition as usize * self.slots + slot;
         let (region, room) =
             if access < NEAR_ACCESSES { (&self.near, NEAR_ACCESSES) } else { (&self.far, MOST_ACCESSES) };
-        let offset = (array * room as usize + access as usize) * size_of::<Request<P>>();
+        let offset = (array * room as usize + access as usize) * size_of::<Entry<P>>();
         assert!(offset < region.len());
         // SAFETY: within the region (asserted), which is zeroed, suitably aligned and lives as long as `self`; zero
         // bytes are a valid request, and all its fields have interior mutability.
-        unsafe { &*region.base().byte_add(offset).cast::<Request<P>>() }
+        unsafe { &*region.base().byte_add(offset).cast::<Entry<P>>() }
     }
 }
 
@@ -173,12 +173,12 @@ impl<'a, P: Physical> Latched<'a, P> {
     }
 
     #[inline(always)]
-    fn request(&self, id: u32) -> &'a Request<P> {
+    fn request(&self, id: u32) -> &'a Entry<P> {
         self.common.request(self.partition, id)
     }
 
     /// The requests from `first` on, in order.
-    fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+    fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Entry<P>)> + use<'a, P> {
         let (common, partition) = (self.common, self.partition);
         let mut next = first;
         std::iter::from_fn(move || {
@@ -190,7 +190,7 @@ impl<'a, P: Physical> Latched<'a, P> {
         })
     }
 
-    fn all(&self) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+    fn all(&self) -> impl Iterator<Item = (u32, &'a Entry<P>)> + use<'a, P> {
         self.requests(self.lock.head.read() & REQUEST)
     }
 
@@ -320,6 +320,7 @@ const STATE_DECIDED: u32 = 16;
 impl Protocol for DlDetect {
     type Meta<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
+    type Slot = ();
 
     const READS: Reads = Reads::Locked;
     const WRITES: Writes = Writes::InPlace;
@@ -334,12 +335,11 @@ impl Protocol for DlDetect {
 
     #[inline(always)]
     fn acquire<P: Physical>(
-        common: &Common<P>,
         lock: &Lock<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
+        let RequestWith { common, who, waker } = request;
         let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
         let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
@@ -360,12 +360,8 @@ impl Protocol for DlDetect {
         })
     }
 
-    fn upgrade<P: Physical>(
-        common: &Common<P>,
-        lock: &Lock<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict {
+    fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         let mut waited_for = SlotSet::EMPTY;
@@ -393,17 +389,16 @@ impl Protocol for DlDetect {
     }
 
     fn upgrade_gap<P: Physical>(
-        common: &Common<P>,
         lock: &Lock<P>,
         _: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        Self::upgrade(common, lock, who, waker)
+        Self::upgrade(lock, request)
     }
 
     #[inline(always)]
-    fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
+    fn release<P: Physical>(lock: &Lock<P>, _: Mode, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
@@ -419,7 +414,8 @@ impl Protocol for DlDetect {
         }
     }
 
-    fn mark_deleted<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
+    fn mark_deleted<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         for (other, request) in latched.all() {
@@ -433,7 +429,7 @@ impl Protocol for DlDetect {
         lock.head.store(DEAD);
     }
 
-    fn retire_gap<P: Physical>(common: &Common<P>, lock: &Lock<P>) -> bool {
+    fn retire_gap<P: Physical>(lock: &Lock<P>, common: &Common<P>) -> bool {
         // No request is made: any partition will do.
         let latched = Latched::new(common, lock, 0);
         let is_free = latched.lock.head.read() == 0;
@@ -443,7 +439,8 @@ impl Protocol for DlDetect {
         is_free
     }
 
-    fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
+    fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, .. } = request;
         let latched = Latched::new(common, lock, who.partition);
         latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
     }

@@ -3,17 +3,17 @@
 use super::unheld::Grant;
 use crate::physical::Physical;
 use crate::protocol::semaphore::Semaphore;
-use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
+use crate::protocol::{Mode, NoWait, Protocol, Request, Verdict, Waker};
 
 pub(crate) struct EarlyRelease;
 
 impl Grant for EarlyRelease {
     const MODE: Mode = Mode::Shared;
 
-    fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
-        let verdict = NoWait::acquire::<P>(&(), meta, Mode::Shared, who, waker);
+    fn grant<P: Physical>(meta: &Semaphore<P>, request: Request<'_, NoWait, P, impl Waker>) -> Verdict {
+        let verdict = NoWait::acquire::<P>(meta, Mode::Shared, request);
         if verdict == Verdict::Granted {
-            NoWait::release::<P>(&(), meta, Mode::Shared, who, waker);
+            NoWait::release::<P>(meta, Mode::Shared, request);
         }
         verdict
     }

@@ -13,7 +13,7 @@ mod unheld;
 mod unlocked_gaps;
 
 use crate::physical::Physical;
-use crate::protocol::{Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, TwoVersionNoWait};
+use crate::protocol::{Mode, NoWait, Observation, Protocol, Reads, Request, Silo, TwoVersionNoWait};
 use crate::protocol::{Verdict, Waker, Writes};
 use std::marker::PhantomData;
 use unheld::Unheld;
@@ -38,51 +38,31 @@ pub(crate) struct Broken<B, D>(PhantomData<(B, D)>);
 /// The steps that a canary may break; those that it does not name are the real protocol's.
 trait Defect<B: Protocol>: 'static {
     fn acquire<P: Physical>(
-        common: &B::Common<P>,
         meta: &B::Meta<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
-        B::acquire(common, meta, mode, who, waker)
+        B::acquire(meta, mode, request)
     }
 
-    fn upgrade<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict {
-        B::upgrade(common, meta, who, waker)
+    fn upgrade<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> Verdict {
+        B::upgrade(meta, request)
     }
 
     fn upgrade_gap<P: Physical>(
-        common: &B::Common<P>,
         meta: &B::Meta<P>,
         from: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
-        B::upgrade_gap(common, meta, from, who, waker)
+        B::upgrade_gap(meta, from, request)
     }
 
-    fn release<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    ) {
-        B::release(common, meta, mode, who, waker);
+    fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {
+        B::release(meta, mode, request);
     }
 
-    fn mark_deleted<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) {
-        B::mark_deleted(common, meta, who, waker);
+    fn mark_deleted<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        B::mark_deleted(meta, request);
     }
 
     fn prepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) -> Verdict {
@@ -105,6 +85,7 @@ trait Defect<B: Protocol>: 'static {
 impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
     type Meta<P: Physical> = B::Meta<P>;
     type Common<P: Physical> = B::Common<P>;
+    type Slot = B::Slot;
 
     const READS: Reads = B::READS;
     const WRITES: Writes = B::WRITES;
@@ -118,59 +99,39 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
     }
 
     fn acquire<P: Physical>(
-        common: &B::Common<P>,
         meta: &B::Meta<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
-        D::acquire(common, meta, mode, who, waker)
+        D::acquire(meta, mode, request)
     }
 
-    fn upgrade<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict {
-        D::upgrade(common, meta, who, waker)
+    fn upgrade<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> Verdict {
+        D::upgrade(meta, request)
     }
 
     fn upgrade_gap<P: Physical>(
-        common: &B::Common<P>,
         meta: &B::Meta<P>,
         from: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
-        D::upgrade_gap(common, meta, from, who, waker)
+        D::upgrade_gap(meta, from, request)
     }
 
-    fn release<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    ) {
-        D::release(common, meta, mode, who, waker);
+    fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {
+        D::release(meta, mode, request);
     }
 
-    fn mark_deleted<P: Physical>(
-        common: &B::Common<P>,
-        meta: &B::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) {
-        D::mark_deleted(common, meta, who, waker);
+    fn mark_deleted<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        D::mark_deleted(meta, request);
     }
 
-    fn retire_gap<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>) -> bool {
-        B::retire_gap(common, meta)
+    fn retire_gap<P: Physical>(meta: &B::Meta<P>, common: &B::Common<P>) -> bool {
+        B::retire_gap(meta, common)
     }
 
-    fn claim<P: Physical>(common: &B::Common<P>, meta: &B::Meta<P>, who: Requester) {
-        B::claim(common, meta, who);
+    fn claim<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        B::claim(meta, request);
     }
 
     fn prepare<P: Physical>(meta: &B::Meta<P>, inserted: bool) -> Verdict {
@@ -205,8 +166,8 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
         B::version(meta)
     }
 
-    fn transaction_id(above: u64, epoch: u64) -> u64 {
-        B::transaction_id(above, epoch)
+    fn transaction_id(slot: &mut B::Slot, above: u64, epoch: u64) -> u64 {
+        B::transaction_id(slot, above, epoch)
     }
 
     fn publish<P: Physical>(meta: &B::Meta<P>, id: u64) {

@@ -3,12 +3,12 @@
 use super::Defect;
 use crate::physical::Physical;
 use crate::protocol::semaphore::{DEAD, Semaphore};
-use crate::protocol::{Requester, TwoVersionNoWait, Verdict, Waker};
+use crate::protocol::{Request, TwoVersionNoWait, Verdict, Waker};
 
 pub(crate) struct SkippedCertify;
 
 impl Defect<TwoVersionNoWait> for SkippedCertify {
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, TwoVersionNoWait, P, impl Waker>) {
         meta.set(DEAD);
     }
 

@@ -4,7 +4,7 @@
 use super::Defect;
 use crate::physical::Physical;
 use crate::protocol::semaphore::Semaphore;
-use crate::protocol::{Mode, NoWait, Protocol, Requester, Verdict, Waker};
+use crate::protocol::{Mode, NoWait, Protocol, Request, Verdict, Waker};
 use std::marker::PhantomData;
 
 /// How requests of one mode are granted without being held.
@@ -12,7 +12,7 @@ pub(super) trait Grant: 'static {
     /// The mode.
     const MODE: Mode;
 
-    fn grant<P: Physical>(meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict;
+    fn grant<P: Physical>(meta: &Semaphore<P>, request: Request<'_, NoWait, P, impl Waker>) -> Verdict;
 }
 
 /// NO_WAIT with requests granted in this way.
@@ -20,47 +20,37 @@ pub(crate) struct Unheld<G>(PhantomData<G>);
 
 impl<G: Grant> Defect<NoWait> for Unheld<G> {
     fn acquire<P: Physical>(
-        common: &(),
         meta: &Semaphore<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, NoWait, P, impl Waker>,
     ) -> Verdict {
         if mode == G::MODE {
-            return G::grant::<P>(meta, who, waker);
+            return G::grant::<P>(meta, request);
         }
-        NoWait::acquire::<P>(common, meta, mode, who, waker)
+        NoWait::acquire::<P>(meta, mode, request)
     }
 
-    fn upgrade<P: Physical>(common: &(), meta: &Semaphore<P>, who: Requester, waker: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(meta: &Semaphore<P>, request: Request<'_, NoWait, P, impl Waker>) -> Verdict {
         if G::MODE == Mode::Shared {
-            return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
+            return NoWait::acquire::<P>(meta, Mode::Exclusive, request);
         }
-        NoWait::upgrade::<P>(common, meta, who, waker)
+        NoWait::upgrade::<P>(meta, request)
     }
 
     fn upgrade_gap<P: Physical>(
-        common: &(),
         meta: &Semaphore<P>,
         from: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, NoWait, P, impl Waker>,
     ) -> Verdict {
         if from == G::MODE {
-            return NoWait::acquire::<P>(common, meta, Mode::Exclusive, who, waker);
+            return NoWait::acquire::<P>(meta, Mode::Exclusive, request);
         }
-        NoWait::upgrade_gap::<P>(common, meta, from, who, waker)
+        NoWait::upgrade_gap::<P>(meta, from, request)
     }
 
-    fn release<P: Physical>(
-        common: &(),
-        meta: &Semaphore<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    ) {
+    fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, request: Request<'_, NoWait, P, impl Waker>) {
         if mode != G::MODE {
-            NoWait::release::<P>(common, meta, mode, who, waker);
+            NoWait::release::<P>(meta, mode, request);
         }
     }
 }
