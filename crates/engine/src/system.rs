@@ -7,7 +7,7 @@ use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
-use crate::session::{self, CoolDown, Report, fibers};
+use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
 use contract::{ArchitectureName, Client, EngineOptions, LeakCheck, Selection, Until};
@@ -75,7 +75,9 @@ where
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let precedence = Precedence::after(options.precedence_after);
+        let precedence = precedence.as_ref();
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -109,7 +111,9 @@ impl System for Serial {
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
         let latches = PartitionLatches::new(partitions, options.partition_latch);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let precedence = Precedence::after(options.precedence_after);
+        let precedence = precedence.as_ref();
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -148,7 +152,9 @@ where
         };
         let state = DelegationState::<P>::new(workers, owners, options);
         let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let precedence = Precedence::after(options.precedence_after);
+        let precedence = precedence.as_ref();
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, precedence };
         let mut seats: Vec<Option<(C, AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
@@ -190,7 +196,9 @@ where
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let precedence = Precedence::after(options.precedence_after);
+        let precedence = precedence.as_ref();
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, precedence };
         let world = fibers::World { tables, state: &state, run, workers };
         let mut caches = caches.into_iter();
         let seats = clients

@@ -6,6 +6,7 @@
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
+//! | [`precedence`] | a bound for every transaction: who was aborted too often goes first |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
 //!
@@ -17,11 +18,13 @@
 
 pub(crate) mod fibers;
 mod interval;
+mod precedence;
 mod ring;
 mod slot;
 mod statistics;
 
 pub(crate) use interval::CoolDown;
+pub(crate) use precedence::Precedence;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
@@ -40,6 +43,7 @@ pub(crate) struct Run<'e> {
     pub options: &'e EngineOptions,
     pub until: Until,
     pub cool_down: &'e CoolDown,
+    pub precedence: Option<&'e Precedence>,
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
