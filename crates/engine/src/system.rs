@@ -73,7 +73,7 @@ where
 
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
-        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
+        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(caches).collect();
@@ -105,8 +105,9 @@ impl System for Serial {
 
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
-        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
-        let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
+        let partitions = partitions(tables) as usize;
+        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
+        let latches = PartitionLatches::new(partitions, options.partition_latch);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(caches).collect();
@@ -145,7 +146,7 @@ where
             ArchitectureName::AsymmetricDelegation => (owners, owners + hosts),
             _ => (0, owners.max(hosts)),
         };
-        let state = DelegationState::<P>::new(workers, owners);
+        let state = DelegationState::<P>::new(workers, owners, options);
         let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let mut seats: Vec<Option<(C, AllocationCache)>> =
@@ -187,7 +188,7 @@ where
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
-        let state = DoraState::<P>::new(partitions(tables), workers, slots);
+        let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
         let world = fibers::World { tables, state: &state, run, workers };

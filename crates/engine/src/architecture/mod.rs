@@ -26,6 +26,7 @@ mod grants;
 mod owners;
 mod partitioned_serial;
 mod shared_everything;
+mod watchdog;
 
 pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
@@ -39,7 +40,7 @@ use crate::message::step;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::storage::{Partition, Table};
-use contract::{AbortReason, Effort, PartitionId, Plan, TableId};
+use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
@@ -50,9 +51,10 @@ pub(crate) struct SharedState<P: Protocol, F: Physical> {
 
 impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// For `slots` transaction slots over `partitions` partitions.
-    pub fn new(slots: usize, partitions: usize) -> Self {
+    pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
-        SharedState { common: P::common(slots, partitions), grants: Grants::new(slots), in_use }
+        let grants = Grants::new(slots, options.patience);
+        SharedState { common: P::common(slots, partitions), grants, in_use }
     }
 
     /// Where steps run.
@@ -181,7 +183,7 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot` is decided.
+    /// Waits until the queued request of `slot` is decided. Panics if it never will be ([`watchdog`]).
     fn wait(&mut self, slot: SlotId) -> Wake;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.

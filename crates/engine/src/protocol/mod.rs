@@ -42,6 +42,7 @@ pub(crate) use unprotected::Unprotected;
 
 use crate::physical::Physical;
 use contract::AbortReason;
+use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,6 +255,13 @@ pub(crate) trait Protocol: Sized + 'static {
 
     /// Makes the metadata of a record about to be linked that of one inserted and held by the requester.
     fn claim<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
+
+    /// Whom the queued request of a slot waits for, for the watchdog, which looks at it at any time; `None`: that is not
+    /// known.
+    fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        let _ = (common, slot);
+        None
+    }
 
     // Commit.
 

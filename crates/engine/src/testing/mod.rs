@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
 //! | [`second_owner`] | two workers in a partition that has one owner, which must be noticed |
 
@@ -14,3 +15,5 @@ pub mod second_owner;
 mod sequential;
 #[cfg(test)]
 mod sequential_gaps;
+#[cfg(test)]
+mod watchdog;

@@ -439,6 +439,10 @@ impl Protocol for DlDetect {
         is_free
     }
 
+    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+        Some(common.graph.of(slot.0))
+    }
+
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
         let RequestWith { common, who, .. } = request;
         let latched = Latched::new(common, lock, who.partition);

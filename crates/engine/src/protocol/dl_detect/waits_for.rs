@@ -48,7 +48,8 @@ impl SlotSet {
         missing
     }
 
-    fn remove_any(&mut self) -> Option<u32> {
+    /// Takes one out.
+    pub fn remove_any(&mut self) -> Option<u32> {
         let (index, word) = self.words.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
         let bit = word.trailing_zeros();
         *word &= *word - 1;
@@ -100,6 +101,16 @@ impl WaitsFor {
             // Relaxed: a row that is out of date costs an abort at worst.
             word.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Whom `slot` waits for.
+    pub fn of(&self, slot: u32) -> SlotSet {
+        let mut others = SlotSet::EMPTY;
+        for (word, published) in others.words.iter_mut().zip(self.row(slot)) {
+            // Relaxed: see `publish`.
+            *word = published.load(Ordering::Relaxed);
+        }
+        others
     }
 
     /// Between [`WaitsFor::publish`] and [`WaitsFor::search`].

@@ -6,6 +6,8 @@
 
 mod dirty_reads;
 mod early_release;
+#[cfg(test)]
+mod lost_wake_up;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
@@ -13,8 +15,9 @@ mod unheld;
 mod unlocked_gaps;
 
 use crate::physical::Physical;
-use crate::protocol::{Mode, NoWait, Observation, Protocol, Reads, Request, Silo, TwoVersionNoWait};
-use crate::protocol::{Verdict, Waker, Writes};
+use crate::protocol::waits_for::SlotSet;
+use crate::protocol::{Mode, NoWait, Observation, Protocol, Reads, Request, Silo, SlotId};
+use crate::protocol::{TwoVersionNoWait, Verdict, Waker, Writes};
 use std::marker::PhantomData;
 use unheld::Unheld;
 
@@ -22,6 +25,9 @@ use unheld::Unheld;
 pub(crate) type DirtyReads = Broken<NoWait, Unheld<dirty_reads::DirtyReads>>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, Unheld<early_release::EarlyRelease>>;
+/// DL_DETECT that grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
+#[cfg(test)]
+pub(crate) type LostWakeUp = Broken<crate::protocol::DlDetect, lost_wake_up::LostWakeUp>;
 /// SILO that does not validate the keys that it found missing.
 pub(crate) type NoMissValidation = Broken<Silo, no_miss_validation::NoMissValidation>;
 /// SILO that does not validate its read set.
@@ -128,6 +134,10 @@ impl<B: Protocol, D: Defect<B>> Protocol for Broken<B, D> {
 
     fn retire_gap<P: Physical>(meta: &B::Meta<P>, common: &B::Common<P>) -> bool {
         B::retire_gap(meta, common)
+    }
+
+    fn waits_for<P: Physical>(common: &B::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        B::waits_for(common, slot)
     }
 
     fn claim<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
