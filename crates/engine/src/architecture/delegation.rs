@@ -92,13 +92,14 @@ impl<'e, P: Protocol> Delegation<'e, P> {
     /// Runs what others have sent here; answers whether there was anything.
     #[inline(always)]
     fn serve(&mut self) -> bool {
-        let site = &self.site;
+        let (site, mine) = (&self.site, PartitionId(self.me as u32));
         let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
         let mut began = None;
         let served = self.inbox.serve(|taken| {
             if timed && began.is_none() {
                 began = Some(clock::now());
             }
+            let _sole = site.enter(mine);
             // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
             unsafe { step::run(taken, site) }
         });
@@ -206,7 +207,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     {
         if self.is_here(partition) {
             self.serve_now_and_then();
-            self.in_place(step)
+            self.in_place(partition, step)
         } else {
             self.call(partition.index(), step)
         }
@@ -218,7 +219,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            self.in_place(step);
+            self.in_place(partition, step);
         } else {
             self.wait_for_room(partition.index());
             self.outbox.post(partition.index(), step::post(step));

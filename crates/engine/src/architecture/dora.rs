@@ -158,7 +158,11 @@ impl<'e, P: Protocol> Dora<'e, P> {
     /// Runs the steps that were kept for a partition, which is here.
     #[inline(always)]
     fn run_posted(&mut self, partition: PartitionId) {
+        if self.posted.is_empty() {
+            return;
+        }
         let site = &self.site;
+        let _sole = site.enter(partition);
         self.posted.retain(|posted| {
             let is_for_it = posted.partition == partition;
             if is_for_it {
@@ -224,10 +228,8 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     {
         debug_assert!(self.entered.contains(&partition), "a step at a partition that was not entered");
         self.go_to(partition);
-        if !self.posted.is_empty() {
-            self.run_posted(partition);
-        }
-        self.in_place(step)
+        self.run_posted(partition);
+        self.in_place(partition, step)
     }
 
     #[inline(always)]
@@ -236,7 +238,7 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            self.in_place(step);
+            self.in_place(partition, step);
         } else {
             self.posted.push(Posted::new(partition, step));
         }

@@ -35,6 +35,7 @@ pub(crate) use grants::Grants;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::facade::sole::{SoleUse, Using};
 use crate::message::step;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
@@ -45,17 +46,20 @@ use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
     pub common: P::Common<F>,
     pub grants: Grants,
+    in_use: SoleUse,
 }
 
 impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// For `slots` transaction slots over `partitions` partitions.
     pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
-        SharedState { common: P::common(slots, partitions), grants: Grants::new(slots, options.patience) }
+        let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
+        let grants = Grants::new(slots, options.patience);
+        SharedState { common: P::common(slots, partitions), grants, in_use }
     }
 
     /// Where steps run.
     pub fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
-        Site { tables, common: &self.common, waker: &self.grants }
+        Site { tables, common: &self.common, waker: &self.grants, in_use: &self.in_use }
     }
 }
 
@@ -64,6 +68,7 @@ pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
     pub tables: &'e [Table],
     pub common: &'e P::Common<F>,
     pub waker: &'e W,
+    in_use: &'e SoleUse,
 }
 
 impl<P: Protocol, F: Physical, W> Clone for Site<'_, P, F, W> {
@@ -85,6 +90,12 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     #[inline(always)]
     pub fn request(&self, who: Requester<StampOf<P>>) -> Request<'e, P, F, W> {
         RequestWith { common: self.common, who, waker: self.waker }
+    }
+
+    /// Around every step at a partition: if its metadata has an owner, nobody else is there.
+    #[inline(always)]
+    pub fn enter(&self, partition: PartitionId) -> Option<Using<'e>> {
+        if F::HAS_OWNER { Some(self.in_use.enter(partition.index())) } else { None }
     }
 }
 
@@ -146,8 +157,7 @@ pub(crate) trait Architecture {
         S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
         R: Copy + Send,
     {
-        let _ = partition;
-        self.in_place(step)
+        self.in_place(partition, step)
     }
 
     /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::release_all`] it is on
@@ -157,19 +167,20 @@ pub(crate) trait Architecture {
     where
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
-        let _ = partition;
-        self.in_place(step);
+        self.in_place(partition, step);
     }
 
     /// Runs a step here and now. It could have been sent: that is asserted.
     #[inline(always)]
-    fn in_place<S, R>(&self, step: S) -> R
+    fn in_place<S, R>(&self, partition: PartitionId, step: S) -> R
     where
         S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
         R: Copy + Send,
     {
         const { step::fits::<S, R>() };
-        step(self.site())
+        let site = self.site();
+        let _sole = site.enter(partition);
+        step(site)
     }
 
     /// Waits until the queued request of `slot` is decided. Panics if it never will be ([`watchdog`]).

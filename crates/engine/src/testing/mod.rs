@@ -6,9 +6,11 @@
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
 //! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
+//! | [`second_owner`] | two workers in a partition that has one owner, which must be noticed |
 
 pub(crate) mod canary;
 pub mod inner_steps;
+pub mod second_owner;
 #[cfg(test)]
 mod sequential;
 #[cfg(test)]

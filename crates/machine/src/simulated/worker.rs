@@ -18,6 +18,19 @@ pub fn cores() -> usize {
     }
 }
 
+/// Whether [`super::sole::SoleUse`] checks.
+pub(crate) const CHECKS_SOLE_USE: bool = true;
+
+/// The worker that asks; `None` if no virtual core does.
+pub fn current() -> Option<usize> {
+    match (control(), timed()) {
+        (_, Some(machine)) => machine.core(),
+        (Control::Outside, _) => None,
+        (Control::Unobserved, _) => unobserved::core(),
+        _ => exploring::with(|machine| machine.core()),
+    }
+}
+
 /// Whether a panic unwinds the thread that asks.
 pub fn is_unwinding() -> bool {
     std::thread::panicking()
