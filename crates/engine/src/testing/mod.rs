@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | [`seam`] | a transaction that stands prepared while another wants what it wrote |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
 
 pub(crate) mod canary;
 pub mod inner_steps;
+pub mod seam;
 #[cfg(test)]
 mod sequential;
 #[cfg(test)]
