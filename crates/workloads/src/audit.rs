@@ -2,7 +2,7 @@
 //! engine that ran it.
 //!
 //! An audit is a read-only workload over the same tables, and a verdict. So it needs nothing of an engine but to be driven,
-//! and what it reads has gone the same way as everything else. Whoever audits makes a client of the audit for each worker that
+//! and what it reads has gone the same way as everything else. The harness makes a client of the audit for each worker that
 //! hosts transactions, and then, over a store that nobody else uses:
 //!
 //! ```

@@ -6,17 +6,19 @@ mod checks;
 mod comparison;
 mod costs;
 mod latency;
+mod measured;
 mod memory;
 mod time_shares;
+pub mod warnings;
 
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
 pub use latency::Latency;
+pub use measured::Measured;
 pub use memory::Memory;
 pub use time_shares::TimeShares;
 
-use crate::measure::{Measured, warnings};
 use crate::subject::Subject;
 use contract::EngineOptions;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};

@@ -1,8 +1,8 @@
 //! Odd numbers, and what to do about them.
 
+use super::Summary;
 use crate::options::{OPTIONS, OptionDescription, RunOptions};
 use crate::subject::Subject;
-use crate::summary::Summary;
 use crate::text::durations;
 use crate::text::numbers::{counted, percent, thousands};
 use contract::PairName;
