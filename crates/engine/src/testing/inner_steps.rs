@@ -12,8 +12,8 @@ use crate::index::hash::Hash;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Mode, NoWait, Protocol, RequestWith, Requester, Silo, SlotId, SlotState,
-    TwoVersionNoWait, Verdict, Wake, Waker,
+    Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
+    SlotState, TwoVersionNoWait, Verdict, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
@@ -70,7 +70,7 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
     run(unsafe { &*(&raw const word).cast() });
 }
 
-fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
+fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
     let common = P::common::<Shared>(1, 1);
     let stamp = P::Slot::new().stamp();
     let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
@@ -85,10 +85,12 @@ fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
 }
 
 fn prepare_loop(repeat: u64) {
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: () };
+    let request = RequestWith { common: &(), who, waker: &Alone };
     with_meta::<Silo>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false));
-            Silo::unprepare::<Shared>(meta, false);
+            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false, request));
+            Silo::unprepare::<Shared>(meta, false, request);
         }
     });
 }
@@ -116,11 +118,11 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         median(batches, || {
             for _ in 0..PAIRS {
                 let verdict = delegation.at(owner, move |site| {
-                    NoWait::acquire::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
+                    NoWait::acquire::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
                 assert_eq!(verdict, Verdict::Granted);
                 delegation.at(owner, move |site| {
-                    NoWait::release::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
+                    NoWait::release::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
             }
         })

@@ -66,7 +66,8 @@ pub struct Held {
 const EXCLUSIVE: u64 = 1 << 32;
 
 fn token_of<F: SynchronizationPolicy>(leaf: &Leaf<F>) -> &AtomicU64 {
-    leaf.meta()
+    // SAFETY: the tree is the test's own, and this is all that its gaps are used as.
+    unsafe { leaf.meta() }
 }
 
 fn swap(gap: &AtomicU64, old: u64, new: u64) -> bool {
@@ -176,7 +177,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree; its gap token is advanced.
     pub fn unlink(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
+        if self.index.unlink(&mut worker.allocations, key, record(value), |_| {}) == Unlinked::Emptied {
             let advance = |dead: LeafAt<'_, F>, _: LeafAt<'_, F>| match self.mutant {
                 Some(Mutant::Death) => {}
                 _ => advance(&dead, None, self.mutant),
@@ -303,7 +304,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree unless somebody holds its gap.
     pub fn unlink_holding(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
+        if self.index.unlink(&mut worker.allocations, key, record(value), |_| {}) == Unlinked::Emptied {
             let take =
                 |leaf: &Leaf<F>| self.mutant == Some(Mutant::HeldLeaf) || swap(token_of(leaf), 0, EXCLUSIVE);
             let _: Pruned = self.index.prune(&mut worker.allocations, key, take, |_, _| ());
