@@ -2,8 +2,10 @@
 
 mod at_fault;
 mod interval;
+mod reclaimed;
 mod rows;
 mod time;
+mod writes;
 
 use contract::{Engine, PairName, Support};
 use engine::ThisEngine;
