@@ -2,11 +2,11 @@
 //!
 //! Commit is the same three phases for every protocol; those that a protocol has no use for vanish:
 //! 1. prepare the write set: certify or lock it;
-//! 2. validate what was read, and choose the transaction's id;
+//! 2. validate what was read, apply merges to private copies, and choose the transaction's id;
 //! 3. install private copies, and give everything back.
 //!
 //! A phase that fails aborts. Nothing before phase 3 is visible to others except what locks hide, and nothing in
-//! phase 3 can fail.
+//! phase 3 can fail: merges, which are the workload's and may panic, are behind it.
 
 use super::access_set::{Access, Kind};
 use super::{MetaOf, ProtocolOf, Txn};
@@ -88,11 +88,13 @@ impl<A: Architecture> Txn<'_, A> {
         if ProtocolOf::<A>::READS == Reads::Validated {
             let epoch = self.epochs.serialization_point();
             self.validate_read_set()?;
+            self.apply_merges();
             self.stopwatch.enter(TimeClass::Timestamp);
             let id = self.choose_id(epoch);
             self.stopwatch.enter(TimeClass::Manager);
             return Ok(id);
         }
+        self.apply_merges();
         Ok(0)
     }
 
@@ -195,6 +197,39 @@ impl<A: Architecture> Txn<'_, A> {
         self.last_id
     }
 
+    /// Makes a private copy of what every merge in the log makes of its row, which the transaction has prepared: what it wrote
+    /// there before, and the merge.
+    #[inline(always)]
+    fn apply_merges(&mut self) {
+        if ProtocolOf::<A>::WRITES != Writes::InPlace && self.log.has_merges() {
+            self.apply_all_merges();
+        }
+    }
+
+    fn apply_all_merges(&mut self) {
+        for number in 0..self.log.writes().len() {
+            let write = self.log.writes()[number];
+            let access = self.accesses[write.access as usize];
+            // If it was deleted after the merge, nobody will know.
+            let (Some(merge), Kind::Write) = (write.merge, access.kind) else { continue };
+            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+            // SAFETY: the span was checked against the row; the transaction has prepared the record, so nobody else writes it.
+            unsafe { access.record.copy_out_racing(write.span.offset, part) };
+            for earlier in access.first_write as usize..number {
+                let earlier = self.log.writes()[earlier];
+                if earlier.access == write.access && earlier.span.overlaps(write.span) {
+                    self.overlay(earlier, write.span);
+                }
+            }
+            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+            merge(part, self.log.get_mut(write.bytes));
+            let bytes = self.reserve_copy(write.span);
+            let part = &self.scratch.as_bytes()[write.span.start() % 8..][..write.span.length()];
+            self.log.get_mut(bytes).copy_from_slice(part);
+            self.log.merged(number, bytes);
+        }
+    }
+
     /// Copies the private versions into the records.
     #[inline(always)]
     fn install(&mut self, id: u64) {
@@ -210,19 +245,8 @@ impl<A: Architecture> Txn<'_, A> {
                 // Deleted after it was written.
                 continue;
             }
-            match write.merge {
-                None => self.copy_in(access, write.span.offset, write.bytes),
-                Some(merge) => {
-                    let part =
-                        &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
-                    // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only
-                    // writer.
-                    unsafe { access.record.copy_out_racing(write.span.offset, part) };
-                    merge(part, self.log.get_mut(write.bytes));
-                    // SAFETY: as above.
-                    unsafe { access.record.copy_in_racing(write.span.offset, part) };
-                }
-            }
+            assert!(write.merge.is_none(), "merges are applied before anything is installed");
+            self.copy_in(access, write.span.offset, write.bytes);
         }
         if ProtocolOf::<A>::WRITES == Writes::AtCommit {
             for number in 0..self.write_set.len() {
@@ -237,7 +261,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     #[inline(always)]
-    fn copy_in(&mut self, access: Access, offset: u32, bytes: super::Bytes) {
+    fn copy_in(&self, access: Access, offset: u32, bytes: super::Bytes) {
         let bytes = self.log.get(bytes);
         match ProtocolOf::<A>::READS {
             // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.

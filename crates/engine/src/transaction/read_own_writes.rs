@@ -3,7 +3,7 @@
 //! A transaction sees its own writes, inserts and deletes. Where it writes in place, or inserted the record, that is
 //! where the row is. Where it writes private copies, its row is the committed one with its own writes applied in order
 //! ([`Txn::compose`]), of which as much is built as is asked for; blind changes among them are applied to a copy, and again at
-//! install.
+//! commit.
 
 use super::access_set::{Access, Kind, Token};
 use super::write_log::Write;
@@ -159,7 +159,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Applies a write to what is built of its row.
-    fn overlay(&mut self, write: Write, built: Span) {
+    pub(super) fn overlay(&mut self, write: Write, built: Span) {
         let (start, end) = (write.span.start().max(built.start()), write.span.end().min(built.end()));
         let at = built.start() % 8 + start - built.start();
         let part = &mut self.scratch.as_mut_bytes()[at..at + end - start];
@@ -167,7 +167,7 @@ impl<A: Architecture> Txn<'_, A> {
         match write.merge {
             None => part.copy_from_slice(&bytes[start - write.span.start()..][..end - start]),
             Some(merge) => {
-                // The real argument is for install.
+                // The real argument is for commit.
                 let mut argument = bytes.to_vec();
                 merge(part, &mut argument);
             }

@@ -2,6 +2,7 @@
 
 mod at_fault;
 mod interval;
+mod panics;
 mod reclaimed;
 mod rows;
 mod time;
