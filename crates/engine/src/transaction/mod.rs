@@ -103,7 +103,7 @@ pub(crate) enum Blind<'a> {
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
     pub stopwatch: Stopwatch,
-    pub allocations: AllocationCache,
+    pub allocations: &'e mut AllocationCache,
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
@@ -140,7 +140,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         tables: &'e [Table],
         epochs: &'e Epochs,
         slot: SlotId,
-        allocations: AllocationCache,
+        allocations: &'e mut AllocationCache,
     ) -> Self {
         let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
         Txn {
@@ -227,11 +227,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         } else {
             self.abort();
         }
-    }
-
-    /// Ends the slot; answers its allocations of records.
-    pub fn leave(mut self) -> AllocationCache {
-        std::mem::take(&mut self.allocations)
     }
 
     /// What the merges of the last committed transaction left; until the next begins.

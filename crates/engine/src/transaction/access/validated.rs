@@ -174,6 +174,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         let id = txn.choose_id(epoch);
         txn.stopwatch.enter(TimeClass::Manager);
         txn.validate(id)?;
+        txn.apply_merges();
         Ok(id)
     }
 
