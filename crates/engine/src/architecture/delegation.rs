@@ -78,7 +78,8 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         Delegation {
             me,
             state,
-            site: state.shared.site(tables),
+            // SAFETY: the run has this one state, and runs the steps of a partition on the thread that owns it, by `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
             inbox: Inbox::new(&state.rings, me),
             outbox: Outbox::new(&state.rings, me),
             back_off,

@@ -99,7 +99,8 @@ impl<'e, P: Protocol> Dora<'e, P> {
             home: current.here(),
             current,
             state,
-            site: state.shared.site(tables),
+            // SAFETY: the run has this one state, and a fiber runs the steps of a partition where the partition is owned, by `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
             back_off,
             entered: Vec::with_capacity(64),
             posted: Vec::with_capacity(64),

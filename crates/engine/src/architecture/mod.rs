@@ -36,10 +36,13 @@ pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::sole::{SoleUse, Using};
+use crate::index::ordered::Leaf;
+use crate::index::ordered::synchronization_policy::SynchronizationPolicy;
+use crate::index::{Bucket, GapId};
 use crate::message::step;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
-use crate::storage::{Partition, Table};
+use crate::storage::{Partition, RecordRef, Table};
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
@@ -58,14 +61,20 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     }
 
     /// Where steps run.
-    pub fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
+    ///
+    /// # Safety
+    /// Nobody runs over the tables but by sites of one state; and a step runs at a site only where the policy `F` lets the
+    /// metadata of the step's partition be touched: anywhere if it is [`Concurrent`](crate::physical::Concurrent), on its owner's
+    /// thread if it is [`Owned`](crate::physical::Owned).
+    pub unsafe fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
         Site { tables, common: &self.common, waker: &self.grants, in_use: &self.in_use }
     }
 }
 
-/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait.
+/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait. Whoever has a site may touch
+/// metadata, by the contract of [`SharedState::site`].
 pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
-    pub tables: &'e [Table],
+    tables: &'e [Table],
     pub common: &'e P::Common<F>,
     pub waker: &'e W,
     in_use: &'e SoleUse,
@@ -84,6 +93,35 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     #[inline(always)]
     pub fn partition(&self, table: TableId, partition: PartitionId) -> &'e Partition {
         self.tables[table.index()].partition(partition)
+    }
+
+    /// A record's metadata.
+    #[inline(always)]
+    pub fn meta(&self, record: RecordRef) -> &'e P::Meta<F> {
+        // SAFETY: of the protocol that runs, in its policy, and here it may be touched, by the contract of `SharedState::site`.
+        // The tables own the arena.
+        unsafe { record.meta() }
+    }
+
+    /// A gap's metadata.
+    #[inline(always)]
+    pub fn gap(&self, table: TableId, partition: PartitionId, gap: GapId) -> &'e P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { self.partition(table, partition).index.gap(gap) }
+    }
+
+    /// The metadata of a leaf's gap.
+    #[inline(always)]
+    pub fn leaf<'l, O: SynchronizationPolicy>(&self, leaf: &'l Leaf<O>) -> &'l P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { leaf.meta() }
+    }
+
+    /// The metadata of a bucket's gap.
+    #[inline(always)]
+    pub fn bucket<'b>(&self, bucket: &'b Bucket) -> &'b P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { bucket.meta() }
     }
 
     /// A request of `who`, as records are given it.

@@ -34,7 +34,9 @@ pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
 impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     /// A worker over these tables.
     pub fn new(tables: &'e [Table], state: &'e SharedState<P, F>, back_off: BackOff) -> Self {
-        SharedEverything { site: state.site(tables), back_off, spin: cpu::Spin::new() }
+        // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
+        let site = unsafe { state.site(tables) };
+        SharedEverything { site, back_off, spin: cpu::Spin::new() }
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod ordered;
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;
 use crate::facade::region::RegionError;
-use crate::physical::Physical;
+use crate::physical::{Metadata, Physical};
 use crate::storage::RecordRef;
 use contract::Indexing;
 use hash::{Hash, HashIndex};
@@ -100,11 +100,16 @@ impl Index {
     }
 
     /// The protocol's metadata that protects missing keys.
+    ///
+    /// # Safety
+    /// As for [`RecordRef::meta`].
     #[inline(always)]
-    pub fn gap<M>(&self, gap: GapId) -> &M {
+    pub unsafe fn gap<M: Metadata>(&self, gap: GapId) -> &M {
         match (self, gap) {
-            (Index::Hashed(index), GapId::Bucket(hash)) => index.bucket(hash).meta(),
-            (Index::Ordered(index), GapId::Leaf(leaf)) => index.leaf(leaf).meta(),
+            // SAFETY: by the caller's contract.
+            (Index::Hashed(index), GapId::Bucket(hash)) => unsafe { index.bucket(hash).meta() },
+            // SAFETY: as above.
+            (Index::Ordered(index), GapId::Leaf(leaf)) => unsafe { index.leaf(leaf).meta() },
             _ => unreachable!("another table's"),
         }
     }
@@ -112,7 +117,8 @@ impl Index {
     /// Where it is, to tell it from others while an epoch lasts.
     #[inline(always)]
     pub fn gap_address(&self, gap: GapId) -> usize {
-        (&raw const *self.gap::<AtomicU64>(gap)).addr()
+        // SAFETY: it is not touched.
+        (&raw const *unsafe { self.gap::<AtomicU64>(gap) }).addr()
     }
 
     /// Bytes of memory behind the index.
@@ -132,16 +138,23 @@ impl Index {
     }
 
     /// Visits all that protects missing keys of a quiet index.
-    pub fn for_each_gap<M>(&self, mut visit: impl FnMut(&M)) {
+    ///
+    /// # Safety
+    /// `M` is the metadata of the gaps of the protocol that ran last.
+    pub unsafe fn for_each_gap<M: Metadata>(&self, mut visit: impl FnMut(&M)) {
         match self {
             Index::Hashed(index) => {
-                index.for_each_bucket(0..index.buckets(), |bucket| visit(bucket.meta()));
+                index.for_each_bucket(0..index.buckets(), |bucket| {
+                    // SAFETY: by the caller's contract; nobody runs.
+                    visit(unsafe { bucket.meta() });
+                });
             }
             Index::Ordered(index) => index.for_each_leaf(|leaf| {
                 // One that is dead is taken for ever.
                 let leaf = index.leaf(leaf);
                 if !leaf.is_dead() {
-                    visit(leaf.meta());
+                    // SAFETY: as above.
+                    visit(unsafe { leaf.meta() });
                 }
             }),
         }

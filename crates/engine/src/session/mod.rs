@@ -30,7 +30,6 @@ pub(crate) use statistics::Report;
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
-use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use slot::Slot;
@@ -47,13 +46,13 @@ pub(crate) struct Run<'e> {
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
-/// counted, and the slot's cache of records.
+/// counted.
 pub(crate) fn run<A: Architecture, C: Client>(
     txn: Txn<'_, A>,
     client: C,
     start: Ticks,
     run: Run<'_>,
-) -> (Report<C>, AllocationCache) {
+) -> Report<C> {
     let mut slot = Slot::new(txn, run);
     let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
@@ -73,6 +72,6 @@ pub(crate) fn run<A: Architecture, C: Client>(
         }
         free_since = statistics.last();
     }
-    let allocations = slot.leave(&mut statistics, free_since);
-    (statistics.report(), allocations)
+    slot.leave(&mut statistics, free_since);
+    statistics.report()
 }

@@ -10,7 +10,6 @@ use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::memory;
 use crate::protocol::Attempt;
-use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use crate::work;
 use contract::{AbortReason, Client, Outcome, Plan, Procedure, RunError};
@@ -226,14 +225,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Ends the slot, which has been free since then; the worker is given its statistics and its records.
-    pub fn leave<C: Client>(
-        mut self,
-        statistics: &mut WorkerStatistics<'_, C>,
-        free_since: Ticks,
-    ) -> AllocationCache {
+    /// Ends the slot, which has been free since then.
+    pub fn leave<C: Client>(mut self, statistics: &mut WorkerStatistics<'_, C>, free_since: Ticks) {
         statistics.idle(free_since);
         self.tell_effort(statistics);
-        self.txn.leave()
     }
 }

@@ -2,7 +2,6 @@
 //! engine's interface.
 
 use crate::architecture::{self, Architecture, BackOff, DelegationState, Grants, SharedState};
-use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::region::Region;
@@ -12,8 +11,8 @@ use crate::index::hash::Hash;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Mode, NoWait, Protocol, RequestWith, Requester, Silo, SlotId, SlotState,
-    TwoVersionNoWait, Verdict, Wake, Waker,
+    Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
+    SlotState, TwoVersionNoWait, Verdict, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
@@ -70,7 +69,7 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
     run(unsafe { &*(&raw const word).cast() });
 }
 
-fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
+fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
     let common = P::common::<Shared>(1, 1);
     let stamp = P::Slot::new().stamp();
     let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
@@ -85,10 +84,12 @@ fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
 }
 
 fn prepare_loop(repeat: u64) {
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: () };
+    let request = RequestWith { common: &(), who, waker: &Alone };
     with_meta::<Silo>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false));
-            Silo::unprepare::<Shared>(meta, false);
+            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false, request));
+            Silo::unprepare::<Shared>(meta, false, request);
         }
     });
 }
@@ -116,11 +117,11 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         median(batches, || {
             for _ in 0..PAIRS {
                 let verdict = delegation.at(owner, move |site| {
-                    NoWait::acquire::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
+                    NoWait::acquire::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
                 assert_eq!(verdict, Verdict::Granted);
                 delegation.at(owner, move |site| {
-                    NoWait::release::<Owned>(record.meta(), Mode::Exclusive, site.request(who))
+                    NoWait::release::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
             }
         })
@@ -189,17 +190,15 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 }
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
-    let allocations = store.hand_out(1).pop().expect("one was asked for");
-    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1, &EngineOptions::default()));
+    let (tables, epochs, caches) = store.work_on(1);
+    let state = SharedState::<P, Shared>::new(1, 1, &EngineOptions::default());
     let back_off = BackOff::new(&EngineOptions::default(), 0);
-    let architecture = architecture::SharedEverything::new(&store.tables, &state, back_off);
-    let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), allocations);
+    let architecture = architecture::SharedEverything::new(tables, &state, back_off);
+    let mut txn = Txn::new(architecture, tables, epochs, SlotId(0), &mut caches[0]);
     let plan = Plan::default();
     for _ in 0..repeat {
         txn.begin(Attempt::First, &plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }
-    let allocations = txn.leave();
-    store.take_back([allocations]);
 }

@@ -1,12 +1,14 @@
 //! A transaction: the operations of [`contract::Transaction`], over any architecture and protocol.
 //!
-//! The text follows the protocol's two constants ([`crate::protocol`]) and reaches records through the architecture's
-//! verbs only. It is spread over a file for each idea:
+//! The text follows the protocol's way of access ([`access`]) and reaches records through the architecture's verbs only. It is
+//! spread over a file for each idea:
 //!
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
 //! | [`read_own_writes`] | the same for keys that it has touched before: a transaction never conflicts with itself |
+//! | [`access`] | the ways of access, a module each |
+//! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
 //! | [`gaps`] | keys that are missing |
@@ -23,9 +25,12 @@
 //!   name. An entry is added when its lock is granted, never before.
 //! - Once poisoned, no operation touches anything until the transaction is aborted.
 
+pub(crate) mod access;
 mod access_set;
 mod commit;
+mod copies;
 mod gaps;
+mod in_place;
 mod keys;
 mod linking;
 mod locking;
@@ -37,14 +42,18 @@ mod stopwatch;
 mod structure;
 mod write_log;
 
+pub(crate) use commit::Decision;
+
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::index::hash::Hash;
 use crate::index::{GapId, OrderedAs};
-use crate::protocol::{Attempt, Mode, Protocol, Reads, Requester, SlotId, SlotState, StampOf, Writes};
+use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
 use crate::storage::AllocationCache;
 use crate::storage::{RecordRef, Table};
 use crate::work;
+use access::Access as _;
+use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use contract::{
     Abort, AbortReason, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError, Scan, Span,
@@ -54,8 +63,7 @@ use gaps::GapPlace;
 use keys::{Keys, Spot};
 use scan::Cursor;
 use stopwatch::Stopwatch;
-use write_log::{Bytes, Write, WriteLog};
-use zerocopy::IntoBytes;
+use write_log::WriteLog;
 
 /// The protocol of an architecture.
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
@@ -68,7 +76,7 @@ pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
 /// A key, and all that follows from it.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     table: TableId,
     key: Key,
     partition: PartitionId,
@@ -86,7 +94,7 @@ impl Place {
 
 /// What a blind change does to the bytes that it names.
 #[derive(Clone, Copy)]
-enum Blind<'a> {
+pub(crate) enum Blind<'a> {
     Replace(&'a [u8]),
     Merge(Merge, &'a [u8]),
 }
@@ -95,7 +103,7 @@ enum Blind<'a> {
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
     pub stopwatch: Stopwatch,
-    pub allocations: AllocationCache,
+    pub allocations: &'e mut AllocationCache,
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
@@ -132,7 +140,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         tables: &'e [Table],
         epochs: &'e Epochs,
         slot: SlotId,
-        allocations: AllocationCache,
+        allocations: &'e mut AllocationCache,
     ) -> Self {
         let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
         Txn {
@@ -221,11 +229,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
-    /// Ends the slot; answers its allocations of records.
-    pub fn leave(mut self) -> AllocationCache {
-        std::mem::take(&mut self.allocations)
-    }
-
     /// What the merges of the last committed transaction left; until the next begins.
     pub fn receipts(&self) -> &dyn Receipts {
         &self.log
@@ -307,6 +310,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.ask(partition, 2 * position as u32)
     }
 
+    /// The requester of an entry that there is.
+    #[inline(always)]
+    fn requester_of(&self, position: usize) -> RequesterOf<A> {
+        self.requester(self.accesses[position].partition, position)
+    }
+
     /// The requester of a gap: odd numbers.
     #[inline(always)]
     fn gap_requester(&self, partition: PartitionId, number: usize) -> RequesterOf<A> {
@@ -332,71 +341,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         position
     }
 
-    /// Saves what is about to be overwritten in place.
-    #[inline(always)]
-    fn save(&mut self, position: usize, span: Span) {
-        let bytes = self.log.reserve(span.start(), span.length());
-        let record = self.accesses[position].record;
-        // SAFETY: the span was checked against the row; the record is held exclusively.
-        unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
-        self.log.push(Write { access: position as u32, span, bytes, merge: None });
-    }
-
-    /// Changes a row in place, for good unless the log undoes it.
-    #[inline(always)]
-    fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
-        // SAFETY: the span was checked against the row; the record is held exclusively.
-        unsafe { self.accesses[position].record.view_mut(span, change) };
-    }
-
-    /// Applies a blind change in place.
-    fn apply_in_place(&mut self, position: usize, span: Span, blind: Blind<'_>) {
-        let record = self.accesses[position].record;
-        match blind {
-            // SAFETY: the span was checked against the row; the record is held exclusively.
-            Blind::Replace(bytes) => unsafe { record.copy_in(span.offset, bytes) },
-            Blind::Merge(merge, argument) => {
-                let argument = self.log.keep_argument(argument);
-                let argument = self.log.get_mut(argument);
-                // SAFETY: as above.
-                unsafe { record.view_mut(span, |current| merge(current, argument)) };
-            }
-        }
-    }
-
-    /// Keeps a blind change for install.
-    fn log_blind(&mut self, position: usize, span: Span, blind: Blind<'_>) {
-        let (bytes, merge) = match blind {
-            Blind::Replace(new) => {
-                let bytes = self.log.reserve(span.start(), span.length());
-                self.log.get_mut(bytes).copy_from_slice(new);
-                (bytes, None)
-            }
-            Blind::Merge(merge, argument) => (self.log.keep_argument(argument), Some(merge)),
-        };
-        self.keep_for_install(Write { access: position as u32, span, bytes, merge });
-    }
-
-    #[inline(always)]
-    fn keep_for_install(&mut self, write: Write) {
-        let first = &mut self.accesses[write.access as usize].first_write;
-        *first = (*first).min(self.log.writes().len() as u32);
-        self.log.push(write);
-    }
-
-    /// Reserves a private copy of the named bytes, its content still to come.
-    #[inline(always)]
-    fn reserve_copy(&mut self, span: Span) -> Bytes {
-        self.log.reserve(span.start(), span.length())
-    }
-
-    /// Lets `change` loose on a private copy and keeps it for install.
-    #[inline(always)]
-    fn change_copy(&mut self, position: usize, span: Span, bytes: Bytes, change: &mut dyn FnMut(&mut [u8])) {
-        self.keep_for_install(Write { access: position as u32, span, bytes, merge: None });
-        change(self.log.get_mut(bytes));
-    }
-
     fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
@@ -406,27 +350,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.blind_own(position, span, blind);
         }
         self.enter(place)?;
-        let position = match ProtocolOf::<A>::WRITES {
-            Writes::InPlace | Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Write, None)
-            }
-            Writes::AtCommit => {
-                let Some((record, _)) = self.observe_record(place, None)? else {
-                    return Ok(Presence::Missing);
-                };
-                // Blind: commit checks that the record is still there, not that it is unchanged.
-                self.add(place, record, Kind::Write, None)
-            }
+        let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
+            return Ok(Presence::Missing);
         };
-        if ProtocolOf::<A>::WRITES == Writes::InPlace {
-            self.save(position, span);
-            self.apply_in_place(position, span, blind);
-        } else {
-            self.log_blind(position, span, blind);
-        }
+        AccessOf::<A>::write_blind(self, position, span, blind);
         Ok(Presence::Present)
     }
 }
@@ -456,30 +383,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             return self.read_own(position, span, see);
         }
         self.enter(place)?;
-        match ProtocolOf::<A>::READS {
-            Reads::Alone => {
-                let Some(record) = self.look_up_timed(place).0 else { return Ok(Presence::Missing) };
-                self.stopwatch.enter(TimeClass::Useful);
-                // SAFETY: the span was checked against the row; nobody else is in the partition.
-                unsafe { record.view(span, see) };
-            }
-            Reads::Locked => {
-                let Some(record) = self.lock_record(place, Mode::Shared)? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Read, None);
-                // SAFETY: the span was checked against the row; the record is held against writers.
-                unsafe { record.view(span, see) };
-            }
-            Reads::Validated => {
-                let Some((record, token)) = self.observe_record(place, Some(span))? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Read, Some(token));
-                see(&self.scratch.as_bytes()[span.start() % 8..][..span.length()]);
-            }
-        }
-        Ok(Presence::Present)
+        AccessOf::<A>::read(self, place, span, see)
     }
 
     #[inline]
@@ -498,35 +402,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             return self.update_own(position, span, change);
         }
         self.enter(place)?;
-        match ProtocolOf::<A>::WRITES {
-            Writes::InPlace => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, None);
-                self.save(position, span);
-                self.change_in_place(position, span, change);
-            }
-            Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, None);
-                let bytes = self.reserve_copy(span);
-                // SAFETY: the span was checked against the row; the record is held against writers.
-                unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
-                self.change_copy(position, span, bytes, change);
-            }
-            Writes::AtCommit => {
-                let bytes = self.reserve_copy(span);
-                let Some((record, token)) = self.observe_into_log(place, span, bytes)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, Some(token));
-                self.change_copy(position, span, bytes, change);
-            }
-        }
-        Ok(Presence::Present)
+        AccessOf::<A>::update(self, place, span, change)
     }
 
     #[inline]

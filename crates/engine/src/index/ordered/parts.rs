@@ -66,7 +66,8 @@ pub struct Held {
 const EXCLUSIVE: u64 = 1 << 32;
 
 fn token_of<F: SynchronizationPolicy>(leaf: &Leaf<F>) -> &AtomicU64 {
-    leaf.meta()
+    // SAFETY: the tree is the test's own, and this is all that its gaps are used as.
+    unsafe { leaf.meta() }
 }
 
 fn swap(gap: &AtomicU64, old: u64, new: u64) -> bool {
@@ -110,7 +111,9 @@ impl<F: SynchronizationPolicy> Tree<F> {
             .collect();
         let index =
             OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].allocations).expect("address space");
-        (Tree { index, epochs: Epochs::new(workers), mutant: None }, places)
+        let mut epochs = Epochs::new();
+        epochs.provide(workers);
+        (Tree { index, epochs, mutant: None }, places)
     }
 
     /// The same, leaving out a step.
@@ -176,7 +179,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree; its gap token is advanced.
     pub fn unlink(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
+        if self.index.unlink(&mut worker.allocations, key, record(value), |_| {}) == Unlinked::Emptied {
             let advance = |dead: LeafAt<'_, F>, _: LeafAt<'_, F>| match self.mutant {
                 Some(Mutant::Death) => {}
                 _ => advance(&dead, None, self.mutant),
@@ -303,7 +306,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
 
     /// Unlinks a number, and takes an empty leaf out of the tree unless somebody holds its gap.
     pub fn unlink_holding(&self, worker: &mut Worker, key: &[u8], value: u64) {
-        if self.index.unlink(&mut worker.allocations, key, record(value)) == Unlinked::Emptied {
+        if self.index.unlink(&mut worker.allocations, key, record(value), |_| {}) == Unlinked::Emptied {
             let take =
                 |leaf: &Leaf<F>| self.mutant == Some(Mutant::HeldLeaf) || swap(token_of(leaf), 0, EXCLUSIVE);
             let _: Pruned = self.index.prune(&mut worker.allocations, key, take, |_, _| ());
@@ -342,11 +345,12 @@ impl<F: SynchronizationPolicy> Tree<F> {
         census
     }
 
-    /// Puts all tokens back, and frees what waits in `workers`' caches: the tree is quiet, and epochs start anew.
+    /// Puts all tokens back, and frees what waits in `workers`' caches: the tree is quiet.
     pub fn start_anew<'a>(&mut self, workers: impl ExactSizeIterator<Item = &'a mut Worker>) {
         self.index.reset();
-        self.epochs = Epochs::new(workers.len());
-        workers.for_each(|worker| worker.allocations.reclaim_all());
+        self.epochs.provide(workers.len());
+        let (epoch, reclaimable) = (self.epochs.serialization_point(), self.epochs.reclaimable());
+        workers.for_each(|worker| worker.allocations.refresh(epoch, reclaimable));
         self.index
             .for_each_leaf(|leaf| assert_eq!(token_of(self.index.leaf(leaf)).load(Ordering::Relaxed), 0));
     }

@@ -50,10 +50,14 @@
 
 pub(crate) mod waits_for;
 
-use super::{Mode, Protocol, Reads, Request, RequestWith, Requester, SlotId, Verdict, Wake, Waker, Writes};
+use super::{
+    GapMode, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, Verdict, Wake, Waker,
+};
+use crate::architecture::Architecture;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
-use crate::physical::{Physical, Word};
+use crate::physical::{Metadata, Physical, Word};
+use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;
 use waits_for::{SlotSet, WaitsFor};
@@ -77,6 +81,9 @@ pub(crate) struct Lock<P: Physical> {
     head: P::Word32,
 }
 
+// SAFETY: a latch, which is a word or nothing, and a word.
+unsafe impl<P: Physical> Metadata for Lock<P> {}
+
 /// A transaction's request for one record: an entry of its list. Touched only under the record's latch.
 #[repr(C)]
 pub(crate) struct Entry<P: Physical> {
@@ -89,11 +96,19 @@ const STATE_MODE: u32 = 3;
 const STATE_OWNER: u32 = 4;
 const STATE_UPGRADING: u32 = 8;
 
+/// How a request holds a record or a gap, or wants to.
+const fn gap_bits(mode: GapMode) -> u32 {
+    match mode {
+        GapMode::Shared => 1,
+        GapMode::Insert => 2,
+        GapMode::Exclusive => 3,
+    }
+}
+
 const fn mode_bits(mode: Mode) -> u32 {
     match mode {
-        Mode::Shared => 1,
-        Mode::Insert => 2,
-        Mode::Exclusive => 3,
+        Mode::Shared => gap_bits(GapMode::Shared),
+        Mode::Exclusive => gap_bits(GapMode::Exclusive),
     }
 }
 
@@ -288,6 +303,30 @@ impl<'a, P: Physical> Latched<'a, P> {
 }
 
 impl DlDetect {
+    /// Asks for a record or a gap, of which the requester holds nothing yet.
+    #[inline(always)]
+    fn ask<P: Physical>(lock: &Lock<P>, mode: u32, request: Request<'_, Self, P, impl Waker>) -> Verdict {
+        let RequestWith { common, who, waker } = request;
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock, who.partition);
+        let head = lock.head.read();
+        if head & DEAD != 0 {
+            return Verdict::Retry;
+        }
+        let held = (head & MODES) >> MODE_SHIFT;
+        if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
+            latched.grant_at_once(head, id, mode);
+            return Verdict::Granted;
+        }
+        let waited_for = latched.queue(id, mode);
+        common.graph.publish(who.slot.0, &waited_for);
+        drop(latched);
+        Self::wait_or_die(common, lock, who, waker, |latched| {
+            latched.remove(id);
+            latched.strike_out(who.slot);
+        })
+    }
+
     /// Waits unless that closes a cycle. The edges were published under the latch, which is free again.
     fn wait_or_die<P: Physical>(
         common: &Common<P>,
@@ -319,11 +358,10 @@ const STATE_DECIDED: u32 = 16;
 
 impl Protocol for DlDetect {
     type Meta<P: Physical> = Lock<P>;
+    type Gap<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
     type Slot = ();
-
-    const READS: Reads = Reads::Locked;
-    const WRITES: Writes = Writes::InPlace;
+    type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
         Common::new(slots, partitions)
@@ -333,31 +371,23 @@ impl Protocol for DlDetect {
         lock.head.read() == 0
     }
 
+    fn is_gap_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
+        lock.head.read() == 0
+    }
+
+    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+        Some(common.graph.of(slot.0))
+    }
+}
+
+impl Locking for DlDetect {
     #[inline(always)]
     fn acquire<P: Physical>(
         lock: &Lock<P>,
         mode: Mode,
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        let RequestWith { common, who, waker } = request;
-        let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
-        let latched = Latched::new(common, lock, who.partition);
-        let head = lock.head.read();
-        if head & DEAD != 0 {
-            return Verdict::Retry;
-        }
-        let held = (head & MODES) >> MODE_SHIFT;
-        if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
-            latched.grant_at_once(head, id, mode);
-            return Verdict::Granted;
-        }
-        let waited_for = latched.queue(id, mode);
-        common.graph.publish(who.slot.0, &waited_for);
-        drop(latched);
-        Self::wait_or_die(common, lock, who, waker, |latched| {
-            latched.remove(id);
-            latched.strike_out(who.slot);
-        })
+        Self::ask(lock, mode_bits(mode), request)
     }
 
     fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
@@ -388,9 +418,24 @@ impl Protocol for DlDetect {
         })
     }
 
+    #[inline(always)]
+    fn hold_gap<P: Physical>(
+        gap: &Lock<P>,
+        mode: GapMode,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        Self::ask(gap, gap_bits(mode), request)
+    }
+
+    #[inline(always)]
+    fn release_gap<P: Physical>(gap: &Lock<P>, _: GapMode, request: Request<'_, Self, P, impl Waker>) {
+        // The request knows how it is held.
+        Self::release(gap, Mode::Exclusive, request);
+    }
+
     fn upgrade_gap<P: Physical>(
         lock: &Lock<P>,
-        _: Mode,
+        _: GapMode,
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         Self::upgrade(lock, request)
@@ -437,10 +482,6 @@ impl Protocol for DlDetect {
             lock.head.store(DEAD);
         }
         is_free
-    }
-
-    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
-        Some(common.graph.of(slot.0))
     }
 
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {

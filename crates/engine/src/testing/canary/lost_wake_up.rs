@@ -1,9 +1,11 @@
 //! A release grants the record to those who wait for it and tells none of them: they wait for ever. What is removed is the
 //! wake-up; no history shows it, for the run does not end, which the watchdog tells.
 
-use super::Defect;
+use super::{Broken, Defect};
+use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::protocol::{DlDetect, Mode, Protocol, Request, RequestWith, SlotId, Wake, Waker};
+use crate::protocol::{DlDetect, Locking, Mode, Protocol, Request, RequestWith, SlotId, Wake, Waker};
+use crate::transaction::access::Locked;
 
 pub(crate) struct LostWakeUp;
 
@@ -15,6 +17,8 @@ impl Waker for Mute {
 }
 
 impl Defect<DlDetect> for LostWakeUp {
+    type Access<A: Architecture<Protocol = Broken<DlDetect, Self>>> = Locked;
+
     fn release<P: Physical>(
         meta: &<DlDetect as Protocol>::Meta<P>,
         mode: Mode,
