@@ -96,12 +96,21 @@ impl Buckets {
 
     #[cold]
     fn fault_in(&self, wanted: u32) {
-        // Relaxed, both: several may fault in the same, which changes nothing.
-        let ready = self.overflow_ready.load(Ordering::Relaxed);
         let until = wanted.saturating_add(3 * SPARE_OVERFLOW).min(self.overflow_room);
         let byte = |number: u32| ((self.first + u64::from(number)) * BUCKET_BYTES) as usize;
-        self.region.fault_in(byte(ready.min(until))..byte(until));
-        self.overflow_ready.store(until, Ordering::Relaxed);
+        loop {
+            // Relaxed, all: as in `provide`. Several may fault in the same, which changes nothing.
+            let ready = self.overflow_ready.load(Ordering::Relaxed);
+            if ready >= until {
+                return;
+            }
+            self.region.fault_in(byte(ready)..byte(until));
+            let changed =
+                self.overflow_ready.compare_exchange(ready, until, Ordering::Relaxed, Ordering::Relaxed);
+            if changed.is_ok() {
+                return;
+            }
+        }
     }
 
     /// The number of a fresh overflow bucket, all zeroes.
