@@ -6,9 +6,10 @@ use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
-use harness::measure::warnings;
+use harness::options::extras;
 use harness::results::CompareResult;
 use harness::subject::shown;
+use harness::summary::warnings;
 use harness::summary::{Check, Costs, Latency, Memory, Summary};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
@@ -88,7 +89,7 @@ fn outside_latency(summary: &Summary) -> String {
 }
 
 fn engine(summary: &Summary) -> String {
-    let words = summary.engine.to_string();
+    let words = extras(&summary.engine);
     match summary.time_samples {
         0 => words,
         samples => format!("{words} ({}, not among the latencies)", thousands(samples as f64)),
@@ -102,24 +103,9 @@ fn times(summary: &Summary) -> String {
 
 /// What the architecture cost, as far as it did.
 fn costs(costs: &Costs) -> impl Iterator<Item = (&'static str, String)> {
-    let some = |value: Option<f64>| value.filter(|&value| value > 0.0);
-    let mean = |ns: Option<f64>, name: &str| {
-        some(ns).map_or(String::new(), |ns| format!(", {name} {}", latency(ns.round() as u64)))
-    };
-    let by_transaction = |count: f64, timed: String| format!("{} a transaction{timed}", ratio(count));
-    let messages =
-        some(costs.messages_per_txn).map(|n| by_transaction(n, mean(costs.round_trip_ns, "round trip")));
-    let migrations =
-        some(costs.migrations_per_txn).map(|n| by_transaction(n, mean(costs.migration_ns, "each takes")));
-    let serving = some(costs.serving_share).map(|part| format!("{} of the workers' time", percent(part)));
-    let lock_hold = some(costs.lock_hold_ns).map(|ns| latency(ns.round() as u64));
-    let lines = [
-        ("messages", messages),
-        ("migrations", migrations),
-        ("serving others", serving),
-        ("lock hold", lock_hold),
-    ];
-    lines.into_iter().filter_map(|(name, text)| Some((name, text?)))
+    let told =
+        costs.described().filter_map(|(cost, value)| Some((cost, value.filter(|&value| value > 0.0)?)));
+    told.map(|(cost, value)| (cost.heading, cost.unit.show(value)))
 }
 
 /// What the tables took when they were loaded, and if they grew, what they take now.
@@ -154,7 +140,7 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
         summary.workload,
         counted(summary.workers, "worker"),
         shown(&summary.machine, summary.simulated),
-        summary.seed,
+        summary.engine.seed,
         told(&summary.workload, &summary.parameters),
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
@@ -281,7 +267,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     let mut text = format!(
         "{simulated}{}\n{}; {}.\n\n{table}\n",
         result.finding(),
-        result.subject.options.engine,
+        extras(&result.subject.options.engine),
         result.turns
     );
     if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {

@@ -5,7 +5,7 @@ use crate::commands::{check, compare, doctor, list, reproduce, run, sweep, valid
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{ArchitectureName, ProtocolName};
-use harness::options::OPTIONS;
+use harness::options::{OPTIONS, OptionDescription};
 use harness::{Failure, RunOptions};
 use std::env;
 use std::ffi::OsString;
@@ -67,8 +67,8 @@ pub fn command() -> Command {
 
 /// The options that every measuring command shares, with the defaults that this one has.
 pub fn measuring(command: Command, defaults: &RunOptions) -> Command {
-    let names: Vec<&str> = OPTIONS.iter().map(|option| option.name).collect();
-    running(command, &names, defaults).arg(out("Folder of the results [default: a new one below results/]"))
+    running(command, OPTIONS.iter(), defaults)
+        .arg(out("Folder of the results [default: a new one below results/]"))
 }
 
 /// `--out`.
@@ -77,22 +77,25 @@ pub fn out(help: &'static str) -> Arg {
 }
 
 /// The default of a shared option, for help.
-pub fn default_of(name: &str, defaults: &RunOptions) -> String {
-    match name {
+pub fn default_of(option: &OptionDescription, defaults: &RunOptions) -> String {
+    match option.name {
         "workers" => "all cores".to_owned(),
-        name => defaults.get(name),
+        _ => option.get(defaults),
     }
 }
 
 /// Some of the shared options, and those on the machine and the form of the answer.
-pub fn running(command: Command, names: &[&str], defaults: &RunOptions) -> Command {
+pub fn running<'a>(
+    command: Command,
+    options: impl Iterator<Item = &'a OptionDescription>,
+    defaults: &RunOptions,
+) -> Command {
     let heading = Some("Measuring");
-    let named = OPTIONS.iter().filter(|option| names.contains(&option.name));
-    let options = named.map(|option| {
+    let options = options.map(|option| {
         Arg::new(option.name)
             .long(option.name)
             .value_name(option.value)
-            .help(format!("{} [default: {}]", option.help, default_of(option.name, defaults)))
+            .help(format!("{} [default: {}]", option.help(), default_of(option, defaults)))
             .help_heading(heading)
             .global(true)
             .allow_hyphen_values(true)

@@ -96,7 +96,7 @@ impl Runs {
 }
 
 impl Progress {
-    /// For whoever reads standard error, of runs on `machine`; `matches` say whether a file wants to know more.
+    /// For the reader of standard error, of runs on `machine`; `matches` say whether a file wants to know more.
     pub fn on(machine: Machine, matches: &ArgMatches) -> Progress {
         let simulated = matches!(machine, Machine::Simulated(_));
         Progress {

@@ -165,8 +165,9 @@ mod tests {
     use crate::engines::Machine;
     use contract::{ArchitectureName, Key, ProtocolName, Seat, TableDescription, TableId};
     use harness::RunOptions;
-    use harness::measure::{After, Measured, Session, layout_of, measure};
+    use harness::measure::{After, Session, layout_of, measure};
     use harness::observer::Silent;
+    use harness::summary::Measured;
     use std::path::Path;
     use workloads::audit::Audited;
     use workloads::micro::{self, MicroClient};
@@ -194,6 +195,8 @@ mod tests {
 
     impl Audited for Mistaken {
         type Audit<'a> = micro::Audit<'a>;
+
+        type Compilation = contract::AnyType;
 
         fn audit(&self) -> Option<micro::Audit<'_>> {
             Some(self.0.audit())

@@ -80,7 +80,7 @@ fn run_on_full_disk(folder: &Path, most_kib: usize, line: &str) -> Ran {
     Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash runs").into()
 }
 
-/// The signal that a terminal sends, or, where whoever started this test keeps that from reaching its children, as a
+/// The signal that a terminal sends, or, where the parent of this test keeps that from reaching its children, as a
 /// shell does in the background, another that ends a program in the same way.
 fn interrupt() -> &'static str {
     const SIGINT: u32 = 2;

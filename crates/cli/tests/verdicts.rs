@@ -200,7 +200,7 @@ fn every_option_of_an_architecture_passes() {
     }
 }
 
-/// A scenario has a worker for every role, whoever else there is.
+/// A scenario has a worker for every role, however many other workers there are.
 #[test]
 fn scenarios_are_played_under_every_architecture() {
     let folder = fresh_folder("played");

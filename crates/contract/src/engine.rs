@@ -5,6 +5,7 @@ use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
 use crate::table::{Key, PartitionId};
 use crate::workload::{Client, Workload};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -181,12 +182,13 @@ pub enum Until {
     Transactions(u64),
 }
 
-/// Choices that are the same for every pair.
-#[derive(Clone, Debug)]
+/// Choices that are the same for every pair. Results show them under the fields' names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EngineOptions {
     /// Ask for the lines of planned keys before running a transaction.
     pub prefetch: bool,
-    /// Seed of everything that the engine draws (back-off).
+    /// Seed of everything random.
     pub seed: u64,
     /// Retrying after an abort waits a random time below `back_off_first_ns`, doubled at each further attempt
     /// up to `back_off_cap_ns`: from half a microsecond to a millisecond by default. The cap is reached after eleven
@@ -197,7 +199,12 @@ pub struct EngineOptions {
     pub back_off_first_ns: u64,
     /// See `back_off_first_ns`.
     pub back_off_cap_ns: u64,
+    /// How long a transaction waits for one record before it asks whether it waits for ever, as it does if there is a
+    /// defect; `None` for what the machine says, half a minute on the hardware.
+    #[serde(skip)]
+    pub patience: Option<Duration>,
     /// How often the global epoch advances; 40 ms in *silo* 4.1.
+    #[serde(skip)]
     pub epoch_interval: Duration,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
@@ -230,6 +237,7 @@ impl Default for EngineOptions {
             seed: 1,
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
+            patience: None,
             epoch_interval: Duration::from_millis(40),
             sample_one_in: 64,
             servers: 1,

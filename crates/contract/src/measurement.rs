@@ -1,6 +1,7 @@
 //! What a run measured.
 
 use crate::transaction::AbortReason;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 /// Latencies in nanoseconds: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
@@ -95,52 +96,57 @@ impl Sampled {
         self.ns += ns;
     }
 
-    /// Adds another's.
-    pub fn merge(&mut self, other: &Sampled) {
-        self.samples += other.samples;
-        self.ns += other.ns;
-    }
-
     /// Nanoseconds, the mean; `None` if nothing was timed.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.samples > 0).then(|| self.ns as f64 / self.samples as f64)
     }
 }
 
-/// What the architecture itself costs: what explains the results of *trireme* 4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
+impl AddAssign for Sampled {
+    fn add_assign(&mut self, other: Sampled) {
+        self.samples += other.samples;
+        self.ns += other.ns;
+    }
+}
+
+/// What is counted by worker and added up over all of them.
+macro_rules! counters {
+    ($(#[$of:meta])* $type:ident: $($(#[$doc:meta])* $name:ident: $counter:ty,)+) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $type { $($(#[$doc])* pub $name: $counter,)+ }
+
+        impl $type {
+            /// Adds another worker's.
+            pub fn merge(&mut self, other: &$type) {
+                $(self.$name += other.$name;)+
+            }
+        }
+    };
+}
+
+counters! {
+    /// What the architecture itself costs: what explains the results of *trireme* 4.
+    Effort:
     /// Messages sent: requests and releases, an answer not counted.
-    pub messages: u64,
+    messages: u64,
     /// Messages of others that were served.
-    pub served: u64,
+    served: u64,
     /// Servings of an inbox that was not empty.
-    pub servings: u64,
+    servings: u64,
     /// How long such a serving takes; one in 64 is timed.
-    pub serving: Sampled,
+    serving: Sampled,
     /// From sending a request to having its answer; one in 64 is timed.
-    pub round_trip: Sampled,
+    round_trip: Sampled,
     /// Fibers that left a worker for another one.
-    pub migrations: u64,
+    migrations: u64,
     /// From a migration's start to the fiber's running at its end; one in 64 is timed.
-    pub migration: Sampled,
-    /// From a transaction's first lock to having given all back, aborted attempts included; sampled transactions.
-    pub lock_hold: Sampled,
+    migration: Sampled,
+    /// From a transaction's first lock to having released all, aborted attempts included; sampled transactions.
+    lock_hold: Sampled,
 }
 
 impl Effort {
-    /// Adds another worker's.
-    pub fn merge(&mut self, other: &Effort) {
-        self.messages += other.messages;
-        self.served += other.served;
-        self.servings += other.servings;
-        self.serving.merge(&other.serving);
-        self.round_trip.merge(&other.round_trip);
-        self.migrations += other.migrations;
-        self.migration.merge(&other.migration);
-        self.lock_hold.merge(&other.lock_hold);
-    }
-
     /// The part of the workers' time that went into serving others, 0 to 1; `worker_ns`: the time of all of them.
     pub fn serving_share(&self, worker_ns: f64) -> f64 {
         let ns = self.serving.mean_ns().unwrap_or(0.0) * self.servings as f64;

@@ -128,8 +128,8 @@ fn collect<C: Client>(
             measurement.absent_workers += 1;
         }
         measurement.latency_ns.add(&counts.latency_ns).expect("all histograms have the same bounds");
-        measurement.response.merge(&counts.response);
-        measurement.between.merge(&counts.between);
+        measurement.response += counts.response;
+        measurement.between += counts.between;
         measurement.unfinished += counts.unfinished;
         measurement.outlasting += counts.outlasting;
         measurement.idle_ns += counts.idle_ns;

@@ -23,6 +23,24 @@ use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
 use crate::index::ordered::synchronization_policy::{self, SynchronizationPolicy};
 use std::marker::PhantomData;
 
+/// What a protocol keeps in a record, or in a gap.
+///
+/// # Safety
+/// It consists of words with interior mutability, of which any bits are valid, and has no destructor: so bytes that are zero, or
+/// that another protocol has left, are metadata, too.
+pub unsafe trait Metadata: 'static {}
+
+// SAFETY: a word.
+unsafe impl Metadata for AtomicU64 {}
+// SAFETY: a word.
+unsafe impl Metadata for AtomicU32 {}
+// SAFETY: a word.
+unsafe impl Metadata for Cell<u64> {}
+// SAFETY: a word.
+unsafe impl Metadata for Cell<u32> {}
+// SAFETY: a word.
+unsafe impl Metadata for OwnedSingleWriter {}
+
 /// One word of metadata. All-zero bytes are a valid word of value zero.
 pub trait Word<T: Copy> {
     /// The value; whatever was written before the [`Word::store`] or [`Word::replace`] that set it is visible.
@@ -210,11 +228,11 @@ impl SingleWriter for OwnedSingleWriter {
 /// Who may touch metadata, and with which instructions.
 pub trait Physical: 'static {
     /// A 64-bit word.
-    type Word64: Word<u64> + 'static;
+    type Word64: Word<u64> + Metadata;
     /// A 32-bit word.
-    type Word32: Word<u32> + 'static;
+    type Word32: Word<u32> + Metadata;
     /// A 64-bit word that racing readers look at.
-    type SingleWriter: SingleWriter + 'static;
+    type SingleWriter: SingleWriter + Metadata;
     /// Protects metadata of more than one word; four bytes.
     type Latch: Latch + 'static;
     /// Whether it relies on one worker at a time being in a partition.

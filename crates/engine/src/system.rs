@@ -48,13 +48,15 @@ pub(crate) trait System {
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>>;
 }
 
+/// Of a store over which `P` in policy `F` ran last, and nobody runs now.
 fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     let mut held = 0;
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
-        index.for_each_record(|record| held += u64::from(!P::is_quiescent::<F>(record.meta())));
-        // A gap's version (optimistic protocols) is not a hold.
-        index.for_each_gap(|gap| held += u64::from(!P::is_quiescent::<F>(gap)));
+        // SAFETY: the metadata is the last protocol's; there is one thread.
+        index.for_each_record(|record| held += u64::from(!P::is_quiescent::<F>(unsafe { record.meta() })));
+        // SAFETY: as above.
+        unsafe { index.for_each_gap(|gap| held += u64::from(!P::is_gap_quiescent::<F>(gap))) };
     }
     held
 }
@@ -72,7 +74,7 @@ where
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
         let Setting { tables, epochs, caches, until, options, .. } = setting;
-        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
+        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
         let run = session::Run { epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(caches).collect();
@@ -102,8 +104,9 @@ impl System for Serial {
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
         let Setting { tables, epochs, caches, until, options, .. } = setting;
-        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
-        let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
+        let partitions = partitions(tables) as usize;
+        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
+        let latches = PartitionLatches::new(partitions, options.partition_latch);
         let cool_down = CoolDown::new(clients.len());
         let run = session::Run { epochs, options, until, cool_down: &cool_down };
         let seats = clients.into_iter().zip(caches).collect();
@@ -140,7 +143,7 @@ where
             ArchitectureName::AsymmetricDelegation => (owners, owners + hosts),
             _ => (0, owners.max(hosts)),
         };
-        let state = DelegationState::<P>::new(workers, owners);
+        let state = DelegationState::<P>::new(workers, owners, options);
         let cool_down = CoolDown::new(hosts);
         let run = session::Run { epochs, options, until, cool_down: &cool_down };
         let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
@@ -182,7 +185,7 @@ where
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
         let Setting { tables, epochs, caches, until, options, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
-        let state = DoraState::<P>::new(partitions(tables), workers, slots);
+        let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
         let run = session::Run { epochs, options, until, cool_down: &cool_down };
         let world = fibers::World { tables, state: &state, run, workers };

@@ -9,7 +9,7 @@
 //! | how is it measured? | [`options`], [`subject`] |
 //! | how are systems run? | [`measure`] |
 //! | are two systems told apart? | [`confidence`] |
-//! | what is one system's result? | [`summary`], and what is odd about it: [`measure::warnings`] |
+//! | what is one system's result? | [`summary`], and what is odd about it: [`summary::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
 //! | what lies in a result folder? | [`results`], [`folder`]: one file per form |

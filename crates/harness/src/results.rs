@@ -1,15 +1,17 @@
 //! What `run`, `compare` and `check` bring home, and how it is laid down in a result folder. A sweep lays its points
 //! down one by one: [`crate::sweep`].
 
-use crate::check::{self, CheckSummary};
+use crate::check::CheckSummary;
 use crate::confidence::{self, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::measure::{Measured, Turns, warnings};
+use crate::measure::Turns;
+use crate::options::OPTIONS;
 use crate::report;
 use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
+use crate::summary::{Measured, warnings};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
 use crate::validation::ModelErrors;
@@ -261,7 +263,8 @@ impl CheckResult<'_> {
             (if *canary { "canary" } else { "protocol" }, protocol.clone()),
             ("transactions", transactions.to_string()),
         ];
-        let options = check::OPTIONS.map(|name| (name, self.subject.options.get(name)));
+        let in_checks = OPTIONS.iter().filter(|option| option.in_checks);
+        let options = in_checks.map(|option| (option.name, option.get(&self.subject.options)));
         what.into_iter().chain(options).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

@@ -5,7 +5,7 @@
 //! what every N-th transaction writes two transactions later, which makes lost updates and skews.
 //!
 //! `--scans PERCENT` of the transactions scan as many keys as the others have operations, all in one range; then one key
-//! in eight is not loaded, and whoever writes it inserts it.
+//! in eight is not loaded, and the transaction that writes it inserts it.
 //!
 //! Options: `--transactions N --operations N --keys N --workers N --reads PERCENT --hot PERCENT --scans PERCENT
 //! --broken N`.

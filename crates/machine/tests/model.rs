@@ -74,7 +74,7 @@ fn transfers_cost_what_the_table_says() {
         let third = if core == 1 { 2 } else { 41 };
         assert_eq!(tried.access(third, load, line), tried.cycles(53));
     }
-    // Whoever takes a line that others share waits for the farthest.
+    // A core that takes a line which others share waits for the farthest.
     for (sharer, given_up) in [(1, 111), (40, 260)] {
         let line = 200 + sharer as u64;
         tried.access(0, load, line);
@@ -270,7 +270,7 @@ fn distance_on_a_mesh_is_by_hops() {
     assert!(most >= tried.cycles(2 * 16) && most <= tried.cycles(4 * 124 + 50), "{most}");
 }
 
-/// Random accesses against a book of who has a good copy: whoever has one hits, and nobody else does.
+/// Random accesses against a list of the cores with a valid copy: a core that has one hits, and no other does.
 #[test]
 fn copies_are_good_until_somebody_takes_the_line() {
     for machine in ["haswell-ex-4x18", "westmere-ex-8x10", "graphite-mesh-256"] {

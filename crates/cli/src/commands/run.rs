@@ -9,8 +9,9 @@ use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
-use harness::measure::{self, After, Measured, Turns};
+use harness::measure::{self, After, Turns};
 use harness::results::{RunResult, Surroundings, System};
+use harness::summary::{Measured, warnings};
 use harness::{Failure, Observer, RunOptions};
 use machine::hardware::environment::Environment;
 use std::marker::PhantomData;
@@ -37,7 +38,8 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         Measure { workload: &workload, pairs: &[pair], options, after: After::Audit, observer: &progress };
     let (measured, _) = machine.run(job)?;
 
-    let system = System::of(&subject, &measured[0]);
+    let mut system = System::of(&subject, &measured[0]);
+    system.summary.warnings.extend(warnings::of_options(pair, &subject.options));
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
     // A full disk must not take what was measured: it is printed first.
     let kept = result.write(&folder);

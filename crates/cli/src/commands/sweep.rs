@@ -30,8 +30,8 @@ pub fn arguments() -> Command {
         out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
     });
     OPTIONS.iter().fold(command, |command, option| {
-        let default = default_of(option.name, &defaults);
-        let help = format!("{} [default: the file's, or else {default}]", option.help);
+        let default = default_of(option, &defaults);
+        let help = format!("{} [default: the file's, or else {default}]", option.help());
         command.mut_arg(option.name, |arg| arg.help(help))
     })
 }

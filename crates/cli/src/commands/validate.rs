@@ -119,7 +119,7 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let beside = Simulated { machine: simulated, line_ns: round_trip_ns(description) };
     let (round_trip, warnings) = measure(matches, &scenes, beside, &options, &mut rows)?;
     let machine = simulated.place();
-    let (seed, name) = (options.seed, machine.machine.clone());
+    let (seed, name) = (options.engine.seed, machine.machine.clone());
     let validation = Validation::of(line, name, seed, rows.all(), round_trip, warnings);
     let kept = folder.write_json("summary.json", &validation);
     if matches.get_flag("json") {
@@ -179,8 +179,8 @@ fn measure(
                     counted(workers, "worker")
                 );
                 progress.tell(Event::PointBegins { number, of, place: &place });
-                let seed = options.repetition_seed(round);
-                let measured = RunOptions { workers, repeat: 1, seed, ..options.clone() };
+                let engine = options.engine_options(round);
+                let measured = RunOptions { workers, repeat: 1, engine, ..options.clone() };
                 for pair in measure::supported::<Hardware>(&measured).0 {
                     rows.add(both(simulated, workload, setting, pair, round, &measured)?)?;
                 }

@@ -19,6 +19,7 @@
 //!
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
@@ -27,7 +28,7 @@ use crate::message::{Inbox, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
-use contract::{Effort, PartitionId, Plan};
+use contract::{Effort, EngineOptions, PartitionId, Plan};
 
 /// What the workers of delegation share.
 pub(crate) struct DelegationState<P: Protocol> {
@@ -40,9 +41,9 @@ pub(crate) struct DelegationState<P: Protocol> {
 
 impl<P: Protocol> DelegationState<P> {
     /// For `workers` threads, servers included, over `partitions` partitions.
-    pub fn new(workers: usize, partitions: usize) -> Self {
+    pub fn new(workers: usize, partitions: usize, options: &EngineOptions) -> Self {
         DelegationState {
-            shared: SharedState::new(workers, partitions),
+            shared: SharedState::new(workers, partitions, options),
             rings: Rings::new(workers),
             workers,
             ended: Line(AtomicUsize::new(0)),
@@ -77,7 +78,8 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         Delegation {
             me,
             state,
-            site: state.shared.site(tables),
+            // SAFETY: the run has this one state, and runs the steps of a partition on the thread that owns it, by `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
             inbox: Inbox::new(&state.rings, me),
             outbox: Outbox::new(&state.rings, me),
             back_off,
@@ -261,11 +263,14 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
 
     fn wait(&mut self, slot: SlotId) -> Wake {
         self.spin = cpu::Spin::new();
+        let mut watch = Watch::new();
         loop {
-            match self.site.waker.take(slot) {
-                Some(wake) => return wake,
-                None => self.serve_or_pause(),
+            if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
+                return wake;
             }
+            self.serve_or_pause();
+            watch.paused(slot, &self.site);
         }
     }
 

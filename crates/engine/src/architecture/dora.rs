@@ -16,6 +16,7 @@
 //! ([`crate::fiber::scheduler`]).
 
 use super::owners::Owners;
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::AtomicUsize;
@@ -25,7 +26,7 @@ use crate::message::{Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
-use contract::{AbortReason, Effort, PartitionId};
+use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
 
 /// What the workers of DORA share.
@@ -40,9 +41,9 @@ pub(crate) struct DoraState<P: Protocol> {
 
 impl<P: Protocol> DoraState<P> {
     /// For `workers` workers that own `partitions` partitions, with `slots` transactions in flight in all.
-    pub fn new(partitions: u32, workers: usize, slots: usize) -> Self {
+    pub fn new(partitions: u32, workers: usize, slots: usize, options: &EngineOptions) -> Self {
         DoraState {
-            shared: SharedState::new(slots, partitions as usize),
+            shared: SharedState::new(slots, partitions as usize, options),
             owners: Owners::new(partitions, workers),
             rings: Rings::new(workers),
             workers,
@@ -98,7 +99,8 @@ impl<'e, P: Protocol> Dora<'e, P> {
             home: current.here(),
             current,
             state,
-            site: state.shared.site(tables),
+            // SAFETY: the run has this one state, and a fiber runs the steps of a partition where the partition is owned, by `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
             back_off,
             entered: Vec::with_capacity(64),
             posted: Vec::with_capacity(64),
@@ -244,11 +246,15 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {
+        let mut watch = Watch::new();
         loop {
             self.current.suspend(Suspension::Park(slot));
             if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
                 return wake;
             }
+            // The scheduler lets those that are parked look now and then.
+            watch.look(slot, &self.site);
         }
     }
 

@@ -26,6 +26,7 @@ mod grants;
 mod owners;
 mod partitioned_serial;
 mod shared_everything;
+mod watchdog;
 
 pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
@@ -35,11 +36,14 @@ pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::sole::{SoleUse, Using};
+use crate::index::ordered::Leaf;
+use crate::index::ordered::synchronization_policy::SynchronizationPolicy;
+use crate::index::{Bucket, GapId};
 use crate::message::step;
 use crate::physical::Physical;
-use crate::protocol::{Protocol, SlotId, Wake, Waker};
-use crate::storage::{Partition, Table};
-use contract::{AbortReason, Effort, PartitionId, Plan, TableId};
+use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
+use crate::storage::{Partition, RecordRef, Table};
+use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
@@ -50,20 +54,27 @@ pub(crate) struct SharedState<P: Protocol, F: Physical> {
 
 impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// For `slots` transaction slots over `partitions` partitions.
-    pub fn new(slots: usize, partitions: usize) -> Self {
+    pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
-        SharedState { common: P::common(slots, partitions), grants: Grants::new(slots), in_use }
+        let grants = Grants::new(slots, options.patience);
+        SharedState { common: P::common(slots, partitions), grants, in_use }
     }
 
     /// Where steps run.
-    pub fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
+    ///
+    /// # Safety
+    /// Nobody runs over the tables but by sites of one state; and a step runs at a site only where the policy `F` lets the
+    /// metadata of the step's partition be touched: anywhere if it is [`Concurrent`](crate::physical::Concurrent), on its owner's
+    /// thread if it is [`Owned`](crate::physical::Owned).
+    pub unsafe fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
         Site { tables, common: &self.common, waker: &self.grants, in_use: &self.in_use }
     }
 }
 
-/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait.
+/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait. Whoever has a site may touch
+/// metadata, by the contract of [`SharedState::site`].
 pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
-    pub tables: &'e [Table],
+    tables: &'e [Table],
     pub common: &'e P::Common<F>,
     pub waker: &'e W,
     in_use: &'e SoleUse,
@@ -82,6 +93,41 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     #[inline(always)]
     pub fn partition(&self, table: TableId, partition: PartitionId) -> &'e Partition {
         self.tables[table.index()].partition(partition)
+    }
+
+    /// A record's metadata.
+    #[inline(always)]
+    pub fn meta(&self, record: RecordRef) -> &'e P::Meta<F> {
+        // SAFETY: of the protocol that runs, in its policy, and here it may be touched, by the contract of `SharedState::site`.
+        // The tables own the arena.
+        unsafe { record.meta() }
+    }
+
+    /// A gap's metadata.
+    #[inline(always)]
+    pub fn gap(&self, table: TableId, partition: PartitionId, gap: GapId) -> &'e P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { self.partition(table, partition).index.gap(gap) }
+    }
+
+    /// The metadata of a leaf's gap.
+    #[inline(always)]
+    pub fn leaf<'l, O: SynchronizationPolicy>(&self, leaf: &'l Leaf<O>) -> &'l P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { leaf.meta() }
+    }
+
+    /// The metadata of a bucket's gap.
+    #[inline(always)]
+    pub fn bucket<'b>(&self, bucket: &'b Bucket) -> &'b P::Gap<F> {
+        // SAFETY: as in `meta`.
+        unsafe { bucket.meta() }
+    }
+
+    /// A request of `who`, as records are given it.
+    #[inline(always)]
+    pub fn request(&self, who: Requester<StampOf<P>>) -> Request<'e, P, F, W> {
+        RequestWith { common: self.common, who, waker: self.waker }
     }
 
     /// Around every step at a partition: if its metadata has an owner, nobody else is there.
@@ -175,7 +221,7 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot` is decided.
+    /// Waits until the queued request of `slot` is decided. Panics if it never will be ([`watchdog`]).
     fn wait(&mut self, slot: SlotId) -> Wake;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.

@@ -88,7 +88,9 @@ impl<'e> PartitionedSerial<'e> {
         latches: &'e PartitionLatches,
     ) -> Self {
         let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
-        PartitionedSerial { tables, site: state.site(tables), latches, declared, held, reconnaissance: false }
+        // SAFETY: the run has this one state, and a transaction has its partitions to itself.
+        let site = unsafe { state.site(tables) };
+        PartitionedSerial { tables, site, latches, declared, held, reconnaissance: false }
     }
 
     fn unlatch_all(&mut self) {

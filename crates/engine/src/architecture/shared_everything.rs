@@ -17,6 +17,7 @@
 //! concurrent::<engine::physical::Shared>();
 //! ```
 
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
 use crate::physical::Concurrent;
@@ -33,7 +34,9 @@ pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
 impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     /// A worker over these tables.
     pub fn new(tables: &'e [Table], state: &'e SharedState<P, F>, back_off: BackOff) -> Self {
-        SharedEverything { site: state.site(tables), back_off, spin: cpu::Spin::new() }
+        // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
+        let site = unsafe { state.site(tables) };
+        SharedEverything { site, back_off, spin: cpu::Spin::new() }
     }
 }
 
@@ -48,12 +51,14 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {
-        let mut spin = cpu::Spin::new();
+        let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
-            match self.site.waker.take(slot) {
-                Some(wake) => return wake,
-                None => spin.pause(),
+            if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
+                return wake;
             }
+            spin.pause();
+            watch.paused(slot, &self.site);
         }
     }
 

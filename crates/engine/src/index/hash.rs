@@ -31,6 +31,7 @@ use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cpu;
 use crate::facade::latch::Latch;
 use crate::facade::shared::Arc;
+use crate::physical::Metadata;
 use crate::storage::RecordRef;
 use crate::storage::record::META_BYTES;
 use contract::Key;
@@ -76,11 +77,13 @@ impl<L: Latch> Bucket<L> {
     const LAYOUT: () = assert!(size_of::<Self>() == BUCKET_BYTES as usize, "a bucket is one cache line");
 
     /// The protocol's metadata that protects the keys which the bucket does not hold.
+    ///
+    /// # Safety
+    /// As for [`RecordRef::meta`].
     #[inline(always)]
-    pub fn meta<M>(&self) -> &M {
+    pub unsafe fn meta<M: Metadata>(&self) -> &M {
         const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
-        // SAFETY: 8 bytes, 8-aligned, live with `self`, with interior mutability; all-zero and whatever the running
-        // protocol stores are valid metadata. `Store::prepare` zeroes them before another protocol runs.
+        // SAFETY: 8 bytes, 8-aligned, live with `self`; any bits are a valid `M`, which has interior mutability.
         unsafe { &*(&raw const self.meta).cast::<M>() }
     }
 }
@@ -254,8 +257,8 @@ impl<L: Latch> HashIndex<L> {
         }
     }
 
-    /// Unlinks `record`, which must be linked.
-    pub fn unlink(&self, hash: Hash, record: RecordRef) {
+    /// Unlinks `record`, which must be linked. `unlinking` runs under the latch, before it is gone.
+    pub fn unlink(&self, hash: Hash, record: RecordRef, unlinking: impl FnOnce(&Bucket<L>)) {
         let first = self.bucket(hash);
         first.latch.lock();
         let wanted = record.to_bits() | hash.tag() << TAG_SHIFT;
@@ -267,6 +270,7 @@ impl<L: Latch> HashIndex<L> {
             }
             bucket = self.next(bucket).expect("only linked records are unlinked");
         };
+        unlinking(first);
         // Release: what the caller did to the record stays before; a looker that sees the slot empty needs nothing
         // of it.
         slot.store(0, Ordering::Release);

@@ -11,7 +11,7 @@ use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;
 use crate::facade::region::RegionError;
 use crate::facade::shared::Arc;
-use crate::physical::Physical;
+use crate::physical::{Metadata, Physical};
 use crate::storage::RecordRef;
 use buckets::Buckets;
 use contract::Indexing;
@@ -137,11 +137,16 @@ impl Index {
     }
 
     /// The protocol's metadata that protects missing keys.
+    ///
+    /// # Safety
+    /// As for [`RecordRef::meta`].
     #[inline(always)]
-    pub fn gap<M>(&self, gap: GapId) -> &M {
+    pub unsafe fn gap<M: Metadata>(&self, gap: GapId) -> &M {
         match (self, gap) {
-            (Index::Hashed(index), GapId::Bucket(hash)) => index.bucket(hash).meta(),
-            (Index::Ordered(index), GapId::Leaf(leaf)) => index.leaf(leaf).meta(),
+            // SAFETY: by the caller's contract.
+            (Index::Hashed(index), GapId::Bucket(hash)) => unsafe { index.bucket(hash).meta() },
+            // SAFETY: as above.
+            (Index::Ordered(index), GapId::Leaf(leaf)) => unsafe { index.leaf(leaf).meta() },
             _ => unreachable!("another table's"),
         }
     }
@@ -149,7 +154,8 @@ impl Index {
     /// Where it is, to tell it from others while an epoch lasts.
     #[inline(always)]
     pub fn gap_address(&self, gap: GapId) -> usize {
-        (&raw const *self.gap::<AtomicU64>(gap)).addr()
+        // SAFETY: it is not touched.
+        (&raw const *unsafe { self.gap::<AtomicU64>(gap) }).addr()
     }
 
     /// Visits every linked record of a quiet index.
@@ -161,12 +167,21 @@ impl Index {
     }
 
     /// Visits all that protects missing keys of a quiet index.
-    pub fn for_each_gap<M>(&self, mut visit: impl FnMut(&M)) {
+    ///
+    /// # Safety
+    /// `M` is the metadata of the gaps of the protocol that ran last.
+    pub unsafe fn for_each_gap<M: Metadata>(&self, mut visit: impl FnMut(&M)) {
         match self {
             Index::Hashed(index) => {
-                index.for_each_bucket(0..index.buckets(), |bucket| visit(bucket.meta()));
+                index.for_each_bucket(0..index.buckets(), |bucket| {
+                    // SAFETY: by the caller's contract; nobody runs.
+                    visit(unsafe { bucket.meta() });
+                });
             }
-            Index::Ordered(index) => index.for_each_leaf(|leaf| visit(index.leaf(leaf).meta())),
+            Index::Ordered(index) => index.for_each_leaf(|leaf| {
+                // SAFETY: as above.
+                visit(unsafe { index.leaf(leaf).meta() });
+            }),
         }
     }
 

@@ -1,25 +1,25 @@
 //! Protocols: what a record answers to a request, one file each.
 //!
-//! A protocol is a set of steps over one record's metadata. It never spins, sends or yields, and does not know which
-//! architecture runs it; it answers a [`Verdict`] and the transaction ([`crate::transaction`]) lets the architecture
-//! wait. Which steps a transaction takes follows from two constants:
+//! A protocol is a set of steps over the metadata of one record or of one gap. It never spins, sends or yields, and does not
+//! know which architecture runs it; it answers a [`Verdict`] and the transaction ([`crate::transaction`]) lets the
+//! architecture wait. Which steps it has follows from the way in which transactions access records under it
+//! ([`Protocol::Access`], one module each in [`crate::transaction::access`]), and each set of steps is a trait:
 //!
-//! | [`Protocol::READS`] | a read |
-//! |---|---|
-//! | [`Reads::Alone`] | looks in place |
-//! | [`Reads::Locked`] | acquires `Shared`, then looks in place |
-//! | [`Reads::Validated`] | observes a token, copies, observes again; validates the token at commit |
+//! | [`Protocol::Access`] | a read | a write | commit | steps |
+//! |---|---|---|---|---|
+//! | `Alone` | looks in place | in place, and saves what it overwrites | | none |
+//! | `Locked` | acquires `Shared`, looks in place | acquires `Exclusive`, the same | releases | [`Locking`] |
+//! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
+//! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //!
-//! | [`Protocol::WRITES`] | a write | commit |
-//! |---|---|---|
-//! | [`Writes::InPlace`] | acquires `Exclusive`, saves what it overwrites | releases |
-//! | [`Writes::Certified`] | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases |
-//! | [`Writes::AtCommit`] | writes a private copy | prepares (locks), validates, copies in, publishes |
-//!
-//! The same steps protect keys that are missing: a gap of the index, a bucket or a leaf, carries metadata too. A miss acquires it
-//! `Shared` (or observes it), an insert acquires it `Insert` (or advances it); see [`crate::index::hash`].
+//! Keys that are missing are protected by *gaps*: a bucket or a leaf of the index carries metadata of its own type
+//! ([`Protocol::Gap`]), with verbs of its own. A miss or a scan holds the gap `Shared` (or observes it), an insert holds it
+//! `Insert` (or advances it); see [`crate::index::hash`].
 //!
 //! All-zero metadata means: present, and held by nobody.
+//!
+//! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
+//! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
 //!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
@@ -37,16 +37,60 @@ pub(crate) use silo::Silo;
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
 
-use crate::physical::Physical;
+use crate::architecture::Architecture;
+use crate::physical::{Metadata, Physical};
+use crate::transaction::access::Access;
 use contract::AbortReason;
+use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(pub u32);
 
-/// Who asks: a transaction, and which of its accesses.
+/// Whether an attempt of a transaction is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Requester {
+pub(crate) enum Attempt {
+    First,
+    /// The one before was aborted.
+    Retry,
+}
+
+/// What a protocol keeps for a transaction slot: a timestamp, an age, the last id. It stays with the slot; what a record must
+/// know of it travels with every step, as its stamp.
+pub(crate) trait SlotState: Sized {
+    /// What travels: at most eight bytes, aligned as 32-bit words are. Steps fit in a message with it, which is asserted at compile
+    /// time.
+    type Stamp: Copy + Send + 'static;
+
+    /// Of a slot that has run nothing.
+    fn new() -> Self;
+
+    /// An attempt of a transaction begins.
+    fn begin(&mut self, attempt: Attempt);
+
+    /// The stamp of the attempt that runs.
+    fn stamp(&self) -> Self::Stamp;
+}
+
+/// Nothing.
+impl SlotState for () {
+    type Stamp = ();
+
+    fn new() {}
+
+    #[inline(always)]
+    fn begin(&mut self, _: Attempt) {}
+
+    #[inline(always)]
+    fn stamp(&self) {}
+}
+
+/// The stamp of a protocol's steps.
+pub(crate) type StampOf<P> = <<P as Protocol>::Slot as SlotState>::Stamp;
+
+/// Who asks: a transaction, and which of its accesses. It travels with the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Requester<S = ()> {
     /// The transaction's slot.
     pub slot: SlotId,
     /// The partition asked. Where a release travels, one in a partition may still be on its way when the slot's next
@@ -54,16 +98,50 @@ pub(crate) struct Requester {
     pub partition: u32,
     /// The number of the access in the transaction; a request is released under the same.
     pub access: u32,
+    /// Of the transaction's attempt.
+    pub stamp: S,
 }
 
-/// What a request asks for.
+/// What a step is given beside the metadata that it is about: all that it may need, so that what one protocol needs more
+/// changes no other.
+pub(crate) struct RequestWith<'a, C, S, W> {
+    /// What all transactions share.
+    pub common: &'a C,
+    /// Who asks.
+    pub who: Requester<S>,
+    /// Tells those who wait.
+    pub waker: &'a W,
+}
+
+/// A request to records of protocol `P` in synchronization policy `F`.
+pub(crate) type Request<'a, P, F, W> = RequestWith<'a, <P as Protocol>::Common<F>, StampOf<P>, W>;
+
+impl<C, S: Copy, W> Clone for RequestWith<'_, C, S, W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C, S: Copy, W> Copy for RequestWith<'_, C, S, W> {}
+
+/// What a request asks of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// To read a record; of a gap, to have found a key missing. Compatible with itself.
+    /// To read it. Compatible with itself.
     Shared,
-    /// Of a gap, to insert. Compatible with itself.
+    /// To write it. Compatible with nothing.
+    Exclusive,
+}
+
+/// What a request asks of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GapMode {
+    /// To rely on keys being missing there. Compatible with itself.
+    Shared,
+    /// To insert. Compatible with itself.
     Insert,
-    /// To write a record; of a gap, to insert having found a key missing. Compatible with nothing.
+    /// To insert, and to rely on other keys being missing. Compatible with nothing.
     Exclusive,
 }
 
@@ -104,26 +182,17 @@ pub(crate) enum Observation {
     Locked,
 }
 
-/// How a transaction reads.
+/// What became of a token.
+#[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
-    /// In place, holding nothing: nobody else is there.
-    Alone,
-    /// Under a lock, in place.
-    Locked,
-    /// Without a lock; a copy that is validated at commit.
-    Validated,
-}
-
-/// How a transaction writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writes {
-    /// Locked at access; the row is changed in place and what it was is kept for undo.
-    InPlace,
-    /// Locked at access against writers; a private copy is installed once readers are excluded.
-    Certified,
-    /// Locked at commit; a private copy is installed.
-    AtCommit,
+pub(crate) enum Validity {
+    /// It holds, up to the transaction's id.
+    Valid,
+    /// What it names is no more.
+    Invalid,
+    #[allow(dead_code, reason = "no token expires yet")]
+    /// It holds, but not up to the transaction's id; it may be extended.
+    Expired,
 }
 
 /// Tells transactions that wait what came of it.
@@ -132,139 +201,176 @@ pub(crate) trait Waker {
     fn wake(&self, slot: SlotId, wake: Wake);
 }
 
-/// A concurrency-control protocol. Steps that its constants exclude are never called.
+/// A concurrency-control protocol.
 pub(crate) trait Protocol: Sized + 'static {
-    /// The metadata of a record and of a gap: eight bytes, all-zero when present and free.
-    type Meta<P: Physical>: 'static;
+    /// The metadata of a record, all-zero when it is present and free.
+    type Meta<P: Physical>: Metadata;
+
+    /// The metadata of a gap, all-zero when it is free.
+    type Gap<P: Physical>: Metadata;
 
     /// What all transactions share beside the records.
     type Common<P: Physical>: 'static;
 
-    /// How transactions read.
-    const READS: Reads;
-    /// How transactions write.
-    const WRITES: Writes;
+    /// What a transaction slot keeps, and takes along.
+    type Slot: SlotState;
+
+    /// How transactions access records.
+    type Access<A: Architecture<Protocol = Self>>: Access<A>;
 
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions.
     fn common<P: Physical>(slots: usize, partitions: usize) -> Self::Common<P>;
 
-    /// Nobody holds or waits for it, and it is present.
+    /// Whom the queued request of a slot waits for, for the watchdog, which looks at it at any time; `None`: that is not
+    /// known.
+    fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        let _ = (common, slot);
+        None
+    }
+
+    /// Nobody holds or waits for the record, and it is present.
     fn is_quiescent<P: Physical>(meta: &Self::Meta<P>) -> bool;
 
-    // Locks.
+    /// Nobody holds or waits for the gap.
+    fn is_gap_quiescent<P: Physical>(gap: &Self::Gap<P>) -> bool;
+}
 
+/// Steps of a protocol that locks records and gaps when they are accessed.
+pub(crate) trait Locking: Protocol {
     /// Asks for `mode`. The requester holds nothing of this record yet.
     fn acquire<P: Physical>(
-        common: &Self::Common<P>,
         meta: &Self::Meta<P>,
         mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict;
 
-    /// Upgrades a `Shared` held of a record to `Exclusive`. Denied, it is still held.
-    fn upgrade<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict;
-
-    /// Upgrades what is held of a gap, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
-    fn upgrade_gap<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        from: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict;
+    /// Upgrades a `Shared` that is held to `Exclusive`. Denied, it is still held.
+    fn upgrade<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict;
 
     /// Releases what is held in `mode`.
-    fn release<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    );
+    fn release<P: Physical>(meta: &Self::Meta<P>, mode: Mode, request: Request<'_, Self, P, impl Waker>);
 
     /// Releases an exclusively held record that was unlinked, marked deleted: a requester that still finds it is told to ask again.
-    fn mark_deleted<P: Physical>(
-        common: &Self::Common<P>,
-        meta: &Self::Meta<P>,
-        who: Requester,
-        waker: &impl Waker,
-    );
-
-    /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
-    /// Whoever asks later is told to ask again; whoever has observed it finds another token. Answers whether it did.
-    #[must_use]
-    fn retire_gap<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>) -> bool;
+    fn mark_deleted<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
 
     /// Makes the metadata of a record about to be linked that of one inserted and held by the requester.
-    fn claim<P: Physical>(common: &Self::Common<P>, meta: &Self::Meta<P>, who: Requester);
+    fn claim<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
 
-    // Commit.
+    /// Asks for a gap in `mode`, `Shared` or `Insert`. The requester holds nothing of it yet.
+    fn hold_gap<P: Physical>(
+        gap: &Self::Gap<P>,
+        mode: GapMode,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict;
 
+    /// Upgrades what is held, `Shared` or `Insert`, to `Exclusive`. Denied, it is still held.
+    fn upgrade_gap<P: Physical>(
+        gap: &Self::Gap<P>,
+        from: GapMode,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict;
+
+    /// Releases what is held of a gap in `mode`.
+    fn release_gap<P: Physical>(gap: &Self::Gap<P>, mode: GapMode, request: Request<'_, Self, P, impl Waker>);
+
+    /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
+    /// Whoever asks later is told to ask again. Answers whether it did.
+    #[must_use]
+    fn retire_gap<P: Physical>(gap: &Self::Gap<P>, common: &Self::Common<P>) -> bool;
+}
+
+/// Steps of a protocol under which writes are private copies until commit excludes everybody from their records.
+pub(crate) trait Preparing: Protocol {
     /// Excludes everybody from a record to be written: certifies or locks it. `inserted`: the requester's own.
-    fn prepare<P: Physical>(meta: &Self::Meta<P>, inserted: bool) -> Verdict {
-        let _ = (meta, inserted);
-        unreachable!("a protocol that writes in place prepares nothing")
-    }
+    fn prepare<P: Physical>(
+        meta: &Self::Meta<P>,
+        inserted: bool,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict;
 
-    /// Undoes [`Protocol::prepare`].
-    fn unprepare<P: Physical>(meta: &Self::Meta<P>, inserted: bool) {
-        let _ = (meta, inserted);
-        unreachable!("a protocol that writes in place prepares nothing")
-    }
+    /// Undoes [`Preparing::prepare`].
+    fn unprepare<P: Physical>(
+        meta: &Self::Meta<P>,
+        inserted: bool,
+        request: Request<'_, Self, P, impl Waker>,
+    );
+}
 
-    // Optimistic reads.
+/// Steps of a protocol that locks nothing before commit, and validates then what was read.
+///
+/// A *token* names a version of a record, or a state of a gap.
+///
+/// # Safety
+/// Any thread may observe and validate while others change the metadata by the other steps, also where one thread owns it: the
+/// metadata is declared single-writer and observable. So it consists of atomics ([`Physical::SingleWriter`]).
+pub(crate) unsafe trait Validating: Preparing {
+    /// Whether tokens expire, so that also a transaction that writes nothing must choose an id, and validation may write.
+    const EXPIRES: bool;
 
-    /// What the record looks like now; what it showed before the token was set is visible.
-    fn observe<P: Physical>(meta: &Self::Meta<P>) -> Observation {
-        let _ = meta;
-        unreachable!("a protocol that locks its reads observes nothing")
-    }
+    // Records.
+
+    /// What the record looks like now; what it showed before the token was set is visible. Of any thread.
+    fn observe<P: Physical>(meta: &Self::Meta<P>) -> Observation;
 
     /// Whether the record still is what `token` named, and is not prepared by another; `mine`: prepared by this
-    /// transaction.
-    fn validate<P: Physical>(meta: &Self::Meta<P>, token: u64, mine: bool) -> bool {
-        let _ = (meta, token, mine);
-        unreachable!("a protocol that locks its reads validates nothing")
+    /// transaction, whose id is `id`. Of any thread.
+    fn validate<P: Physical>(meta: &Self::Meta<P>, token: u64, mine: bool, id: u64) -> Validity;
+
+    /// Extends a token that has expired to `id`. Answers whether it still names what the record is.
+    #[must_use]
+    fn extend<P: Physical>(meta: &Self::Meta<P>, token: u64, id: u64) -> bool {
+        let _ = (meta, token, id);
+        false
     }
 
-    /// Whether the token of a gap at which a key was missing is still the gap's.
-    fn validate_missing<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool {
-        Self::validate(meta, token, false)
-    }
-
-    /// A gap's token, before a look-up that may miss.
-    fn observe_gap<P: Physical>(meta: &Self::Meta<P>) -> u64 {
-        let _ = meta;
-        unreachable!("a protocol that locks its reads observes nothing")
-    }
-
-    /// A record was linked into the gap, whose latch is held: advances its token; answers it before and after.
-    fn advance_gap<P: Physical>(meta: &Self::Meta<P>) -> (u64, u64) {
-        let _ = meta;
-        unreachable!("a protocol that locks its reads advances nothing")
-    }
-
-    /// The version that a prepared record carries.
-    fn version<P: Physical>(meta: &Self::Meta<P>) -> u64 {
-        let _ = meta;
-        0
-    }
-
-    /// The smallest transaction id above `above` (the largest version seen, and the slot's last) in `epoch`.
-    fn transaction_id(above: u64, epoch: u64) -> u64 {
-        let _ = (above, epoch);
-        0
-    }
+    /// Makes the metadata of a record about to be linked that of one that is absent until commit.
+    fn claim<P: Physical>(meta: &Self::Meta<P>);
 
     /// Makes a prepared and installed record that of transaction `id`, and gives it back.
-    fn publish<P: Physical>(meta: &Self::Meta<P>, id: u64) {
-        let _ = (meta, id);
-        unreachable!("a protocol that locks at access releases")
+    fn publish<P: Physical>(meta: &Self::Meta<P>, id: u64);
+
+    /// Of a record about to be unlinked by transaction `id`, or by an abort (0): it is dead from now on, and whatever of its
+    /// time must outlast it is the gap's.
+    fn bury<P: Physical>(meta: &Self::Meta<P>, gap: &Self::Gap<P>, id: u64);
+
+    // Ids.
+
+    /// The smallest id of a transaction that has seen what `token` names.
+    fn after_read(token: u64) -> u64;
+
+    /// The smallest id of a transaction that relies on the state `token` of a gap.
+    fn after_gap(token: u64) -> u64;
+
+    /// The smallest id of a transaction that overwrites a prepared record. Of any thread.
+    fn after_write<P: Physical>(meta: &Self::Meta<P>) -> u64;
+
+    /// The id of a transaction in `epoch`, `least` or above.
+    fn transaction_id(slot: &mut Self::Slot, least: u64, epoch: u64) -> u64;
+
+    // Gaps.
+
+    /// A gap's token, before a look-up that may miss. Of any thread.
+    fn observe_gap<P: Physical>(gap: &Self::Gap<P>) -> u64;
+
+    /// Whether the token of a gap at which a key was missing is still the gap's. Of any thread.
+    fn validate_gap<P: Physical>(gap: &Self::Gap<P>, token: u64, id: u64) -> Validity;
+
+    /// Extends a gap's token that has expired to `id`. Answers whether it still is the gap's.
+    #[must_use]
+    fn extend_gap<P: Physical>(gap: &Self::Gap<P>, token: u64, id: u64) -> bool {
+        let _ = (gap, token, id);
+        false
     }
+
+    /// `record` was linked into the gap, whose latch is held: advances its token; answers it before and after.
+    fn advance_gap<P: Physical>(gap: &Self::Gap<P>, record: &Self::Meta<P>) -> (u64, u64);
+
+    /// A part of a gap's range is `fresh`'s from now on, which nobody can reach yet.
+    fn split_gap<P: Physical>(gap: &Self::Gap<P>, fresh: &Self::Gap<P>);
+
+    /// Of a leaf that is about to leave its index: whoever has observed it finds another token.
+    fn retire_gap<P: Physical>(gap: &Self::Gap<P>);
+
+    /// The range of a gap that was retired is `heir`'s from now on; nobody can come there yet.
+    fn inherit_gap<P: Physical>(retired: &Self::Gap<P>, heir: &Self::Gap<P>);
 }

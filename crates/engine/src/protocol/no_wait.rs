@@ -9,9 +9,11 @@
 //!
 //! Missing keys: the gap's count of misses excludes inserters until commit.
 
-use super::semaphore::{self, DEAD, Semaphore, WRITER};
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::semaphore::{self, Counted, DEAD, Semaphore, WRITER};
+use super::{GapMode, Locking, Mode, Protocol, Request, Verdict, Waker};
+use crate::architecture::Architecture;
 use crate::physical::Physical;
+use crate::transaction::access::Locked;
 use contract::AbortReason;
 
 /// NO_WAIT.
@@ -19,10 +21,10 @@ pub(crate) struct NoWait;
 
 impl Protocol for NoWait {
     type Meta<P: Physical> = Semaphore<P>;
+    type Gap<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
-
-    const READS: Reads = Reads::Locked;
-    const WRITES: Writes = Writes::InPlace;
+    type Slot = ();
+    type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, _: usize) {
         semaphore::assert_countable(slots);
@@ -32,55 +34,67 @@ impl Protocol for NoWait {
         meta.is_quiescent()
     }
 
+    fn is_gap_quiescent<P: Physical>(gap: &Semaphore<P>) -> bool {
+        gap.is_quiescent()
+    }
+}
+
+impl Locking for NoWait {
     #[inline(always)]
-    fn acquire<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        mode: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
+    fn acquire<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         match mode {
-            Mode::Shared | Mode::Insert => meta.enter(mode, WRITER),
+            Mode::Shared => meta.enter(Counted::Reader, WRITER),
             Mode::Exclusive => meta.close(0, WRITER, None, AbortReason::Conflict),
         }
     }
 
-    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
-        meta.trade(Mode::Shared, WRITER)
-    }
-
-    fn upgrade_gap<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        from: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
-        meta.trade(from, WRITER)
+    fn upgrade<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) -> Verdict {
+        meta.trade(Counted::Reader, WRITER)
     }
 
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) {
         match mode {
             Mode::Exclusive => {
                 debug_assert_eq!(meta.flags(), WRITER, "released without being held");
                 meta.set(0);
             }
-            Mode::Shared | Mode::Insert => meta.leave(mode),
+            Mode::Shared => meta.leave(Counted::Reader),
         }
     }
 
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         assert_eq!(meta.flags(), WRITER, "marked deleted without being held");
         meta.set(DEAD);
     }
 
-    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
-        meta.retire()
+    fn claim<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
+        meta.set(WRITER);
     }
 
-    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
-        meta.set(WRITER);
+    #[inline(always)]
+    fn hold_gap<P: Physical>(
+        gap: &Semaphore<P>,
+        mode: GapMode,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        gap.hold(mode)
+    }
+
+    fn upgrade_gap<P: Physical>(
+        gap: &Semaphore<P>,
+        from: GapMode,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        gap.upgrade(from)
+    }
+
+    #[inline(always)]
+    fn release_gap<P: Physical>(gap: &Semaphore<P>, mode: GapMode, _: Request<'_, Self, P, impl Waker>) {
+        gap.let_go(mode);
+    }
+
+    fn retire_gap<P: Physical>(gap: &Semaphore<P>, (): &()) -> bool {
+        gap.retire()
     }
 }

@@ -20,8 +20,8 @@
 //!
 //! The paper's semaphore has no inserters and no dead records, since its workloads have no inserts.
 
-use super::{Mode, Verdict};
-use crate::physical::{Physical, Word};
+use super::{GapMode, Verdict};
+use crate::physical::{Metadata, Physical, Word};
 use contract::AbortReason;
 
 const READER: u32 = 1;
@@ -43,21 +43,31 @@ pub(crate) struct Semaphore<P: Physical> {
     flags: P::Word32,
 }
 
-/// What a holder in this mode adds to the counts.
-const fn unit(mode: Mode) -> u32 {
-    match mode {
-        Mode::Shared => READER,
-        Mode::Insert => INSERTER,
-        Mode::Exclusive => panic!("a writer is not counted"),
-    }
+// SAFETY: two words.
+unsafe impl<P: Physical> Metadata for Semaphore<P> {}
+
+/// Holders that are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Reader,
+    Inserter,
 }
 
-/// The counted holders that exclude this mode.
-const fn others(mode: Mode) -> u32 {
-    match mode {
-        Mode::Shared => INSERTERS,
-        Mode::Insert => READERS,
-        Mode::Exclusive => READERS | INSERTERS,
+impl Counted {
+    /// What one adds to the counts.
+    const fn unit(self) -> u32 {
+        match self {
+            Counted::Reader => READER,
+            Counted::Inserter => INSERTER,
+        }
+    }
+
+    /// The others, whom it excludes.
+    const fn others(self) -> u32 {
+        match self {
+            Counted::Reader => INSERTERS,
+            Counted::Inserter => READERS,
+        }
     }
 }
 
@@ -67,23 +77,23 @@ const fn denied(flags: u32) -> Verdict {
 }
 
 impl<P: Physical> Semaphore<P> {
-    /// Counts one holder more in `mode`, unless another kind is counted or one of `closing` is set.
+    /// Counts one holder more of a kind, unless another kind is counted or one of `closing` is set.
     #[inline(always)]
-    pub fn enter(&self, mode: Mode, closing: u32) -> Verdict {
-        let counted = self.counts.add(unit(mode));
+    pub fn enter(&self, kind: Counted, closing: u32) -> Verdict {
+        let counted = self.counts.add(kind.unit());
         let flags = self.flags.read_in_order();
-        if counted & others(mode) == 0 && flags & (closing | DEAD) == 0 {
+        if counted & kind.others() == 0 && flags & (closing | DEAD) == 0 {
             return Verdict::Granted;
         }
-        self.leave(mode);
+        self.leave(kind);
         denied(flags)
     }
 
     /// Takes a counted holder away, others coming and going meanwhile.
     #[inline(always)]
-    pub fn leave(&self, mode: Mode) {
-        debug_assert!(self.counts.read() & !others(mode) != 0, "released without being held");
-        self.counts.subtract(unit(mode));
+    pub fn leave(&self, kind: Counted) {
+        debug_assert!(self.counts.read() & !kind.others() != 0, "released without being held");
+        self.counts.subtract(kind.unit());
     }
 
     /// Sets `flags` if none is set, whoever is counted.
@@ -96,13 +106,13 @@ impl<P: Physical> Semaphore<P> {
     }
 
     /// Turns the flags from `from` into `to`, which excludes everybody who is counted: succeeds if nobody is, but the
-    /// requester itself in the mode `mine`. Otherwise they remain, and it aborts for `reason`.
+    /// requester itself of the kind `mine`. Otherwise they remain, and it aborts for `reason`.
     #[inline(always)]
-    pub fn close(&self, from: u32, to: u32, mine: Option<Mode>, reason: AbortReason) -> Verdict {
+    pub fn close(&self, from: u32, to: u32, mine: Option<Counted>, reason: AbortReason) -> Verdict {
         if let Err(found) = self.flags.replace(from, to) {
             return denied(found);
         }
-        if self.counts.read_in_order() == mine.map_or(0, unit) {
+        if self.counts.read_in_order() == mine.map_or(0, Counted::unit) {
             return Verdict::Granted;
         }
         self.flags.store(from);
@@ -110,12 +120,44 @@ impl<P: Physical> Semaphore<P> {
     }
 
     /// Trades the place among the counted for `to`: see [`Semaphore::close`].
-    pub fn trade(&self, from: Mode, to: u32) -> Verdict {
+    pub fn trade(&self, from: Counted, to: u32) -> Verdict {
         let verdict = self.close(0, to, Some(from), AbortReason::Conflict);
         if verdict == Verdict::Granted {
             self.leave(from);
         }
         verdict
+    }
+
+    /// Of a gap: asks for it in `mode`.
+    #[inline(always)]
+    pub fn hold(&self, mode: GapMode) -> Verdict {
+        match mode {
+            GapMode::Shared => self.enter(Counted::Reader, WRITER),
+            GapMode::Insert => self.enter(Counted::Inserter, WRITER),
+            GapMode::Exclusive => self.close(0, WRITER, None, AbortReason::Conflict),
+        }
+    }
+
+    /// Of a gap: upgrades what is held to `Exclusive`.
+    pub fn upgrade(&self, from: GapMode) -> Verdict {
+        match from {
+            GapMode::Shared => self.trade(Counted::Reader, WRITER),
+            GapMode::Insert => self.trade(Counted::Inserter, WRITER),
+            GapMode::Exclusive => Verdict::Granted,
+        }
+    }
+
+    /// Of a gap: releases what is held in `mode`.
+    #[inline(always)]
+    pub fn let_go(&self, mode: GapMode) {
+        match mode {
+            GapMode::Shared => self.leave(Counted::Reader),
+            GapMode::Insert => self.leave(Counted::Inserter),
+            GapMode::Exclusive => {
+                debug_assert_eq!(self.flags(), WRITER, "released without being held");
+                self.set(0);
+            }
+        }
     }
 
     /// Makes it dead for ever if nobody is there; answers whether it did. Who looks meanwhile is told to ask again.

@@ -34,8 +34,11 @@
 //! present record; the write set is sorted only when somebody is in the way (sorting ten keys cost a sixth of a
 //! transaction), and then by key, not by address, so that runs can be replayed.
 
-use super::{Mode, Observation, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::{Attempt, Observation, Preparing, Protocol, Request, SlotState, Validating, Validity};
+use super::{Verdict, Waker};
+use crate::architecture::Architecture;
 use crate::physical::{Physical, SingleWriter, Word};
+use crate::transaction::access::Validated;
 use contract::AbortReason;
 
 const LOCKED: u64 = 1;
@@ -49,12 +52,29 @@ const EPOCH_SHIFT: u32 = 32;
 /// SILO.
 pub(crate) struct Silo;
 
+/// The id of the slot's last transaction.
+pub(crate) struct LastId(u64);
+
+impl SlotState for LastId {
+    type Stamp = ();
+
+    fn new() -> Self {
+        LastId(0)
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, _: Attempt) {}
+
+    #[inline(always)]
+    fn stamp(&self) {}
+}
+
 impl Protocol for Silo {
     type Meta<P: Physical> = P::SingleWriter;
+    type Gap<P: Physical> = P::SingleWriter;
     type Common<P: Physical> = ();
-
-    const READS: Reads = Reads::Validated;
-    const WRITES: Writes = Writes::AtCommit;
+    type Slot = LastId;
+    type Access<A: Architecture<Protocol = Self>> = Validated;
 
     fn common<P: Physical>(_: usize, _: usize) {}
 
@@ -62,73 +82,19 @@ impl Protocol for Silo {
         meta.read() & STATUS == 0
     }
 
-    fn acquire<P: Physical>((): &(), _: &P::SingleWriter, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        unreachable!("silo locks at commit only")
-    }
-
-    fn upgrade<P: Physical>((): &(), _: &P::SingleWriter, _: Requester, _: &impl Waker) -> Verdict {
-        unreachable!("silo locks at commit only")
-    }
-
-    fn upgrade_gap<P: Physical>(
-        (): &(),
-        _: &P::SingleWriter,
-        _: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
-        unreachable!("silo locks at commit only")
-    }
-
-    fn release<P: Physical>((): &(), _: &P::SingleWriter, _: Mode, _: Requester, _: &impl Waker) {
-        unreachable!("silo locks at commit only")
-    }
-
-    fn mark_deleted<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester, _: &impl Waker) {
-        // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
-        meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
-    }
-
-    fn retire_gap<P: Physical>((): &(), meta: &P::SingleWriter) -> bool {
-        // Whoever relies on a key's missing there did so while it was the leaf's.
-        Self::advance_gap::<P>(meta);
+    fn is_gap_quiescent<P: Physical>(_: &P::SingleWriter) -> bool {
+        // A version is not a hold.
         true
     }
+}
 
-    fn claim<P: Physical>((): &(), meta: &P::SingleWriter, _: Requester) {
-        meta.store(ABSENT);
-    }
-
+impl Preparing for Silo {
     #[inline(always)]
-    fn observe<P: Physical>(meta: &P::SingleWriter) -> Observation {
-        let word = meta.read();
-        match word & STATUS {
-            0 => Observation::Present(word),
-            status if status & LOCKED != 0 => Observation::Locked,
-            ABSENT => Observation::Absent(word),
-            _ => Observation::Unlinked,
-        }
-    }
-
-    #[inline(always)]
-    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool) -> bool {
-        let expected = if mine { token | LOCKED } else { token };
-        meta.read_in_order() == expected
-    }
-
-    fn observe_gap<P: Physical>(meta: &P::SingleWriter) -> u64 {
-        meta.read()
-    }
-
-    fn advance_gap<P: Physical>(meta: &P::SingleWriter) -> (u64, u64) {
-        let before = meta.read();
-        let after = before + NEXT;
-        meta.store_in_order(after);
-        (before, after)
-    }
-
-    #[inline(always)]
-    fn prepare<P: Physical>(meta: &P::SingleWriter, inserted: bool) -> Verdict {
+    fn prepare<P: Physical>(
+        meta: &P::SingleWriter,
+        inserted: bool,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
         let word = meta.read();
         if word & LOCKED != 0 {
             return Verdict::Retry;
@@ -144,23 +110,34 @@ impl Protocol for Silo {
     }
 
     #[inline(always)]
-    fn unprepare<P: Physical>(meta: &P::SingleWriter, _: bool) {
+    fn unprepare<P: Physical>(meta: &P::SingleWriter, _: bool, _: Request<'_, Self, P, impl Waker>) {
         meta.store(meta.read() & !LOCKED);
     }
+}
+
+// SAFETY: the metadata is single-writer words.
+unsafe impl Validating for Silo {
+    const EXPIRES: bool = false;
 
     #[inline(always)]
-    fn version<P: Physical>(meta: &P::SingleWriter) -> u64 {
-        meta.read() & !STATUS
+    fn observe<P: Physical>(meta: &P::SingleWriter) -> Observation {
+        let word = meta.read();
+        match word & STATUS {
+            0 => Observation::Present(word),
+            status if status & LOCKED != 0 => Observation::Locked,
+            ABSENT => Observation::Absent(word),
+            _ => Observation::Unlinked,
+        }
     }
 
     #[inline(always)]
-    fn transaction_id(above: u64, epoch: u64) -> u64 {
-        let id = ((above & !STATUS) + NEXT).max(epoch << EPOCH_SHIFT);
-        debug_assert!(
-            id >> EPOCH_SHIFT <= epoch,
-            "2^29 transactions in one epoch, or a version from a later one"
-        );
-        id
+    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, _: u64) -> Validity {
+        let expected = if mine { token | LOCKED } else { token };
+        if meta.read_in_order() == expected { Validity::Valid } else { Validity::Invalid }
+    }
+
+    fn claim<P: Physical>(meta: &P::SingleWriter) {
+        meta.store(ABSENT);
     }
 
     #[inline(always)]
@@ -168,6 +145,63 @@ impl Protocol for Silo {
         debug_assert!(meta.read() & LOCKED != 0 && id > meta.read() & !STATUS, "versions of a record ascend");
         meta.store(id);
     }
+
+    fn bury<P: Physical>(meta: &P::SingleWriter, _: &P::SingleWriter, _: u64) {
+        // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
+        meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
+    }
+
+    #[inline(always)]
+    fn after_read(token: u64) -> u64 {
+        (token & !STATUS) + NEXT
+    }
+
+    fn after_gap(_: u64) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn after_write<P: Physical>(meta: &P::SingleWriter) -> u64 {
+        (meta.read() & !STATUS) + NEXT
+    }
+
+    #[inline(always)]
+    fn transaction_id(last: &mut LastId, least: u64, epoch: u64) -> u64 {
+        let id = least.max(last.0 + NEXT).max(epoch << EPOCH_SHIFT);
+        debug_assert!(
+            id >> EPOCH_SHIFT <= epoch,
+            "2^29 transactions in one epoch, or a version from a later one"
+        );
+        last.0 = id;
+        id
+    }
+
+    fn observe_gap<P: Physical>(gap: &P::SingleWriter) -> u64 {
+        gap.read()
+    }
+
+    #[inline(always)]
+    fn validate_gap<P: Physical>(gap: &P::SingleWriter, token: u64, _: u64) -> Validity {
+        if gap.read_in_order() == token { Validity::Valid } else { Validity::Invalid }
+    }
+
+    fn advance_gap<P: Physical>(gap: &P::SingleWriter, _: &P::SingleWriter) -> (u64, u64) {
+        let before = gap.read();
+        let after = before + NEXT;
+        gap.store_in_order(after);
+        (before, after)
+    }
+
+    fn split_gap<P: Physical>(_: &P::SingleWriter, _: &P::SingleWriter) {
+        // Nobody has observed the fresh one, and any version of it will do.
+    }
+
+    fn retire_gap<P: Physical>(gap: &P::SingleWriter) {
+        // Whoever relies on a key's missing there did so while it was the leaf's.
+        gap.store_in_order(gap.read() + NEXT);
+    }
+
+    fn inherit_gap<P: Physical>(_: &P::SingleWriter, _: &P::SingleWriter) {}
 }
 
 #[cfg(test)]
@@ -176,9 +210,10 @@ mod tests {
 
     #[test]
     fn ids_ascend_and_carry_their_epoch() {
-        let first = Silo::transaction_id(0, 5);
-        let second = Silo::transaction_id(first, 5);
-        let later = Silo::transaction_id(second | STATUS, 6);
+        let mut last = LastId::new();
+        let first = Silo::transaction_id(&mut last, 0, 5);
+        let second = Silo::transaction_id(&mut last, 0, 5);
+        let later = Silo::transaction_id(&mut LastId::new(), Silo::after_read(second), 6);
         assert!(first < second && second < later);
         assert_eq!([first, second, later].map(|id| id >> EPOCH_SHIFT), [5, 5, 6]);
         assert_eq!([first, second, later].map(|id| id & STATUS), [0; 3]);

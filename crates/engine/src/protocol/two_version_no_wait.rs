@@ -17,9 +17,11 @@
 //! We differ: the paper's certify lock is a read counter of -1, and its readers exchange the counter for one more. Here
 //! it is a flag, so that a reader adds, which cannot fail.
 
-use super::semaphore::{self, CERTIFIED, DEAD, Semaphore, WRITER};
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::semaphore::{self, CERTIFIED, Counted, DEAD, Semaphore, WRITER};
+use super::{GapMode, Locking, Mode, Preparing, Protocol, Request, Verdict, Waker};
+use crate::architecture::Architecture;
 use crate::physical::Physical;
+use crate::transaction::access::Certified;
 use contract::AbortReason;
 
 /// 2V_NO_WAIT.
@@ -27,10 +29,10 @@ pub(crate) struct TwoVersionNoWait;
 
 impl Protocol for TwoVersionNoWait {
     type Meta<P: Physical> = Semaphore<P>;
+    type Gap<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
-
-    const READS: Reads = Reads::Locked;
-    const WRITES: Writes = Writes::Certified;
+    type Slot = ();
+    type Access<A: Architecture<Protocol = Self>> = Certified;
 
     fn common<P: Physical>(slots: usize, _: usize) {
         semaphore::assert_countable(slots);
@@ -40,72 +42,89 @@ impl Protocol for TwoVersionNoWait {
         meta.is_quiescent()
     }
 
+    fn is_gap_quiescent<P: Physical>(gap: &Semaphore<P>) -> bool {
+        gap.is_quiescent()
+    }
+}
+
+impl Locking for TwoVersionNoWait {
     #[inline(always)]
-    fn acquire<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        mode: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
+    fn acquire<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         match mode {
-            Mode::Shared => meta.enter(mode, CERTIFIED),
-            Mode::Insert => meta.enter(mode, WRITER),
+            Mode::Shared => meta.enter(Counted::Reader, CERTIFIED),
             Mode::Exclusive => meta.mark(WRITER),
         }
     }
 
-    fn upgrade<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) -> Verdict {
+    fn upgrade<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) -> Verdict {
         // Other readers may stay until this transaction certifies.
         let verdict = meta.mark(WRITER);
         if verdict == Verdict::Granted {
-            meta.leave(Mode::Shared);
+            meta.leave(Counted::Reader);
         }
         verdict
     }
 
-    fn upgrade_gap<P: Physical>(
-        (): &(),
-        meta: &Semaphore<P>,
-        from: Mode,
-        _: Requester,
-        _: &impl Waker,
-    ) -> Verdict {
-        meta.trade(from, WRITER | CERTIFIED)
-    }
-
     #[inline(always)]
-    fn release<P: Physical>((): &(), meta: &Semaphore<P>, mode: Mode, _: Requester, _: &impl Waker) {
+    fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) {
         match mode {
             Mode::Exclusive => {
                 debug_assert!(meta.flags() & WRITER != 0, "released without being held");
                 meta.set(0);
             }
-            Mode::Shared | Mode::Insert => meta.leave(mode),
+            Mode::Shared => meta.leave(Counted::Reader),
         }
     }
 
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         assert_eq!(meta.flags(), WRITER | CERTIFIED, "marked deleted without being certified");
         meta.set(DEAD);
     }
 
-    fn retire_gap<P: Physical>((): &(), meta: &Semaphore<P>) -> bool {
-        meta.retire()
-    }
-
-    fn claim<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester) {
+    fn claim<P: Physical>(meta: &Semaphore<P>, _: Request<'_, Self, P, impl Waker>) {
         meta.set(WRITER | CERTIFIED);
     }
 
-    fn prepare<P: Physical>(meta: &Semaphore<P>, inserted: bool) -> Verdict {
+    #[inline(always)]
+    fn hold_gap<P: Physical>(
+        gap: &Semaphore<P>,
+        mode: GapMode,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        gap.hold(mode)
+    }
+
+    fn upgrade_gap<P: Physical>(
+        gap: &Semaphore<P>,
+        from: GapMode,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        gap.upgrade(from)
+    }
+
+    #[inline(always)]
+    fn release_gap<P: Physical>(gap: &Semaphore<P>, mode: GapMode, _: Request<'_, Self, P, impl Waker>) {
+        gap.let_go(mode);
+    }
+
+    fn retire_gap<P: Physical>(gap: &Semaphore<P>, (): &()) -> bool {
+        gap.retire()
+    }
+}
+
+impl Preparing for TwoVersionNoWait {
+    fn prepare<P: Physical>(
+        meta: &Semaphore<P>,
+        inserted: bool,
+        _: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
         if inserted {
             return Verdict::Granted;
         }
         meta.close(WRITER, WRITER | CERTIFIED, None, AbortReason::Certify)
     }
 
-    fn unprepare<P: Physical>(meta: &Semaphore<P>, inserted: bool) {
+    fn unprepare<P: Physical>(meta: &Semaphore<P>, inserted: bool, _: Request<'_, Self, P, impl Waker>) {
         // What was inserted was certified before.
         if !inserted {
             meta.set(WRITER);

@@ -2,18 +2,20 @@
 //!
 //! State: none. Reads and writes are in place, and hold nothing; what is overwritten is kept for undo.
 
-use super::{Mode, Protocol, Reads, Requester, Verdict, Waker, Writes};
+use super::Protocol;
+use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
+use crate::transaction::access::Alone;
 
 /// No protocol.
 pub(crate) struct Unprotected;
 
 impl Protocol for Unprotected {
     type Meta<P: Physical> = P::Word64;
+    type Gap<P: Physical> = P::Word64;
     type Common<P: Physical> = ();
-
-    const READS: Reads = Reads::Alone;
-    const WRITES: Writes = Writes::InPlace;
+    type Slot = ();
+    type Access<A: Architecture<Protocol = Self>> = Alone;
 
     fn common<P: Physical>(_: usize, _: usize) {}
 
@@ -21,29 +23,7 @@ impl Protocol for Unprotected {
         meta.read() == 0
     }
 
-    #[inline(always)]
-    fn acquire<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        Verdict::Granted
+    fn is_gap_quiescent<P: Physical>(gap: &P::Word64) -> bool {
+        gap.read() == 0
     }
-
-    #[inline(always)]
-    fn upgrade<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) -> Verdict {
-        Verdict::Granted
-    }
-
-    #[inline(always)]
-    fn upgrade_gap<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) -> Verdict {
-        Verdict::Granted
-    }
-
-    #[inline(always)]
-    fn release<P: Physical>((): &(), _: &P::Word64, _: Mode, _: Requester, _: &impl Waker) {}
-
-    fn mark_deleted<P: Physical>((): &(), _: &P::Word64, _: Requester, _: &impl Waker) {}
-
-    fn retire_gap<P: Physical>((): &(), _: &P::Word64) -> bool {
-        true
-    }
-
-    fn claim<P: Physical>((): &(), _: &P::Word64, _: Requester) {}
 }

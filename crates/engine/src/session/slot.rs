@@ -8,6 +8,7 @@ use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::memory;
+use crate::protocol::Attempt;
 use crate::transaction::Txn;
 use crate::work;
 use contract::{AbortReason, Client, Outcome, Plan, Procedure, RunError};
@@ -75,7 +76,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         let mut attempts = 0;
         loop {
             plan.clear();
-            self.txn.begin_reconnaissance();
+            self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
             let planned = procedure.plan(&mut self.txn, plan);
             self.txn.end_reconnaissance();
             if planned.is_ok() {
@@ -105,7 +106,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         let mut plans = 1;
         let (outcome, attempts) = loop {
             work::attempt();
-            self.txn.begin(&drawn.plan);
+            self.txn.begin(if attempts == 1 { Attempt::First } else { Attempt::Retry }, &drawn.plan);
             let ended = match drawn.procedure.run(&mut self.txn) {
                 Ok(Outcome::Commit) => self.txn.commit().map(|()| Outcome::Commit),
                 // A poisoned transaction cannot roll back by its own will either: it saw what it must not rely on.
@@ -178,7 +179,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     #[cold]
     fn tell_effort<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
-        effort.lock_hold.merge(&self.txn.stopwatch.take_lock_hold());
+        effort.lock_hold += self.txn.stopwatch.take_lock_hold();
         if self.phase == Phase::Counting {
             statistics.add_effort(&effort);
         }

@@ -10,6 +10,7 @@
 
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
+use crate::physical::Metadata;
 use contract::{Key, Span};
 use std::ptr::NonNull;
 
@@ -100,13 +101,22 @@ impl RecordRef {
     }
 
     /// The protocol's metadata.
+    ///
+    /// # Safety
+    /// `M` is the metadata of the protocol that runs, in its synchronization policy, and the caller is where that policy lets it be
+    /// touched: see [`Site::meta`](crate::architecture::Site::meta). The arena outlives the reference.
     #[inline(always)]
-    pub fn meta<M>(&self) -> &M {
+    pub unsafe fn meta<'a, M: Metadata>(self) -> &'a M {
         const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
-        // SAFETY: bytes 8..16 of a record are its metadata, 8-aligned, live with the arena; all-zero bytes and
-        // whatever the running protocol stores are valid values of its metadata type, which is made of words with
-        // interior mutability only. `Store::prepare` zeroes it before another protocol runs.
+        // SAFETY: bytes 8..16 of a record are its metadata, 8-aligned, and live as long as the caller says; any bits are a valid `M`, which
+        // has interior mutability, by its own contract.
         unsafe { self.0.byte_add(META_OFFSET).cast::<M>().as_ref() }
+    }
+
+    /// The metadata as the bits that it consists of.
+    fn meta_word(&self) -> &AtomicU64 {
+        // SAFETY: whoever asks has the record to itself, as it is not linked yet, or nobody runs.
+        unsafe { self.meta() }
     }
 
     /// Gives unlinked memory its key and an all-zero metadata.
@@ -114,14 +124,14 @@ impl RecordRef {
     pub fn initialise(self, key: Key) {
         // Relaxed, both: the record is private until it is linked, with Release.
         self.key_word().store(key.0, Ordering::Relaxed);
-        self.meta::<AtomicU64>().store(0, Ordering::Relaxed);
+        self.meta_word().store(0, Ordering::Relaxed);
     }
 
     /// Forgets what the last protocol left in the metadata of a quiescent store.
     pub fn reset(self) {
         // Relaxed: nobody else is running; workers start after.
-        if self.meta::<AtomicU64>().load(Ordering::Relaxed) != 0 {
-            self.meta::<AtomicU64>().store(0, Ordering::Relaxed);
+        if self.meta_word().load(Ordering::Relaxed) != 0 {
+            self.meta_word().store(0, Ordering::Relaxed);
         }
     }
 

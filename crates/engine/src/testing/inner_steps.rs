@@ -11,7 +11,8 @@ use crate::index::hash::Hash;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Protocol, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
+    Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
+    SlotState, TwoVersionNoWait, Verdict, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
@@ -68,23 +69,27 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
     run(unsafe { &*(&raw const word).cast() });
 }
 
-fn lock_loop<P: Protocol>(exclusive: bool, repeat: u64) {
+fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
     let common = P::common::<Shared>(1, 1);
-    let who = Requester { slot: SlotId(0), partition: 0, access: 0 };
+    let stamp = P::Slot::new().stamp();
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
+    let request = RequestWith { common: &common, who, waker: &Alone };
     let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
     with_meta::<P>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(P::acquire::<Shared>(&common, meta, mode, who, &Alone));
-            P::release::<Shared>(&common, meta, mode, who, &Alone);
+            let _ = std::hint::black_box(P::acquire::<Shared>(meta, mode, request));
+            P::release::<Shared>(meta, mode, request);
         }
     });
 }
 
 fn prepare_loop(repeat: u64) {
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: () };
+    let request = RequestWith { common: &(), who, waker: &Alone };
     with_meta::<Silo>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false));
-            Silo::unprepare::<Shared>(meta, false);
+            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false, request));
+            Silo::unprepare::<Shared>(meta, false, request);
         }
     });
 }
@@ -99,8 +104,8 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Key(0));
-    let state = DelegationState::<NoWait>::new(2, 2);
-    let who = Requester { slot: SlotId(0), partition: 1, access: 0 };
+    let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
+    let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {
         let back_off = BackOff::new(&EngineOptions::default(), me as u32);
@@ -112,11 +117,11 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
         median(batches, || {
             for _ in 0..PAIRS {
                 let verdict = delegation.at(owner, move |site| {
-                    NoWait::acquire::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                    NoWait::acquire::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
                 assert_eq!(verdict, Verdict::Granted);
                 delegation.at(owner, move |site| {
-                    NoWait::release::<Owned>(site.common, record.meta(), Mode::Exclusive, who, site.waker)
+                    NoWait::release::<Owned>(site.meta(record), Mode::Exclusive, site.request(who))
                 });
             }
         })
@@ -128,7 +133,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
 /// two workers, with nothing else to do.
 pub fn migration_there_and_back_ns(batches: usize) -> f64 {
     const TRIPS: u32 = 500;
-    let (rings, grants, ended) = (Rings::new(2), Grants::new(2), AtomicUsize::new(0));
+    let (rings, grants, ended) = (Rings::new(2), Grants::new(2, None), AtomicUsize::new(0));
     let mut medians = worker::run(2, |me| {
         let mut result = 0.0;
         let place = &raw mut result;
@@ -186,13 +191,13 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
     let (tables, epochs, caches) = store.work_on(1);
-    let state = SharedState::<P, Shared>::new(1, 1);
+    let state = SharedState::<P, Shared>::new(1, 1, &EngineOptions::default());
     let back_off = BackOff::new(&EngineOptions::default(), 0);
     let architecture = architecture::SharedEverything::new(tables, &state, back_off);
     let mut txn = Txn::new(architecture, tables, epochs, SlotId(0), &mut caches[0]);
     let plan = Plan::default();
     for _ in 0..repeat {
-        txn.begin(&plan);
+        txn.begin(Attempt::First, &plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }

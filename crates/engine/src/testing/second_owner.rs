@@ -6,11 +6,11 @@ use crate::architecture::{Architecture, PartitionLatches, PartitionedSerial, Sha
 use crate::facade::{cpu, worker};
 use crate::physical::Owned;
 use crate::protocol::Unprotected;
-use contract::{LatchName, PartitionId};
+use contract::{EngineOptions, LatchName, PartitionId};
 
 /// Lets two workers make `steps` steps each. If a step of one falls into one of the other's, that must be noticed.
 pub fn run(steps: usize) {
-    let state = SharedState::<Unprotected, Owned>::new(2, 1);
+    let state = SharedState::<Unprotected, Owned>::new(2, 1, &EngineOptions::default());
     worker::run(2, |_| {
         let latches = PartitionLatches::new(1, LatchName::Ticket);
         let mut owner = PartitionedSerial::new(&[], &state, &latches);

@@ -8,10 +8,11 @@
 use super::canary::{DirtyReads, NoReadValidation, SkippedCertify};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Observation, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict,
-    Wake, Waker, Writes,
+    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Preparing, Protocol, Request, RequestWith,
+    Requester, Silo, SlotId, SlotState, TwoVersionNoWait, Validating, Validity, Verdict, Wake, Waker,
 };
 use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
@@ -51,32 +52,176 @@ struct Held {
     prepared: bool,
 }
 
-struct Transaction {
+struct Transaction<S> {
     script: Vec<Op>,
+    state: S,
     phase: Phase,
     held: [Held; 2],
     /// Records read from others, and whose version it was.
     seen: Vec<(usize, u64)>,
+    id: u64,
     /// Was told to ask again, and nobody else has made a step since.
     stalled: bool,
 }
 
-struct World<P: Protocol, F: Physical> {
+/// How transactions access records: the way of a protocol, as single steps.
+pub(super) trait Way<P: Protocol> {
+    /// Whether records and gaps are locked when they are accessed.
+    const LOCKS: bool;
+    /// Whether writes go to the record at once.
+    const IN_PLACE: bool;
+
+    fn ask<F: Physical>(_: &P::Meta<F>, _: Mode, _: Option<Mode>, _: Request<'_, P, F, Wakes>) -> Verdict {
+        Verdict::Granted
+    }
+
+    fn release<F: Physical>(_: &P::Meta<F>, _: Mode, _: Request<'_, P, F, Wakes>) {}
+
+    /// A token, where reads are validated; `None`: ask again.
+    fn observe<F: Physical>(_: &P::Meta<F>) -> Option<Option<u64>> {
+        Some(None)
+    }
+
+    fn prepare<F: Physical>(_: &P::Meta<F>, _: Request<'_, P, F, Wakes>) -> Verdict {
+        Verdict::Granted
+    }
+
+    fn unprepare<F: Physical>(_: &P::Meta<F>, _: Request<'_, P, F, Wakes>) {}
+
+    /// The least id after a token, or after a prepared record.
+    fn after<F: Physical>(_: Option<u64>, _: Option<&P::Meta<F>>) -> u64 {
+        0
+    }
+
+    fn choose_id(_: &mut P::Slot, _: u64) -> u64 {
+        0
+    }
+
+    fn validate<F: Physical>(_: &P::Meta<F>, _: u64, _: bool, _: u64) -> bool {
+        true
+    }
+
+    fn publish<F: Physical>(_: &P::Meta<F>, _: u64) {}
+}
+
+pub(super) struct TwoPhase;
+pub(super) struct Certifying;
+pub(super) struct Optimistic;
+
+fn ask<P: Locking, F: Physical>(
+    meta: &P::Meta<F>,
+    mode: Mode,
+    held: Option<Mode>,
+    request: Request<'_, P, F, Wakes>,
+) -> Verdict {
+    match held {
+        Some(_) => P::upgrade::<F>(meta, request),
+        None => P::acquire::<F>(meta, mode, request),
+    }
+}
+
+impl<P: Locking> Way<P> for TwoPhase {
+    const LOCKS: bool = true;
+    const IN_PLACE: bool = true;
+
+    fn ask<F: Physical>(
+        meta: &P::Meta<F>,
+        mode: Mode,
+        held: Option<Mode>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        ask::<P, F>(meta, mode, held, request)
+    }
+
+    fn release<F: Physical>(meta: &P::Meta<F>, mode: Mode, request: Request<'_, P, F, Wakes>) {
+        P::release::<F>(meta, mode, request);
+    }
+}
+
+impl<P: Locking + Preparing> Way<P> for Certifying {
+    const LOCKS: bool = true;
+    const IN_PLACE: bool = false;
+
+    fn ask<F: Physical>(
+        meta: &P::Meta<F>,
+        mode: Mode,
+        held: Option<Mode>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        ask::<P, F>(meta, mode, held, request)
+    }
+
+    fn release<F: Physical>(meta: &P::Meta<F>, mode: Mode, request: Request<'_, P, F, Wakes>) {
+        P::release::<F>(meta, mode, request);
+    }
+
+    fn prepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
+        P::prepare::<F>(meta, false, request)
+    }
+
+    fn unprepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) {
+        P::unprepare::<F>(meta, false, request);
+    }
+}
+
+impl<P: Validating> Way<P> for Optimistic {
+    const LOCKS: bool = false;
+    const IN_PLACE: bool = false;
+
+    fn observe<F: Physical>(meta: &P::Meta<F>) -> Option<Option<u64>> {
+        match P::observe::<F>(meta) {
+            Observation::Present(token) => Some(Some(token)),
+            _ => None,
+        }
+    }
+
+    fn prepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
+        P::prepare::<F>(meta, false, request)
+    }
+
+    fn unprepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) {
+        P::unprepare::<F>(meta, false, request);
+    }
+
+    fn after<F: Physical>(token: Option<u64>, prepared: Option<&P::Meta<F>>) -> u64 {
+        token.map_or(0, P::after_read).max(prepared.map_or(0, P::after_write::<F>))
+    }
+
+    fn choose_id(slot: &mut P::Slot, least: u64) -> u64 {
+        P::transaction_id(slot, least, 3)
+    }
+
+    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, id: u64) -> bool {
+        match P::validate::<F>(meta, token, mine, id) {
+            Validity::Valid => true,
+            Validity::Invalid => false,
+            Validity::Expired => P::extend::<F>(meta, token, id),
+        }
+    }
+
+    fn publish<F: Physical>(meta: &P::Meta<F>, id: u64) {
+        P::publish::<F>(meta, id);
+    }
+}
+
+struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
     metas: [Box<u64>; 2],
     values: [Cell<u64>; 2],
-    woken: RefCell<Vec<(SlotId, Wake)>>,
+    woken: Wakes,
+    way: PhantomData<W>,
 }
 
-struct Wakes<'a>(&'a RefCell<Vec<(SlotId, Wake)>>);
+#[derive(Default)]
+pub(super) struct Wakes(pub RefCell<Vec<(SlotId, Wake)>>);
 
-impl Waker for Wakes<'_> {
+impl Waker for Wakes {
     fn wake(&self, slot: SlotId, wake: Wake) {
         self.0.borrow_mut().push((slot, wake));
     }
 }
 
-impl<P: Protocol, F: Physical> World<P, F> {
+impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn meta(&self, record: usize) -> &P::Meta<F> {
         const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
         // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
@@ -84,8 +229,14 @@ impl<P: Protocol, F: Physical> World<P, F> {
         unsafe { &*(&raw const *self.metas[record]).cast() }
     }
 
+    fn request(&self, number: usize, txn: &Transaction<P::Slot>, record: usize) -> Request<'_, P, F, Wakes> {
+        let (slot, access, stamp) = (SlotId(number as u32), record as u32, txn.state.stamp());
+        let who = Requester { slot, partition: 0, access, stamp };
+        RequestWith { common: &self.common, who, waker: &self.woken }
+    }
+
     /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
-    fn step(&self, number: usize, txn: &mut Transaction) {
+    fn step(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         match txn.phase {
             Phase::Operation(at) => self.operation(number, txn, at),
             Phase::Prepare(at) => self.prepare(number, txn, at),
@@ -95,22 +246,15 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn operation(&self, number: usize, txn: &mut Transaction, at: usize) {
+    fn operation(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let op = txn.script[at];
         let record = op.record();
         let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
-        let locks =
-            if mode == Mode::Shared { P::READS == Reads::Locked } else { P::WRITES != Writes::AtCommit };
         let held = txn.held[record].mode;
         let covered = held == Some(mode) || held == Some(Mode::Exclusive);
-        if locks && !covered {
-            let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
-            let (meta, waker) = (self.meta(record), Wakes(&self.woken));
-            let verdict = match held {
-                Some(_) => P::upgrade::<F>(&self.common, meta, who, &waker),
-                None => P::acquire::<F>(&self.common, meta, mode, who, &waker),
-            };
-            match verdict {
+        if W::LOCKS && !covered {
+            let (meta, request) = (self.meta(record), self.request(number, txn, record));
+            match W::ask::<F>(meta, mode, held, request) {
                 Verdict::Granted => {}
                 Verdict::Queued => return txn.phase = Phase::Waiting(at),
                 Verdict::Retry => return txn.stalled = true,
@@ -121,18 +265,18 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     /// The lock of an operation, if it has one, is held: does it.
-    fn granted(&self, number: usize, txn: &mut Transaction, at: usize) {
+    fn granted(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
         let held = &mut txn.held[record];
         match txn.script[at] {
             Op::Read(_) => {
-                if P::READS == Reads::Validated && held.token.is_none() {
-                    let Observation::Present(token) = P::observe::<F>(self.meta(record)) else {
+                if held.token.is_none() {
+                    let Some(token) = W::observe::<F>(self.meta(record)) else {
                         return txn.stalled = true;
                     };
-                    held.token = Some(token);
+                    held.token = token;
                 }
-                if P::READS == Reads::Locked && held.mode.is_none() {
+                if W::LOCKS && held.mode.is_none() {
                     held.mode = Some(Mode::Shared);
                 }
                 if !held.written {
@@ -140,10 +284,10 @@ impl<P: Protocol, F: Physical> World<P, F> {
                 }
             }
             Op::Write(_) => {
-                if P::WRITES != Writes::AtCommit {
+                if W::LOCKS {
                     held.mode = Some(Mode::Exclusive);
                 }
-                if P::WRITES == Writes::InPlace && held.undo.is_none() {
+                if W::IN_PLACE && held.undo.is_none() {
                     held.undo = Some(self.values[record].replace(number as u64 + 1));
                 }
                 held.written = true;
@@ -151,7 +295,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
         txn.phase = if at + 1 < txn.script.len() {
             Phase::Operation(at + 1)
-        } else if P::WRITES == Writes::InPlace {
+        } else if W::IN_PLACE {
             Phase::Install
         } else {
             Self::next_to_prepare(txn, 0)
@@ -159,16 +303,16 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     /// Records that are not written need no step.
-    fn next_to_prepare(txn: &Transaction, from: usize) -> Phase {
+    fn next_to_prepare(txn: &Transaction<P::Slot>, from: usize) -> Phase {
         match (from..2).find(|&record| txn.held[record].written) {
             Some(record) => Phase::Prepare(record),
-            None if P::READS == Reads::Validated => Phase::Validate,
+            None if !W::LOCKS => Phase::Validate,
             None => Phase::Install,
         }
     }
 
-    fn prepare(&self, number: usize, txn: &mut Transaction, at: usize) {
-        match P::prepare::<F>(self.meta(at), false) {
+    fn prepare(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        match W::prepare::<F>(self.meta(at), self.request(number, txn, at)) {
             Verdict::Granted => {
                 txn.held[at].prepared = true;
                 txn.phase = Self::next_to_prepare(txn, at + 1);
@@ -178,10 +322,16 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn validate(&self, number: usize, txn: &mut Transaction) {
+    fn validate(&self, number: usize, txn: &mut Transaction<P::Slot>) {
+        let least = (0..2).map(|record| {
+            let held = txn.held[record];
+            W::after::<F>(held.token, held.prepared.then(|| self.meta(record)))
+        });
+        txn.id = W::choose_id(&mut txn.state, least.fold(0, u64::max));
         let valid = (0..2).all(|record| {
             let held = txn.held[record];
-            held.token.is_none_or(|token| P::validate::<F>(self.meta(record), token, held.prepared))
+            let valid = |token| W::validate::<F>(self.meta(record), token, held.prepared, txn.id);
+            held.token.is_none_or(valid)
         });
         if valid {
             txn.phase = Phase::Install;
@@ -190,45 +340,42 @@ impl<P: Protocol, F: Physical> World<P, F> {
         }
     }
 
-    fn install(&self, number: usize, txn: &mut Transaction) {
-        let versions = (0..2).map(|record| P::version::<F>(self.meta(record)));
-        let id = P::transaction_id(versions.fold(0, u64::max), 3);
+    fn install(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         for record in 0..2 {
-            if txn.held[record].written && P::WRITES != Writes::InPlace {
+            if txn.held[record].written && !W::IN_PLACE {
                 self.values[record].set(number as u64 + 1);
             }
-            if txn.held[record].prepared && P::WRITES == Writes::AtCommit {
-                P::publish::<F>(self.meta(record), id);
+            if txn.held[record].prepared {
+                W::publish::<F>(self.meta(record), txn.id);
             }
         }
         self.release(number, txn);
         txn.phase = Phase::Committed;
     }
 
-    fn abort(&self, number: usize, txn: &mut Transaction) {
+    fn abort(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(before) = held.undo {
                 self.values[record].set(before);
             }
             if held.prepared {
-                P::unprepare::<F>(self.meta(record), false);
+                W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
             }
         }
         self.release(number, txn);
         txn.phase = Phase::Aborted;
     }
 
-    fn release(&self, number: usize, txn: &mut Transaction) {
+    fn release(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
-                let who = Requester { slot: SlotId(number as u32), partition: 0, access: record as u32 };
-                P::release::<F>(&self.common, self.meta(record), mode, who, &Wakes(&self.woken));
+                W::release::<F>(self.meta(record), mode, self.request(number, txn, record));
             }
         }
     }
 
-    fn deliver(&self, txns: &mut [Transaction]) {
-        for (slot, wake) in self.woken.take() {
+    fn deliver(&self, txns: &mut [Transaction<P::Slot>]) {
+        for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "no record dies here");
             let number = slot.0 as usize;
             let Phase::Waiting(at) = txns[number].phase else {
@@ -239,26 +386,39 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 }
 
+/// The state of a slot whose first transaction begins.
+pub(super) fn started<P: Protocol>() -> P::Slot {
+    let mut state = P::Slot::new();
+    state.begin(Attempt::First);
+    state
+}
+
 /// Runs the scripts in the order that `choices` says, and the first runnable beyond it; answers how many could have run at
 /// each step, and what went wrong.
-fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec<usize>, Result<(), String>) {
-    let world = World::<P, F> {
+fn run<P: Protocol, W: Way<P>, F: Physical>(
+    scripts: &[Vec<Op>],
+    choices: &[usize],
+) -> (Vec<usize>, Result<(), String>) {
+    let world = World::<P, W, F> {
+        way: PhantomData,
         common: P::common(scripts.len(), 1),
         metas: [Box::new(0), Box::new(0)],
         values: [Cell::new(0), Cell::new(0)],
-        woken: RefCell::new(Vec::new()),
+        woken: Wakes::default(),
     };
     let start = |script: &Vec<Op>| Transaction {
         script: script.clone(),
+        state: started::<P>(),
         phase: Phase::Operation(0),
         held: [Held::default(); 2],
         seen: Vec::new(),
+        id: 0,
         stalled: false,
     };
     let mut txns: Vec<_> = scripts.iter().map(start).collect();
     let mut alternatives = Vec::new();
     loop {
-        let is_runnable = |txn: &Transaction| {
+        let is_runnable = |txn: &Transaction<P::Slot>| {
             !txn.stalled && !matches!(txn.phase, Phase::Waiting(_) | Phase::Committed | Phase::Aborted)
         };
         let runnable: Vec<usize> = (0..txns.len()).filter(|&number| is_runnable(&txns[number])).collect();
@@ -288,8 +448,8 @@ fn run<P: Protocol, F: Physical>(scripts: &[Vec<Op>], choices: &[usize]) -> (Vec
 }
 
 /// Whether some serial order of the committed transactions reads and leaves the same.
-fn is_serializable(txns: &[Transaction], left: [u64; 2]) -> bool {
-    fn extend(txns: &[Transaction], rest: &[usize], values: [u64; 2], left: [u64; 2]) -> bool {
+fn is_serializable<S>(txns: &[Transaction<S>], left: [u64; 2]) -> bool {
+    fn extend<S>(txns: &[Transaction<S>], rest: &[usize], values: [u64; 2], left: [u64; 2]) -> bool {
         if rest.is_empty() {
             return values == left;
         }
@@ -311,10 +471,10 @@ fn is_serializable(txns: &[Transaction], left: [u64; 2]) -> bool {
 }
 
 /// Tries every interleaving; the first that goes wrong, and how many there are.
-fn explore<P: Protocol, F: Physical>(scripts: &[Vec<Op>]) -> Result<u64, String> {
+fn explore<P: Protocol, W: Way<P>, F: Physical>(scripts: &[Vec<Op>]) -> Result<u64, String> {
     let mut choices = Vec::new();
     for tried in 1.. {
-        let (alternatives, result) = run::<P, F>(scripts, &choices);
+        let (alternatives, result) = run::<P, W, F>(scripts, &choices);
         result.map_err(|wrong| format!("{scripts:?} in order {choices:?}: {wrong}"))?;
         choices.resize(alternatives.len(), 0);
         // The next in depth-first order: the last step that had another choice takes it.
@@ -346,45 +506,45 @@ fn worlds() -> Vec<Vec<Vec<Op>>> {
     worlds
 }
 
-fn accepts<P: Protocol>() {
+fn accepts<P: Protocol, W: Way<P>>() {
     let mut tried = 0;
     for scripts in worlds() {
-        tried += explore::<P, Shared>(&scripts).unwrap_or_else(|wrong| panic!("shared: {wrong}"));
-        tried += explore::<P, Owned>(&scripts).unwrap_or_else(|wrong| panic!("owned: {wrong}"));
+        tried += explore::<P, W, Shared>(&scripts).unwrap_or_else(|wrong| panic!("shared: {wrong}"));
+        tried += explore::<P, W, Owned>(&scripts).unwrap_or_else(|wrong| panic!("owned: {wrong}"));
     }
     assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
 }
 
-fn rejects<P: Protocol>() {
+fn rejects<P: Protocol, W: Way<P>>() {
     assert!(
-        worlds().iter().any(|scripts| explore::<P, Shared>(scripts).is_err()),
+        worlds().iter().any(|scripts| explore::<P, W, Shared>(scripts).is_err()),
         "no interleaving shows the defect"
     );
 }
 
 #[test]
 fn no_wait_is_serializable() {
-    accepts::<NoWait>();
+    accepts::<NoWait, TwoPhase>();
 }
 
 #[test]
 fn two_version_no_wait_is_serializable() {
-    accepts::<TwoVersionNoWait>();
+    accepts::<TwoVersionNoWait, Certifying>();
 }
 
 #[test]
 fn dl_detect_is_serializable_and_never_stuck() {
-    accepts::<DlDetect>();
+    accepts::<DlDetect, TwoPhase>();
 }
 
 #[test]
 fn silo_is_serializable() {
-    accepts::<Silo>();
+    accepts::<Silo, Optimistic>();
 }
 
 #[test]
 fn canaries_are_not() {
-    rejects::<DirtyReads>();
-    rejects::<NoReadValidation>();
-    rejects::<SkippedCertify>();
+    rejects::<DirtyReads, TwoPhase>();
+    rejects::<NoReadValidation, Optimistic>();
+    rejects::<SkippedCertify, Certifying>();
 }

@@ -6,18 +6,21 @@
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
 
 use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
+use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, Mode, NoWait, Protocol, Reads, Requester, Silo, SlotId, TwoVersionNoWait, Verdict, Wake, Waker,
+    DlDetect, GapMode, Locking, NoWait, Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState,
+    TwoVersionNoWait, Validating, Validity, Verdict, Wake,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::marker::PhantomData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Finds the leaf that is responsible for the range.
     Find,
     /// Holds its gap, or observes it.
-    Hold(Mode),
+    Hold(GapMode),
     /// Looks at the range, if the leaf still is the one.
     Look,
     /// Holds the gap exclusively.
@@ -32,9 +35,9 @@ enum Step {
 
 use Step::{Commit, Find, Hold, Link, Look, LookAgain, Prune, Upgrade};
 
-const MISS: &[Step] = &[Find, Hold(Mode::Shared), Look, LookAgain, Commit];
-const INSERT: &[Step] = &[Find, Hold(Mode::Insert), Link, Commit];
-const BOTH: &[Step] = &[Find, Hold(Mode::Shared), Look, Upgrade, Link, LookAgain, Commit];
+const MISS: &[Step] = &[Find, Hold(GapMode::Shared), Look, LookAgain, Commit];
+const INSERT: &[Step] = &[Find, Hold(GapMode::Insert), Link, Commit];
+const BOTH: &[Step] = &[Find, Hold(GapMode::Shared), Look, Upgrade, Link, LookAgain, Commit];
 const PRUNE: &[Step] = &[Prune];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,71 +52,147 @@ struct Transaction {
     at: usize,
     state: State,
     leaf: usize,
-    held: Option<Mode>,
+    held: Option<GapMode>,
     token: Option<u64>,
     seen: u64,
     own: u64,
     is_broken: bool,
 }
 
-type Woken = RefCell<Vec<(SlotId, Wake)>>;
+/// How transactions protect what they have found missing, as single steps.
+trait Way<P: Protocol> {
+    /// Whether gaps are held.
+    const LOCKS: bool;
 
-struct Wakes<'a>(&'a Woken);
+    fn hold<F: Physical>(_: &P::Gap<F>, _: GapMode, _: Request<'_, P, F, Wakes>) -> Verdict {
+        Verdict::Granted
+    }
 
-impl Waker for Wakes<'_> {
-    fn wake(&self, slot: SlotId, wake: Wake) {
-        self.0.borrow_mut().push((slot, wake));
+    fn upgrade<F: Physical>(_: &P::Gap<F>, _: Request<'_, P, F, Wakes>) -> Verdict {
+        Verdict::Granted
+    }
+
+    fn release<F: Physical>(_: &P::Gap<F>, _: GapMode, _: Request<'_, P, F, Wakes>) {}
+
+    fn retire<F: Physical>(gap: &P::Gap<F>, heir: &P::Gap<F>, common: &P::Common<F>) -> bool;
+
+    fn observe<F: Physical>(_: &P::Gap<F>) -> Option<u64> {
+        None
+    }
+
+    fn advance<F: Physical>(_: &P::Gap<F>, _: &P::Meta<F>) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn validate<F: Physical>(_: &P::Gap<F>, _: u64) -> bool {
+        true
     }
 }
 
-struct World<P: Protocol, F: Physical> {
+impl<P: Locking> Way<P> for TwoPhase {
+    const LOCKS: bool = true;
+
+    fn hold<F: Physical>(gap: &P::Gap<F>, mode: GapMode, request: Request<'_, P, F, Wakes>) -> Verdict {
+        P::hold_gap::<F>(gap, mode, request)
+    }
+
+    fn upgrade<F: Physical>(gap: &P::Gap<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
+        P::upgrade_gap::<F>(gap, GapMode::Shared, request)
+    }
+
+    fn release<F: Physical>(gap: &P::Gap<F>, mode: GapMode, request: Request<'_, P, F, Wakes>) {
+        P::release_gap::<F>(gap, mode, request);
+    }
+
+    fn retire<F: Physical>(gap: &P::Gap<F>, _: &P::Gap<F>, common: &P::Common<F>) -> bool {
+        P::retire_gap::<F>(gap, common)
+    }
+}
+
+impl<P: Validating> Way<P> for Optimistic {
+    const LOCKS: bool = false;
+
+    fn retire<F: Physical>(gap: &P::Gap<F>, heir: &P::Gap<F>, _: &P::Common<F>) -> bool {
+        P::retire_gap::<F>(gap);
+        P::inherit_gap::<F>(gap, heir);
+        true
+    }
+
+    fn observe<F: Physical>(gap: &P::Gap<F>) -> Option<u64> {
+        Some(P::observe_gap::<F>(gap))
+    }
+
+    fn advance<F: Physical>(gap: &P::Gap<F>, record: &P::Meta<F>) -> Option<(u64, u64)> {
+        Some(P::advance_gap::<F>(gap, record))
+    }
+
+    fn validate<F: Physical>(gap: &P::Gap<F>, token: u64) -> bool {
+        let id = P::after_gap(token);
+        match P::validate_gap::<F>(gap, token, id) {
+            Validity::Valid => true,
+            Validity::Invalid => false,
+            Validity::Expired => P::extend_gap::<F>(gap, token, id),
+        }
+    }
+}
+
+struct World<P: Protocol, W, F: Physical> {
+    way: PhantomData<W>,
+    /// A record that is linked.
+    record: Box<u64>,
     common: P::Common<F>,
     gaps: [Box<u64>; 2],
     /// The leaf responsible for the range: the heir, once the first has died.
     current: Cell<usize>,
     /// Keys in the range.
     keys: Cell<u64>,
-    woken: Woken,
+    woken: Wakes,
 }
 
-impl<P: Protocol, F: Physical> World<P, F> {
-    const LOCKS: bool = matches!(P::READS, Reads::Locked);
-
-    fn gap(&self, leaf: usize) -> &P::Meta<F> {
+impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
+    fn record(&self) -> &P::Meta<F> {
         const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: as in `gap`.
+        unsafe { &*(&raw const *self.record).cast() }
+    }
+
+    fn gap(&self, leaf: usize) -> &P::Gap<F> {
+        const { assert!(size_of::<P::Gap<F>>() == 8 && align_of::<P::Gap<F>>() <= 8) };
         // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
         // the box is never touched otherwise.
         unsafe { &*(&raw const *self.gaps[leaf]).cast() }
     }
 
-    fn who(number: usize) -> Requester {
-        Requester { slot: SlotId(number as u32), partition: 0, access: 1 }
+    fn request(&self, number: usize) -> Request<'_, P, F, Wakes> {
+        let stamp = started::<P>().stamp();
+        let who = Requester { slot: SlotId(number as u32), partition: 0, access: 1, stamp };
+        RequestWith { common: &self.common, who, waker: &self.woken }
     }
 
     fn step(&self, number: usize, txn: &mut Transaction) {
         let is_current = txn.leaf == self.current.get();
         match txn.script[txn.at] {
             Find => txn.leaf = self.current.get(),
-            Hold(mode) if Self::LOCKS => {
-                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-                let verdict = P::acquire::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+            Hold(mode) if W::LOCKS => {
+                let (gap, request) = (self.gap(txn.leaf), self.request(number));
+                let verdict = W::hold::<F>(gap, mode, request);
                 return self.heed(number, txn, verdict);
             }
-            Hold(Mode::Shared) => txn.token = Some(P::observe_gap::<F>(self.gap(txn.leaf))),
+            Hold(GapMode::Shared) => txn.token = W::observe::<F>(self.gap(txn.leaf)),
             Hold(_) => {}
             Look if !is_current => return self.start_again(number, txn),
             Look => txn.seen = self.keys.get(),
-            Upgrade if Self::LOCKS => {
-                let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-                let verdict = P::upgrade_gap::<F>(&self.common, gap, Mode::Shared, who, &Wakes(&self.woken));
+            Upgrade if W::LOCKS => {
+                let (gap, request) = (self.gap(txn.leaf), self.request(number));
+                let verdict = W::upgrade::<F>(gap, request);
                 return self.heed(number, txn, verdict);
             }
             Upgrade => {}
-            Link if Self::LOCKS && !is_current => return self.start_again(number, txn),
+            Link if W::LOCKS && !is_current => return self.start_again(number, txn),
             Link => self.link(txn),
             LookAgain => txn.is_broken = self.keys.get() != txn.seen + txn.own,
             Prune => {
-                if P::retire_gap::<F>(&self.common, self.gap(0)) {
+                if W::retire::<F>(self.gap(0), self.gap(1), &self.common) {
                     self.current.set(1);
                 }
                 return self.end(number, txn);
@@ -126,12 +205,12 @@ impl<P: Protocol, F: Physical> World<P, F> {
     fn link(&self, txn: &mut Transaction) {
         self.keys.set(self.keys.get() + 1);
         txn.own += 1;
-        if !Self::LOCKS {
-            let current = self.current.get();
-            let (before, after) = P::advance_gap::<F>(self.gap(current));
-            if txn.leaf == current && txn.token == Some(before) {
-                txn.token = Some(after);
-            }
+        let current = self.current.get();
+        let advanced = W::advance::<F>(self.gap(current), self.record());
+        if let Some((before, after)) = advanced.filter(|_| txn.leaf == current)
+            && txn.token == Some(before)
+        {
+            txn.token = Some(after);
         }
     }
 
@@ -148,7 +227,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     fn granted(txn: &mut Transaction) {
         txn.held = match txn.script[txn.at] {
             Hold(mode) => Some(mode),
-            _ => Some(Mode::Exclusive),
+            _ => Some(GapMode::Exclusive),
         };
         txn.at += 1;
         txn.state = State::Runs;
@@ -161,13 +240,13 @@ impl<P: Protocol, F: Physical> World<P, F> {
 
     fn let_go(&self, number: usize, txn: &mut Transaction) {
         if let Some(mode) = txn.held.take() {
-            let (gap, who) = (self.gap(txn.leaf), Self::who(number));
-            P::release::<F>(&self.common, gap, mode, who, &Wakes(&self.woken));
+            let (gap, request) = (self.gap(txn.leaf), self.request(number));
+            W::release::<F>(gap, mode, request);
         }
     }
 
     fn commit(&self, number: usize, txn: &mut Transaction) {
-        let is_valid = |token| P::validate_missing::<F>(self.gap(txn.leaf), token);
+        let is_valid = |token| W::validate::<F>(self.gap(txn.leaf), token);
         assert!(!txn.is_broken || !txn.token.is_none_or(is_valid), "a phantom");
         self.end(number, txn);
     }
@@ -178,7 +257,7 @@ impl<P: Protocol, F: Physical> World<P, F> {
     }
 
     fn deliver(&self, txns: &mut [Transaction]) {
-        for (slot, wake) in self.woken.take() {
+        for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "a leaf that somebody waits for does not die");
             let txn = &mut txns[slot.0 as usize];
             assert_eq!(txn.state, State::Waits, "woke a transaction that does not wait");
@@ -189,12 +268,14 @@ impl<P: Protocol, F: Physical> World<P, F> {
     /// Runs the scripts in the order that `choices` says, and the first that can run beyond it; answers how many could have
     /// at each step.
     fn run(scripts: &[&'static [Step]], choices: &[usize]) -> Vec<usize> {
-        let world = World::<P, F> {
+        let world = World::<P, W, F> {
+            way: PhantomData,
+            record: Box::new(0),
             common: P::common(scripts.len(), 1),
             gaps: [Box::new(0), Box::new(0)],
             current: Cell::new(0),
             keys: Cell::new(0),
-            woken: RefCell::new(Vec::new()),
+            woken: Wakes::default(),
         };
         let start = |&script: &&'static [Step]| Transaction {
             script,
@@ -228,11 +309,10 @@ impl<P: Protocol, F: Physical> World<P, F> {
     /// Nothing is held, and a dead leaf is nobody's.
     fn look_behind(&self) {
         let current = self.current.get();
-        assert!(P::is_quiescent::<F>(self.gap(current)), "a gap is still held");
-        if Self::LOCKS && current == 1 {
-            for mode in [Mode::Shared, Mode::Insert] {
-                let late =
-                    P::acquire::<F>(&self.common, self.gap(0), mode, Self::who(0), &Wakes(&self.woken));
+        assert!(P::is_gap_quiescent::<F>(self.gap(current)), "a gap is still held");
+        if W::LOCKS && current == 1 {
+            for mode in [GapMode::Shared, GapMode::Insert] {
+                let late = W::hold::<F>(self.gap(0), mode, self.request(0));
                 assert_eq!(late, Verdict::Retry, "a dead leaf is held in mode {mode:?}");
             }
         }
@@ -240,10 +320,10 @@ impl<P: Protocol, F: Physical> World<P, F> {
 }
 
 /// Tries every interleaving; answers how many there are.
-fn explore<P: Protocol, F: Physical>(scripts: &[&'static [Step]]) -> u64 {
+fn explore<P: Protocol, W: Way<P>, F: Physical>(scripts: &[&'static [Step]]) -> u64 {
     let mut choices = Vec::new();
     for tried in 1.. {
-        let alternatives = World::<P, F>::run(scripts, &choices);
+        let alternatives = World::<P, W, F>::run(scripts, &choices);
         choices.resize(alternatives.len(), 0);
         // The next in depth-first order: the last step that had another choice takes it.
         loop {
@@ -269,46 +349,46 @@ const WORLDS: &[&[&[Step]]] = &[
     &[MISS, BOTH, PRUNE],
 ];
 
-fn accepts<P: Protocol>() {
+fn accepts<P: Protocol, W: Way<P>>() {
     let tried: u64 =
-        WORLDS.iter().map(|scripts| explore::<P, Shared>(scripts) + explore::<P, Owned>(scripts)).sum();
+        WORLDS.iter().map(|scripts| explore::<P, W, Shared>(scripts) + explore::<P, W, Owned>(scripts)).sum();
     assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
 }
 
 #[test]
 fn no_wait_lets_no_phantom_in() {
-    accepts::<NoWait>();
+    accepts::<NoWait, TwoPhase>();
 }
 
 #[test]
 fn two_version_no_wait_lets_no_phantom_in() {
-    accepts::<TwoVersionNoWait>();
+    accepts::<TwoVersionNoWait, TwoPhase>();
 }
 
 #[test]
 fn dl_detect_lets_no_phantom_in() {
-    accepts::<DlDetect>();
+    accepts::<DlDetect, TwoPhase>();
 }
 
 #[test]
 fn silo_lets_no_phantom_in() {
-    accepts::<Silo>();
+    accepts::<Silo, Optimistic>();
 }
 
 #[test]
 #[should_panic = "a phantom"]
 fn misses_that_are_not_validated_let_them_in() {
-    accepts::<NoMissValidation>();
+    accepts::<NoMissValidation, Optimistic>();
 }
 
 #[test]
 #[should_panic = "a phantom"]
 fn inserts_that_heed_nobody_let_them_in() {
-    accepts::<UnlockedGaps>();
+    accepts::<UnlockedGaps, TwoPhase>();
 }
 
 #[test]
 #[should_panic = "a phantom"]
 fn misses_that_are_not_held_let_them_in() {
-    accepts::<EarlyRelease>();
+    accepts::<EarlyRelease, TwoPhase>();
 }

@@ -7,7 +7,7 @@
 
 use crate::index::GapId;
 use crate::index::hash::Hash;
-use crate::protocol::Mode;
+use crate::protocol::GapMode;
 use crate::storage::RecordRef;
 use contract::{Key, PartitionId, TableId};
 use hashbrown::HashTable;
@@ -43,6 +43,14 @@ pub(crate) struct Access {
     pub first_write: u32,
 }
 
+impl Access {
+    /// Whether the transaction has inserted the record.
+    #[inline(always)]
+    pub fn is_own(&self) -> bool {
+        matches!(self.kind, Kind::Insert | Kind::Vanished)
+    }
+}
+
 /// Nothing is kept for install.
 pub(crate) const NO_WRITE: u32 = u32::MAX;
 
@@ -60,7 +68,7 @@ pub(crate) struct Gap {
     /// Its address, to tell gaps apart. Nothing is ordered by it.
     pub address: usize,
     /// What is held of it (locking protocols).
-    pub mode: Mode,
+    pub mode: GapMode,
     /// The version seen (optimistic protocols).
     pub token: Token,
 }

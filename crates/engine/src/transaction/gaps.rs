@@ -5,10 +5,10 @@
 
 use super::access_set::{Gap, MOST_RECORDS, Token};
 use super::locking::Answer;
-use super::{MetaOf, ProtocolOf, Txn};
+use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
-use crate::protocol::{Mode, Protocol, Reads};
+use crate::protocol::{GapMode, Locking};
 use contract::{Abort, PartitionId, TableId};
 
 /// Where a gap is.
@@ -46,7 +46,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Adds an entry for a gap.
-    pub(super) fn add_gap(&mut self, place: GapPlace, mode: Mode, token: Token) {
+    pub(super) fn add_gap(&mut self, place: GapPlace, mode: GapMode, token: Token) {
         let address = self.gap_address(place);
         let GapPlace { table, partition, id } = place;
         self.gaps.push(Gap { table, partition, id, address, mode, token });
@@ -55,46 +55,52 @@ impl<A: Architecture> Txn<'_, A> {
             "a transaction with 32,768 missing keys, inserts and leaves"
         );
     }
+}
 
+impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Holds a gap at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`: another's insert must
     /// not fill what this transaction found missing.
-    pub(super) fn hold_gap(&mut self, place: GapPlace, mode: Mode) -> Result<GapHeld, Abort> {
+    pub(super) fn hold_gap(&mut self, place: GapPlace, mode: GapMode) -> Result<GapHeld, Abort> {
         let GapPlace { table, partition, id } = place;
         let held = self.find_gap(place);
         let who = self.gap_requester(partition, held.unwrap_or(self.gaps.len()));
         let from = held.map(|held| self.gaps[held].mode);
-        if from.is_some_and(|from| from == mode || from == Mode::Exclusive) {
+        if from.is_some_and(|from| from == mode || from == GapMode::Exclusive) {
             return Ok(GapHeld::Already);
         }
         let verdict = self.architecture.at(partition, move |site| {
-            let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
+            let gap = site.gap(table, PartitionId(who.partition), id);
             match from {
-                Some(from) => ProtocolOf::<A>::upgrade_gap(site.common, meta, from, who, site.waker),
-                None => ProtocolOf::<A>::acquire(site.common, meta, mode, who, site.waker),
+                Some(from) => ProtocolOf::<A>::upgrade_gap(gap, from, site.request(who)),
+                None => ProtocolOf::<A>::hold_gap(gap, mode, site.request(who)),
             }
         });
         if self.heed(verdict, 0)? == Answer::Retry {
             return Ok(GapHeld::Died);
         }
         match held {
-            Some(held) => self.gaps[held].mode = Mode::Exclusive,
+            Some(held) => self.gaps[held].mode = GapMode::Exclusive,
             None => self.add_gap(place, mode, Token(0)),
         }
         Ok(GapHeld::FromNowOn)
     }
 
+    /// Before a record is linked into the bucket of its key.
+    pub(super) fn hold_bucket(&mut self, place: Place) -> Result<(), Abort> {
+        let held = self.hold_gap(place.gap(GapId::Bucket(place.hash)), GapMode::Insert)?;
+        assert!(held != GapHeld::Died, "buckets live for ever");
+        Ok(())
+    }
+
     /// Gives back all gaps, newest first.
     #[inline(always)]
-    pub(super) fn release_gaps(&mut self) {
-        if self.gaps.is_empty() || ProtocolOf::<A>::READS != Reads::Locked {
-            return;
-        }
+    pub(super) fn release_held_gaps(&mut self) {
         for number in (0..self.gaps.len()).rev() {
             let Gap { table, partition, id, mode, .. } = self.gaps[number];
             let who = self.gap_requester(partition, number);
             self.architecture.post(partition, move |site| {
-                let meta = site.partition(table, partition).index.gap::<MetaOf<A>>(id);
-                ProtocolOf::<A>::release(site.common, meta, mode, who, site.waker);
+                let gap = site.gap(table, PartitionId(who.partition), id);
+                ProtocolOf::<A>::release_gap(gap, mode, site.request(who));
             });
         }
     }

@@ -13,19 +13,19 @@
 //!
 //! A leaf that was emptied is pruned when the transaction holds no gap any more; if somebody else does, it stays.
 
+use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Token};
 use super::gaps::GapHeld;
 use super::keys::Lent;
 use super::locking::Answer;
 use super::structure::{Attempt, Versions};
-use super::{MetaOf, OrderedOf, Place, ProtocolOf, Txn};
+use super::{OrderedOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
+use crate::protocol::{GapMode, Locking, Requester, Verdict};
 use crate::storage::RecordRef;
 use contract::Abort;
-use std::num::NonZeroU32;
 
 /// What a step that holds a gap and links came to.
 #[derive(Clone, Copy)]
@@ -36,6 +36,25 @@ enum Held {
     Moved,
     /// The gap was not granted.
     Denied(LeafRef, Verdict),
+}
+
+/// What a step that links is lent, in the client's memory: it does not fit in the message with the rest.
+#[derive(Clone, Copy)]
+struct Linking {
+    record: RecordRef,
+    /// The leaf to link into, or any if that is none.
+    expected: LeafRef,
+    /// The number under which a gap is held.
+    gap_access: u32,
+    nodes: Lent<ordered::AllocationCache>,
+}
+
+/// What a step that unlinks is lent.
+#[derive(Clone, Copy)]
+struct Removal {
+    record: RecordRef,
+    id: u64,
+    nodes: Lent<ordered::AllocationCache>,
 }
 
 /// The leaf that was split, or not, and the one that has a part of its range now.
@@ -50,21 +69,14 @@ fn halves<'a, F: ordered::synchronization_policy::SynchronizationPolicy>(
     }
 }
 
-impl<A: Architecture> Txn<'_, A> {
-    /// Links a new record with this row, held by the transaction, unless the key is linked. `asked`: how often it was tried.
-    pub(super) fn link_in_order(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempt, Abort> {
-        let record = self.new_record(place, self.prefix(place.table, place.key), row);
-        let attempt = match ProtocolOf::<A>::READS {
-            Reads::Locked => self.link_locking(place, record, asked),
-            Reads::Alone | Reads::Validated => Ok(self.link_freely(place, record)),
-        };
-        if !matches!(attempt, Ok(Attempt::Linked(..))) {
-            self.put_back(place, record);
-        }
-        attempt
-    }
-
-    fn link_locking(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<Attempt, Abort> {
+impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
+    /// Links where gaps are held while linking.
+    pub(super) fn link_locking(
+        &mut self,
+        place: Place,
+        record: RecordRef,
+        asked: u32,
+    ) -> Result<Attempt, Abort> {
         let is_near = |gap: &super::Gap| gap.table == place.table && gap.partition == place.partition;
         if !self.gaps.iter().any(is_near) {
             return self.link_holding(place, record, LeafRef::NONE, asked);
@@ -82,7 +94,7 @@ impl<A: Architecture> Txn<'_, A> {
         if self.find_gap(gap).is_none() {
             return self.link_holding(place, record, leaf, asked);
         }
-        match self.hold_gap(gap, Mode::Insert)? {
+        match self.hold_gap(gap, GapMode::Insert)? {
             GapHeld::Already | GapHeld::FromNowOn => self.link_held(place, record, leaf),
             GapHeld::Died => Ok(Attempt::Again),
         }
@@ -96,15 +108,17 @@ impl<A: Architecture> Txn<'_, A> {
         expected: LeafRef,
         asked: u32,
     ) -> Result<Attempt, Abort> {
-        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
-        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
+        let mut linking = Linking { record, expected, gap_access, nodes: self.lend_nodes(place) };
+        let linking = Lent::new(&mut linking);
         let held = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, partition: spot.partition.0, access };
+            // SAFETY: the transaction waits for the answer.
+            let Linking { record, expected, gap_access, nodes } = *unsafe { linking.get() };
             let holder = Requester { access: gap_access, ..who };
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            ProtocolOf::<A>::claim(site.meta(record), site.request(who));
             let link = |index: &OrderedOf<A>, key: &[u8]| loop {
-                // SAFETY: the transaction waits for the answer.
+                // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 let found = index.find_to_link(nodes, key);
                 if let Some(met) = found.record {
@@ -113,13 +127,13 @@ impl<A: Architecture> Txn<'_, A> {
                 if expected != LeafRef::NONE && expected != found.leaf {
                     return Held::Moved;
                 }
-                let gap = index.leaf(found.leaf).meta::<MetaOf<A>>();
-                let verdict = ProtocolOf::<A>::acquire(site.common, gap, Mode::Insert, holder, site.waker);
+                let gap = site.leaf(index.leaf(found.leaf));
+                let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Insert, site.request(holder));
                 if verdict != Verdict::Granted {
                     return Held::Denied(found.leaf, verdict);
                 }
                 let linked = index.link_if(nodes, found.leaf, key, record, |_, _| {});
-                ProtocolOf::<A>::release(site.common, gap, Mode::Insert, holder, site.waker);
+                ProtocolOf::<A>::release_gap(gap, GapMode::Insert, site.request(holder));
                 match linked {
                     Linked::Done => return Held::Linked,
                     Linked::Exists(met) => return Held::Met(met),
@@ -136,7 +150,7 @@ impl<A: Architecture> Txn<'_, A> {
             Held::Denied(leaf, verdict) => {
                 if self.heed(verdict, asked)? == Answer::Granted {
                     // It was waited for; it is kept now.
-                    self.add_gap(place.gap(GapId::Leaf(leaf)), Mode::Insert, Token(0));
+                    self.add_gap(place.gap(GapId::Leaf(leaf)), GapMode::Insert, Token(0));
                 }
                 Ok(Attempt::Again)
             }
@@ -146,25 +160,24 @@ impl<A: Architecture> Txn<'_, A> {
     /// Links into a leaf whose gap the transaction holds, so that nobody else links there if it relies on it.
     fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Result<Attempt, Abort> {
         let held = self.find_gap(place.gap(GapId::Leaf(leaf))).expect("the gap is held");
-        let relies = self.gaps[held].mode != Mode::Insert;
-        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
-        let (slot, access) = (self.slot, self.next_requester(place.partition).access);
+        let relies = self.gaps[held].mode != GapMode::Insert;
+        let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
-        // Gaps' are odd, so this is none only if it is not wanted.
-        let gap_access = NonZeroU32::new(if relies { gap_access } else { 0 });
+        let mut linking = Linking { record, expected: leaf, gap_access, nodes: self.lend_nodes(place) };
+        let linking = Lent::new(&mut linking);
         let (linked, fresh) = self.architecture.at(place.partition, move |site| {
-            let who = Requester { slot, partition: spot.partition.0, access };
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            // SAFETY: the transaction waits for the answer.
+            let Linking { record, expected: leaf, gap_access, nodes } = *unsafe { linking.get() };
+            let holder = Requester { access: gap_access, ..who };
+            ProtocolOf::<A>::claim(site.meta(record), site.request(who));
             let mut fresh = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
-                // SAFETY: the transaction waits for the answer.
+                // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 index.link_if(nodes, leaf, key, record, |leaf, split| {
-                    let (Some(half), Some(access)) = (halves(leaf, split).1, gap_access) else { return };
-                    let holder = Requester { access: access.get(), ..who };
-                    let gap = half.leaf.meta::<MetaOf<A>>();
-                    let verdict =
-                        ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, holder, site.waker);
+                    let Some(half) = halves(leaf, split).1.filter(|_| relies) else { return };
+                    let gap = site.leaf(half.leaf);
+                    let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Shared, site.request(holder));
                     assert!(verdict == Verdict::Granted, "nobody can reach it");
                     fresh = Some(half.number);
                 })
@@ -174,7 +187,7 @@ impl<A: Architecture> Txn<'_, A> {
             (linked, fresh)
         });
         if let Some(fresh) = fresh {
-            self.add_gap(place.gap(GapId::Leaf(fresh)), Mode::Shared, Token(0));
+            self.add_gap(place.gap(GapId::Leaf(fresh)), GapMode::Shared, Token(0));
         }
         Ok(match linked {
             Linked::Done => Attempt::Linked(record, None),
@@ -182,27 +195,31 @@ impl<A: Architecture> Txn<'_, A> {
             Linked::Moved => Attempt::Again,
         })
     }
+}
 
+impl<A: Architecture> Txn<'_, A> {
     /// Links where gaps are not held.
-    fn link_freely(&mut self, place: Place, record: RecordRef) -> Attempt {
+    pub(super) fn link_freely(&mut self, place: Place, record: RecordRef) -> Attempt {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         let who = self.next_requester(place.partition);
+        let mut linking = Linking { record, expected: LeafRef::NONE, gap_access: 0, nodes };
+        let linking = Lent::new(&mut linking);
         let (met, versions) = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            // SAFETY: the transaction waits for the answer.
+            let Linking { record, nodes, .. } = *unsafe { linking.get() };
+            AccessOf::<A>::claim(site, record, who);
             let mut versions = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
-                // SAFETY: the transaction waits for the answer.
+                // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 index.link(nodes, key, record, |leaf, split| {
-                    if ProtocolOf::<A>::READS == Reads::Validated {
-                        let (old, fresh) = halves(leaf, split);
-                        let token = fresh
-                            .as_ref()
-                            .map_or(0, |fresh| ProtocolOf::<A>::observe_gap(fresh.leaf.meta::<MetaOf<A>>()));
-                        let (before, after) = ProtocolOf::<A>::advance_gap(old.leaf.meta::<MetaOf<A>>());
-                        let fresh = fresh.map_or(LeafRef::NONE, |fresh| fresh.number);
-                        versions = Some((old.number, fresh, token, before, after));
-                    }
+                    let (old, fresh) = halves(leaf, split);
+                    let gap = site.leaf(old.leaf);
+                    let Some((before, after)) = AccessOf::<A>::linked(site, gap, record) else { return };
+                    let token =
+                        fresh.as_ref().map_or(0, |fresh| AccessOf::<A>::split(gap, site.leaf(fresh.leaf)));
+                    let fresh = fresh.map_or(LeafRef::NONE, |fresh| fresh.number);
+                    versions = Some((old.number, fresh, token, before, after));
                 })
             };
             // SAFETY: as above.
@@ -221,17 +238,26 @@ impl<A: Architecture> Txn<'_, A> {
         met.map_or(Attempt::Linked(record, versions), Attempt::Met)
     }
 
-    /// Unlinks and buries a record that the transaction holds, and retires its memory.
-    pub(super) fn remove_in_order(&mut self, position: usize, access: Access) {
-        let Access { record, partition, table, key, .. } = access;
+    /// Unlinks a record that the transaction holds, and retires its memory; by transaction `id`, or by an abort (0).
+    pub(super) fn remove_in_order(&mut self, position: usize, id: u64) {
+        let Access { record, partition, table, key, .. } = self.accesses[position];
         let place = self.place(table, key);
-        let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
-        let who = self.requester(partition, position);
+        let (spot, who) = (self.spot(place), self.requester_of(position));
+        let mut removal = Removal { record, id, nodes: self.lend_nodes(place) };
+        let removal = Lent::new(&mut removal);
         let unlinked = self.architecture.at(partition, move |site| {
             // SAFETY: the transaction waits for the answer.
-            let unlinked =
-                unsafe { spot.at::<A, _>(site, |index, key| index.unlink(nodes.get(), key, record)) };
-            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            let Removal { record, id, nodes } = *unsafe { removal.get() };
+            let unlink = |index: &OrderedOf<A>, key: &[u8]| {
+                // SAFETY: as above.
+                let nodes = unsafe { nodes.get() };
+                index.unlink(nodes, key, record, |leaf| {
+                    AccessOf::<A>::unlinking(site, record, site.leaf(leaf), id);
+                })
+            };
+            // SAFETY: as above.
+            let unlinked = unsafe { spot.at::<A, _>(site, unlink) };
+            AccessOf::<A>::unlinked(site, record, who);
             unlinked
         });
         self.allocations.retire(table, partition, record, self.epoch);
@@ -255,10 +281,10 @@ impl<A: Architecture> Txn<'_, A> {
             let prune = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: the transaction waits for the answer.
                 let nodes = unsafe { nodes.get() };
-                let take = |leaf: &ordered::Leaf<_>| {
-                    ProtocolOf::<A>::retire_gap(site.common, leaf.meta::<MetaOf<A>>())
-                };
-                let _: Pruned = index.prune(nodes, key, take, |_, _| {});
+                let retire = |leaf: &ordered::Leaf<_>| AccessOf::<A>::retire(site, site.leaf(leaf));
+                let _: Pruned = index.prune(nodes, key, retire, |retired, heir| {
+                    AccessOf::<A>::inherit(site.leaf(retired.leaf), site.leaf(heir.leaf));
+                });
             };
             // SAFETY: as above.
             unsafe { spot.at::<A, _>(site, prune) }

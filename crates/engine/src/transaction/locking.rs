@@ -1,12 +1,12 @@
 //! Asking records for locks, and waiting as their verdicts say.
 
 use super::gaps::GapHeld;
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{Kind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict, Wake};
+use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
 use crate::storage::RecordRef;
-use contract::{Abort, AbortReason, TimeClass};
+use contract::{Abort, AbortReason, PartitionId, Presence, Span, TimeClass};
 
 /// What came of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Answer {
 /// A record, what protects its key if there is none, and what it answered.
 type Found = (Option<RecordRef>, GapId, Option<Verdict>);
 
-impl<A: Architecture> Txn<'_, A> {
+impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Finds the record of a key and locks it in `mode`; the caller adds the entry. `None`: the key is missing, and the
     /// transaction holds its gap.
     #[inline(always)]
@@ -41,10 +41,7 @@ impl<A: Architecture> Txn<'_, A> {
                 self.stopwatch.enter(TimeClass::Manager);
             }
             let Some(verdict) = verdict else {
-                if ProtocolOf::<A>::READS == Reads::Alone {
-                    return Ok(None);
-                }
-                match self.hold_gap(place.gap(gap), Mode::Shared)? {
+                match self.hold_gap(place.gap(gap), GapMode::Shared)? {
                     GapHeld::Already => return Ok(None),
                     GapHeld::FromNowOn | GapHeld::Died => continue,
                 }
@@ -59,47 +56,50 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// One attempt to find a key's record and to lock it, at its bucket.
     #[inline(always)]
-    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, verdict) = self.architecture.at(place.partition, move |site| {
-            let index = site.partition(place.table, place.partition).index.hashed();
+            let index = site.partition(place.table, PartitionId(who.partition)).index.hashed();
             let found = index.find(place.hash, place.key);
-            let verdict = found.map(|record| {
-                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
-            });
+            let verdict =
+                found.map(|record| ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who)));
             (found, verdict)
         });
         (found, GapId::Bucket(place.hash), verdict)
     }
 
     /// The same in an ordered table.
-    fn lock_in_order(&mut self, place: Place, mode: Mode, who: Requester) -> Found {
+    fn lock_in_order(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
             let found = unsafe { spot.at::<A, _>(site, |index, key| index.find(key)) };
-            let verdict = found.record.map(|record| {
-                ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), mode, who, site.waker)
-            });
+            let verdict = found
+                .record
+                .map(|record| ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who)));
             (found.record, found.leaf, verdict)
         });
         (found, GapId::Leaf(leaf), verdict)
     }
 
-    /// Locks a record that was met under a key. `false`: ask again from the look-up on.
-    pub(super) fn lock_found(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+    /// Locks a record that was met under a key, and adds it. `false`: ask again from the look-up on.
+    pub(super) fn lock_met(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
         let verdict = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::acquire(site.common, record.meta::<MetaOf<A>>(), Mode::Shared, who, site.waker)
+            ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
         });
-        Ok(self.heed(verdict, asked)? == Answer::Granted)
+        let granted = self.heed(verdict, asked)? == Answer::Granted;
+        if granted {
+            self.add(place, record, Kind::Read, None);
+        }
+        Ok(granted)
     }
 
-    /// Raises the read lock of an entry to a write lock.
+    /// Upgrades the read lock of an entry to a write lock.
     pub(super) fn upgrade(&mut self, position: usize) -> Result<(), Abort> {
         let access = self.accesses[position];
         let who = self.requester(access.partition, position);
         let verdict = self.architecture.at(access.partition, move |site| {
-            ProtocolOf::<A>::upgrade(site.common, access.record.meta::<MetaOf<A>>(), who, site.waker)
+            ProtocolOf::<A>::upgrade(site.meta(access.record), site.request(who))
         });
         let answer = self.heed(verdict, 0)?;
         match answer {
@@ -109,6 +109,66 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
+    /// Reads a record that the transaction touches for the first time.
+    #[inline(always)]
+    pub(super) fn read_locked(
+        &mut self,
+        place: Place,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let Some(record) = self.lock_record(place, Mode::Shared)? else {
+            return Ok(Presence::Missing);
+        };
+        self.add(place, record, Kind::Read, None);
+        // SAFETY: the span was checked against the row; the record is held against writers.
+        unsafe { record.view(span, see) };
+        Ok(Presence::Present)
+    }
+
+    /// Reads a record that a scan has met.
+    pub(super) fn show_locked(
+        &mut self,
+        place: Place,
+        record: RecordRef,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        if !self.lock_met(place, record, 0)? {
+            return Ok(Presence::Missing);
+        }
+        self.stopwatch.enter(TimeClass::Useful);
+        // SAFETY: the span was checked against the row; the record is held against writers.
+        unsafe { record.view(span, see) };
+        Ok(Presence::Present)
+    }
+
+    /// Removes what was deleted, and releases all that is held, newest first.
+    #[inline(always)]
+    pub(super) fn release_locks(&mut self, id: u64) {
+        for position in (0..self.accesses.len()).rev() {
+            match self.accesses[position].kind {
+                Kind::Delete | Kind::Vanished => self.remove(position, id),
+                Kind::Read => self.release_lock(position, Mode::Shared),
+                Kind::Write | Kind::Insert => self.release_lock(position, Mode::Exclusive),
+                Kind::Absent => unreachable!("a locking protocol finds records with rows"),
+            }
+        }
+        self.release_held_gaps();
+    }
+
+    /// Releases what is held of a record.
+    #[inline(always)]
+    pub(super) fn release_lock(&mut self, position: usize, mode: Mode) {
+        let access = self.accesses[position];
+        let (who, record) = (self.requester_of(position), access.record);
+        self.architecture.post(access.partition, move |site| {
+            ProtocolOf::<A>::release(site.meta(record), mode, site.request(who));
+        });
+    }
+}
+
+impl<A: Architecture> Txn<'_, A> {
     /// Does what a verdict says.
     #[inline]
     pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Answer, Abort> {

@@ -1,12 +1,14 @@
 //! A transaction: the operations of [`contract::Transaction`], over any architecture and protocol.
 //!
-//! The text follows the protocol's two constants ([`crate::protocol`]) and reaches records through the architecture's
-//! verbs only. It is spread over a file for each idea:
+//! The text follows the protocol's way of access ([`access`]) and reaches records through the architecture's verbs only. It is
+//! spread over a file for each idea:
 //!
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
 //! | [`read_own_writes`] | the same for keys that it has touched before: a transaction never conflicts with itself |
+//! | [`access`] | the ways of access, a module each |
+//! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
 //! | [`gaps`] | keys that are missing |
@@ -23,9 +25,12 @@
 //!   name. An entry is added when its lock is granted, never before.
 //! - Once poisoned, no operation touches anything until the transaction is aborted.
 
+pub(crate) mod access;
 mod access_set;
 mod commit;
+mod copies;
 mod gaps;
+mod in_place;
 mod keys;
 mod linking;
 mod locking;
@@ -37,14 +42,18 @@ mod stopwatch;
 mod structure;
 mod write_log;
 
+pub(crate) use commit::Decision;
+
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::index::hash::Hash;
 use crate::index::{GapId, OrderedAs};
-use crate::protocol::{Mode, Protocol, Reads, Requester, SlotId, Writes};
+use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
 use crate::storage::AllocationCache;
 use crate::storage::{RecordRef, Table};
 use crate::work;
+use access::Access as _;
+use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use contract::{
     Abort, AbortReason, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError, Scan, Span,
@@ -54,19 +63,20 @@ use gaps::GapPlace;
 use keys::{Keys, Spot};
 use scan::Cursor;
 use stopwatch::Stopwatch;
-use write_log::{Bytes, Write, WriteLog};
-use zerocopy::IntoBytes;
+use write_log::WriteLog;
 
 /// The protocol of an architecture.
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
 /// Its metadata, in the architecture's synchronization policy.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+/// Who asks, with its stamp.
+pub(crate) type RequesterOf<A> = Requester<StampOf<ProtocolOf<A>>>;
 /// An ordered index, in the same synchronization policy.
 pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
 /// A key, and all that follows from it.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     table: TableId,
     key: Key,
     partition: PartitionId,
@@ -84,7 +94,7 @@ impl Place {
 
 /// What a blind change does to the bytes that it names.
 #[derive(Clone, Copy)]
-enum Blind<'a> {
+pub(crate) enum Blind<'a> {
     Replace(&'a [u8]),
     Merge(Merge, &'a [u8]),
 }
@@ -99,8 +109,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     slot: SlotId,
     /// The slot's local epoch.
     epoch: u64,
-    /// The slot's last transaction id (optimistic protocols).
-    last_id: u64,
+    /// What the protocol keeps for the slot.
+    state: <ProtocolOf<A> as Protocol>::Slot,
     accesses: AccessSet,
     gaps: Vec<Gap>,
     /// Byte strings that are keys.
@@ -141,7 +151,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             epochs,
             slot,
             epoch: epochs.enter(slot.0 as usize),
-            last_id: 0,
+            state: SlotState::new(),
             accesses: AccessSet::new(),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
@@ -159,16 +169,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Starts a transaction; the one before has committed or aborted.
     #[inline(always)]
-    pub fn begin(&mut self, plan: &Plan) {
+    pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
         self.clear();
+        self.state.begin(attempt);
         self.reconnaissance = false;
         self.architecture.begin(plan);
     }
 
     /// Starts a transaction that only reads, to make a plan; [`Txn::end_reconnaissance`] ends it.
     #[inline(always)]
-    pub fn begin_reconnaissance(&mut self) {
+    pub fn begin_reconnaissance(&mut self, attempt: Attempt) {
         self.clear();
+        self.state.begin(attempt);
         self.reconnaissance = true;
         self.architecture.begin_reconnaissance();
     }
@@ -288,20 +300,31 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// The requester of the next entry of the access set.
     #[inline(always)]
-    fn next_requester(&self, partition: PartitionId) -> Requester {
+    fn next_requester(&self, partition: PartitionId) -> RequesterOf<A> {
         self.requester(partition, self.accesses.len())
     }
 
     /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
     #[inline(always)]
-    fn requester(&self, partition: PartitionId, position: usize) -> Requester {
-        Requester { slot: self.slot, partition: partition.0, access: 2 * position as u32 }
+    fn requester(&self, partition: PartitionId, position: usize) -> RequesterOf<A> {
+        self.ask(partition, 2 * position as u32)
+    }
+
+    /// The requester of an entry that there is.
+    #[inline(always)]
+    fn requester_of(&self, position: usize) -> RequesterOf<A> {
+        self.requester(self.accesses[position].partition, position)
     }
 
     /// The requester of a gap: odd numbers.
     #[inline(always)]
-    fn gap_requester(&self, partition: PartitionId, number: usize) -> Requester {
-        Requester { slot: self.slot, partition: partition.0, access: 2 * number as u32 + 1 }
+    fn gap_requester(&self, partition: PartitionId, number: usize) -> RequesterOf<A> {
+        self.ask(partition, 2 * number as u32 + 1)
+    }
+
+    #[inline(always)]
+    fn ask(&self, partition: PartitionId, access: u32) -> RequesterOf<A> {
+        Requester { slot: self.slot, partition: partition.0, access, stamp: self.state.stamp() }
     }
 
     #[inline(always)]
@@ -318,71 +341,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         position
     }
 
-    /// Saves what is about to be overwritten in place.
-    #[inline(always)]
-    fn save(&mut self, position: usize, span: Span) {
-        let bytes = self.log.reserve(span.start(), span.length());
-        let record = self.accesses[position].record;
-        // SAFETY: the span was checked against the row; the record is held exclusively.
-        unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
-        self.log.push(Write { access: position as u32, span, bytes, merge: None });
-    }
-
-    /// Changes a row in place, for good unless the log undoes it.
-    #[inline(always)]
-    fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
-        // SAFETY: the span was checked against the row; the record is held exclusively.
-        unsafe { self.accesses[position].record.view_mut(span, change) };
-    }
-
-    /// Applies a blind change in place.
-    fn apply_in_place(&mut self, position: usize, span: Span, blind: Blind<'_>) {
-        let record = self.accesses[position].record;
-        match blind {
-            // SAFETY: the span was checked against the row; the record is held exclusively.
-            Blind::Replace(bytes) => unsafe { record.copy_in(span.offset, bytes) },
-            Blind::Merge(merge, argument) => {
-                let argument = self.log.keep_argument(argument);
-                let argument = self.log.get_mut(argument);
-                // SAFETY: as above.
-                unsafe { record.view_mut(span, |current| merge(current, argument)) };
-            }
-        }
-    }
-
-    /// Keeps a blind change for install.
-    fn log_blind(&mut self, position: usize, span: Span, blind: Blind<'_>) {
-        let (bytes, merge) = match blind {
-            Blind::Replace(new) => {
-                let bytes = self.log.reserve(span.start(), span.length());
-                self.log.get_mut(bytes).copy_from_slice(new);
-                (bytes, None)
-            }
-            Blind::Merge(merge, argument) => (self.log.keep_argument(argument), Some(merge)),
-        };
-        self.keep_for_install(Write { access: position as u32, span, bytes, merge });
-    }
-
-    #[inline(always)]
-    fn keep_for_install(&mut self, write: Write) {
-        let first = &mut self.accesses[write.access as usize].first_write;
-        *first = (*first).min(self.log.writes().len() as u32);
-        self.log.push(write);
-    }
-
-    /// Reserves a private copy of the named bytes, its content still to come.
-    #[inline(always)]
-    fn reserve_copy(&mut self, span: Span) -> Bytes {
-        self.log.reserve(span.start(), span.length())
-    }
-
-    /// Lets `change` loose on a private copy and keeps it for install.
-    #[inline(always)]
-    fn change_copy(&mut self, position: usize, span: Span, bytes: Bytes, change: &mut dyn FnMut(&mut [u8])) {
-        self.keep_for_install(Write { access: position as u32, span, bytes, merge: None });
-        change(self.log.get_mut(bytes));
-    }
-
     fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
         self.table(table).check(span);
@@ -392,27 +350,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.blind_own(position, span, blind);
         }
         self.enter(place)?;
-        let position = match ProtocolOf::<A>::WRITES {
-            Writes::InPlace | Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Write, None)
-            }
-            Writes::AtCommit => {
-                let Some((record, _)) = self.observe_record(place, None)? else {
-                    return Ok(Presence::Missing);
-                };
-                // Blind: commit checks that the record is still there, not that it is unchanged.
-                self.add(place, record, Kind::Write, None)
-            }
+        let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
+            return Ok(Presence::Missing);
         };
-        if ProtocolOf::<A>::WRITES == Writes::InPlace {
-            self.save(position, span);
-            self.apply_in_place(position, span, blind);
-        } else {
-            self.log_blind(position, span, blind);
-        }
+        AccessOf::<A>::write_blind(self, position, span, blind);
         Ok(Presence::Present)
     }
 }
@@ -442,30 +383,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             return self.read_own(position, span, see);
         }
         self.enter(place)?;
-        match ProtocolOf::<A>::READS {
-            Reads::Alone => {
-                let Some(record) = self.look_up_timed(place).0 else { return Ok(Presence::Missing) };
-                self.stopwatch.enter(TimeClass::Useful);
-                // SAFETY: the span was checked against the row; nobody else is in the partition.
-                unsafe { record.view(span, see) };
-            }
-            Reads::Locked => {
-                let Some(record) = self.lock_record(place, Mode::Shared)? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Read, None);
-                // SAFETY: the span was checked against the row; the record is held against writers.
-                unsafe { record.view(span, see) };
-            }
-            Reads::Validated => {
-                let Some((record, token)) = self.observe_record(place, Some(span))? else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Read, Some(token));
-                see(&self.scratch.as_bytes()[span.start() % 8..][..span.length()]);
-            }
-        }
-        Ok(Presence::Present)
+        AccessOf::<A>::read(self, place, span, see)
     }
 
     #[inline]
@@ -484,35 +402,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             return self.update_own(position, span, change);
         }
         self.enter(place)?;
-        match ProtocolOf::<A>::WRITES {
-            Writes::InPlace => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, None);
-                self.save(position, span);
-                self.change_in_place(position, span, change);
-            }
-            Writes::Certified => {
-                let Some(record) = self.lock_record(place, Mode::Exclusive)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, None);
-                let bytes = self.reserve_copy(span);
-                // SAFETY: the span was checked against the row; the record is held against writers.
-                unsafe { record.copy_out(span.offset, self.log.get_mut(bytes)) };
-                self.change_copy(position, span, bytes, change);
-            }
-            Writes::AtCommit => {
-                let bytes = self.reserve_copy(span);
-                let Some((record, token)) = self.observe_into_log(place, span, bytes)? else {
-                    return Ok(Presence::Missing);
-                };
-                let position = self.add(place, record, Kind::Write, Some(token));
-                self.change_copy(position, span, bytes, change);
-            }
-        }
-        Ok(Presence::Present)
+        AccessOf::<A>::update(self, place, span, change)
     }
 
     #[inline]

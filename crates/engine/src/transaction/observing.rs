@@ -6,10 +6,10 @@
 use super::access_set::{Kind, Token};
 use super::gaps::GapPlace;
 use super::write_log::Bytes;
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
-use crate::protocol::{Mode, Observation, Protocol};
+use crate::protocol::{GapMode, Observation, Validating};
 use crate::storage::RecordRef;
 use contract::{Abort, Span, TimeClass};
 use zerocopy::IntoBytes;
@@ -20,7 +20,7 @@ enum Into {
     Log(Bytes),
 }
 
-impl<A: Architecture> Txn<'_, A> {
+impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     /// Finds a key's record and its version, copying the named bytes into the scratch buffer. `None`: the key is
     /// missing, and commit will validate that.
     #[inline(always)]
@@ -80,8 +80,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// One attempt to see a record, copying the named bytes.
     #[inline(always)]
     fn observe_once(&mut self, record: RecordRef, span: Option<Span>, into: &Into) -> Observation {
-        let meta = record.meta::<MetaOf<A>>();
-        let observation = ProtocolOf::<A>::observe(meta);
+        let observation = self.look(record);
         if let Observation::Present(token) = observation {
             self.stopwatch.enter(TimeClass::Useful);
             if let Some(span) = span {
@@ -89,7 +88,7 @@ impl<A: Architecture> Txn<'_, A> {
                 // Acquire: the copy comes before the second look; pairs with the Release fence before an install, so
                 // that a copy of any of its words sees its lock.
                 fence(Ordering::Acquire);
-                if ProtocolOf::<A>::observe(meta) != Observation::Present(token) {
+                if self.look(record) != Observation::Present(token) {
                     return Observation::Locked;
                 }
             }
@@ -119,9 +118,9 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Adds a gap with the token that it has now. What is looked up from here on, commit will validate.
     pub(super) fn observe_gap(&mut self, place: GapPlace) {
-        let index = &self.table(place.table).partition(place.partition).index;
-        let token = ProtocolOf::<A>::observe_gap(index.gap::<MetaOf<A>>(place.id));
-        self.add_gap(place, Mode::Shared, Token(token));
+        let GapPlace { table, partition, id } = place;
+        let token = ProtocolOf::<A>::observe_gap(self.watched_gap(table, partition, id));
+        self.add_gap(place, GapMode::Shared, Token(token));
     }
 
     #[inline(always)]
@@ -140,6 +139,6 @@ impl<A: Architecture> Txn<'_, A> {
         self.copy(record, span, &Into::Scratch);
         // Acquire: as in `observe`.
         fence(Ordering::Acquire);
-        ProtocolOf::<A>::observe(record.meta::<MetaOf<A>>()) == Observation::Present(seen.0)
+        self.look(record) == Observation::Present(seen.0)
     }
 }

@@ -1,10 +1,10 @@
 //! Asking for the lines of planned keys before they are needed: first the index's, later the records'. Lines of
 //! partitions whose steps run elsewhere are left to who will run them.
 
-use super::{ProtocolOf, Txn};
+use super::Txn;
+use super::access::{Access as _, AccessOf};
 use crate::architecture::Architecture;
 use crate::index::Index;
-use crate::protocol::{Protocol, Reads, Writes};
 use contract::{Access, Plan};
 
 impl<A: Architecture> Txn<'_, A> {
@@ -40,8 +40,8 @@ impl<A: Architecture> Txn<'_, A> {
             if let Some(record) = index.candidate(hash) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;
-                let header = ProtocolOf::<A>::READS == Reads::Locked || writes;
-                let row = writes && ProtocolOf::<A>::WRITES == Writes::InPlace;
+                let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
+                let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
                 record.prefetch(planned.span, header, row);
             }
         }

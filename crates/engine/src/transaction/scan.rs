@@ -14,26 +14,26 @@
 //!
 //! A leaf is copied by its owner, into a buffer of the client's, whose address travels in the step.
 
-use super::access_set::{Gap, Kind, Token};
+use super::access::{Access as _, AccessOf};
+use super::access_set::{Gap, Token};
 use super::gaps::GapPlace;
 use super::keys::Lent;
 use super::locking::Answer;
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{Place, ProtocolOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
 use crate::index::{GapId, Index, OrderedFlavour};
-use crate::protocol::{Mode, Protocol, Reads, Requester, Verdict};
+use crate::protocol::{GapMode, Locking, Requester, StampOf, Verdict};
 use crate::storage::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
 use std::ops::Bound;
-use zerocopy::IntoBytes;
 
-type Leaf = ordered::Leaf<OrderedFlavour>;
+pub(super) type Leaf = ordered::Leaf<OrderedFlavour>;
 
 /// Where a scan is in one partition.
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     partition: PartitionId,
     /// The leaf that was read last, its entries within the range, and which of them is next.
     copy: LeafCopy,
@@ -46,7 +46,7 @@ pub(super) struct Cursor {
 }
 
 /// What a step is asked to copy, in the client's memory.
-struct Request<'a> {
+struct Copying<'a, S: Copy> {
     table: TableId,
     partition: PartitionId,
     bound: Bound<&'a [u8]>,
@@ -57,7 +57,7 @@ struct Request<'a> {
     /// What the transaction holds.
     gaps: &'a [Gap],
     /// The requester of one gap more.
-    who: Requester,
+    who: Requester<S>,
     copy: &'a mut LeafCopy,
 }
 
@@ -97,6 +97,16 @@ impl Cursor {
     fn new() -> Self {
         let (partition, copy, onward) = (PartitionId(0), LeafCopy::default(), Bound::Unbounded);
         Cursor { partition, copy, within: 0, next: 0, onward, bound: Vec::new(), is_at_end: true }
+    }
+
+    /// The partition that it goes through.
+    pub(super) fn partition(&self) -> PartitionId {
+        self.partition
+    }
+
+    /// The leaf that was read last.
+    pub(super) fn leaf(&self) -> LeafRef {
+        self.copy.leaf()
     }
 
     /// Before the first key of the range.
@@ -209,11 +219,7 @@ impl<A: Architecture> Txn<'_, A> {
         while cursor.next == cursor.within && !cursor.is_at_end {
             self.enter_for(scan, cursor)?;
             self.stopwatch.enter(TimeClass::Index);
-            match ProtocolOf::<A>::READS {
-                Reads::Alone => self.copy_leaf(scan, cursor, most, |_| ()),
-                Reads::Locked => self.copy_leaf_held(scan, cursor, most)?,
-                Reads::Validated => self.copy_leaf_observed(scan, cursor, most),
-            }
+            AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
             cursor.turn_over(scan);
         }
         Ok(())
@@ -226,7 +232,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.enter(Place { table: scan.table, key, partition: cursor.partition, hash, is_ordered })
     }
 
-    fn copy_leaf<R>(
+    pub(super) fn copy_leaf<R>(
         &self,
         scan: &Scan<'_>,
         cursor: &mut Cursor,
@@ -236,58 +242,6 @@ impl<A: Architecture> Txn<'_, A> {
         let index = self.table(scan.table).partition(cursor.partition).index.ordered();
         let bounds = (cursor.onward.map(|()| cursor.bound.as_slice()), end_of(scan));
         index.read_leaf_seeing(bounds, direction_of(scan), most, &mut cursor.copy, before)
-    }
-
-    fn copy_leaf_observed(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) {
-        // The token before the leaf is read: an insert between the two is seen, and advances the token.
-        let observe = |leaf: &Leaf| ProtocolOf::<A>::observe_gap(leaf.meta::<MetaOf<A>>());
-        let token = self.copy_leaf(scan, cursor, most, observe);
-        let id = GapId::Leaf(cursor.copy.leaf());
-        let gap = GapPlace { table: scan.table, partition: cursor.partition, id };
-        // What was observed before stays what must be there.
-        if self.find_gap(gap).is_none() {
-            self.add_gap(gap, Mode::Shared, Token(token));
-        }
-    }
-
-    fn copy_leaf_held(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) -> Result<(), Abort> {
-        let (table, partition) = (scan.table, cursor.partition);
-        let gap = |leaf| GapPlace { table, partition, id: GapId::Leaf(leaf) };
-        let mut asked = 0;
-        loop {
-            let mut request = Request {
-                table,
-                partition,
-                bound: cursor.onward.map(|()| cursor.bound.as_slice()),
-                until: end_of(scan),
-                direction: direction_of(scan),
-                most,
-                who: self.gap_requester(partition, self.gaps.len()),
-                gaps: &self.gaps,
-                copy: &mut cursor.copy,
-            };
-            let request = Lent::new(&mut request);
-            let copied = self.architecture.at(partition, move |site| {
-                // SAFETY: the transaction waits for the answer, and touches nothing of the request.
-                copy_held::<A>(site, unsafe { request.get() })
-            });
-            match copied {
-                Copied::Held => return Ok(()),
-                Copied::HeldFromNowOn(leaf) => {
-                    self.add_gap(gap(leaf), Mode::Shared, Token(0));
-                    return Ok(());
-                }
-                Copied::HeldToInsert(leaf) => {
-                    self.hold_gap(gap(leaf), Mode::Shared)?;
-                }
-                Copied::Denied(leaf, verdict) => {
-                    if self.heed(verdict, asked)? == Answer::Granted {
-                        self.add_gap(gap(leaf), Mode::Shared, Token(0));
-                    }
-                    asked += 1;
-                }
-            }
-        }
     }
 
     /// Shows the cursor's next row, if the transaction finds that it has one.
@@ -310,45 +264,75 @@ impl<A: Architecture> Txn<'_, A> {
         }
         self.enter(place)?;
         self.stopwatch.enter(TimeClass::Manager);
-        match ProtocolOf::<A>::READS {
-            // SAFETY: the span was checked against the row; nobody else is in the partition.
-            Reads::Alone => unsafe { record.view(span, |row| see(bytes, row)) },
-            Reads::Locked => {
-                if !self.lock_found(place, record, 0)? {
-                    return Ok(Presence::Missing);
+        AccessOf::<A>::show(self, place, record, span, &mut |row| see(bytes, row))
+    }
+}
+
+impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
+    /// Copies the leaf at which a cursor is, its gap held.
+    pub(super) fn copy_leaf_held(
+        &mut self,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<(), Abort> {
+        let (table, partition) = (scan.table, cursor.partition);
+        let gap = |leaf| GapPlace { table, partition, id: GapId::Leaf(leaf) };
+        let mut asked = 0;
+        loop {
+            let mut request = Copying {
+                table,
+                partition,
+                bound: cursor.onward.map(|()| cursor.bound.as_slice()),
+                until: end_of(scan),
+                direction: direction_of(scan),
+                most,
+                who: self.gap_requester(partition, self.gaps.len()),
+                gaps: &self.gaps,
+                copy: &mut cursor.copy,
+            };
+            let request = Lent::new(&mut request);
+            let copied = self.architecture.at(partition, move |site| {
+                // SAFETY: the transaction waits for the answer, and touches nothing of the request.
+                copy_held::<A>(site, unsafe { request.get() })
+            });
+            match copied {
+                Copied::Held => return Ok(()),
+                Copied::HeldFromNowOn(leaf) => {
+                    self.add_gap(gap(leaf), GapMode::Shared, Token(0));
+                    return Ok(());
                 }
-                self.add(place, record, Kind::Read, None);
-                self.stopwatch.enter(TimeClass::Useful);
-                // SAFETY: the span was checked against the row; the record is held against writers.
-                unsafe { record.view(span, |row| see(bytes, row)) };
-            }
-            Reads::Validated => {
-                let Some(token) = self.observe_met(place, record, span) else {
-                    return Ok(Presence::Missing);
-                };
-                self.add(place, record, Kind::Read, Some(token));
-                see(bytes, &self.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+                Copied::HeldToInsert(leaf) => {
+                    self.hold_gap(gap(leaf), GapMode::Shared)?;
+                }
+                Copied::Denied(leaf, verdict) => {
+                    if self.heed(verdict, asked)? == Answer::Granted {
+                        self.add_gap(gap(leaf), GapMode::Shared, Token(0));
+                    }
+                    asked += 1;
+                }
             }
         }
-        Ok(Presence::Present)
     }
 }
 
 /// Holds the gap of the leaf at a bound, unless it is held, and copies the leaf.
-fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -> Copied {
+fn copy_held<A: Architecture<Protocol: Locking>>(
+    site: &SiteOf<'_, A>,
+    request: &mut Copying<'_, StampOf<ProtocolOf<A>>>,
+) -> Copied {
     let index: &Index = &site.partition(request.table, request.partition).index;
     let tree = index.ordered();
     loop {
         let leaf = tree.leaf_for(request.bound, request.direction);
-        let gap = index.gap::<MetaOf<A>>(GapId::Leaf(leaf));
+        let gap = site.gap(request.table, request.partition, GapId::Leaf(leaf));
         let address = index.gap_address(GapId::Leaf(leaf));
         let held = request.gaps.iter().rfind(|gap| gap.address == address).map(|gap| gap.mode);
         match held {
-            Some(Mode::Insert) => return Copied::HeldToInsert(leaf),
-            Some(Mode::Shared | Mode::Exclusive) => {}
+            Some(GapMode::Insert) => return Copied::HeldToInsert(leaf),
+            Some(GapMode::Shared | GapMode::Exclusive) => {}
             None => {
-                let verdict =
-                    ProtocolOf::<A>::acquire(site.common, gap, Mode::Shared, request.who, site.waker);
+                let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Shared, site.request(request.who));
                 if verdict != Verdict::Granted {
                     return Copied::Denied(leaf, verdict);
                 }
@@ -361,7 +345,7 @@ fn copy_held<A: Architecture>(site: &SiteOf<'_, A>, request: &mut Request<'_>) -
             Some(_) if is_same => return Copied::Held,
             None if is_same => return Copied::HeldFromNowOn(leaf),
             Some(_) => {}
-            None => ProtocolOf::<A>::release(site.common, gap, Mode::Shared, request.who, site.waker),
+            None => ProtocolOf::<A>::release_gap(gap, GapMode::Shared, site.request(request.who)),
         }
     }
 }

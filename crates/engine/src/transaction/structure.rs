@@ -6,19 +6,19 @@
 //! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are marked deleted (whoever still finds
 //! them asks again) and retired to their epoch.
 
+use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Kind, Token};
-use super::gaps::GapHeld;
-use super::{MetaOf, Place, ProtocolOf, Txn};
+use super::{Blind, Place, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::hash::{Hash, Linked};
-use crate::protocol::{Mode, Observation, Protocol, Reads, Writes};
+use crate::protocol::GapMode;
 use crate::storage::RecordRef;
 use crate::work;
-use contract::{Abort, AbortReason, Insertion, Key, Presence, Span, TableId};
+use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, Span, TableId};
 
 /// What an attempt to link a new record came to.
-pub(super) enum Attempt {
+pub(crate) enum Attempt {
     Linked(RecordRef, Option<Versions>),
     /// The key is linked.
     Met(RecordRef),
@@ -28,7 +28,7 @@ pub(super) enum Attempt {
 
 /// What linking did to the tokens of gaps (optimistic protocols).
 #[derive(Clone, Copy)]
-pub(super) struct Versions {
+pub(crate) struct Versions {
     /// The gap in which the key was missing, and its token before and after.
     pub gap: GapId,
     pub before: u64,
@@ -56,7 +56,7 @@ impl<A: Architecture> Txn<'_, A> {
             }
             self.enter(place)?;
             let attempt = match place.is_ordered {
-                true => self.link_in_order(place, row, asked)?,
+                true => self.link_record_in_order(place, row, asked)?,
                 false => self.link_by_hash(place, row)?,
             };
             match attempt {
@@ -67,7 +67,7 @@ impl<A: Architecture> Txn<'_, A> {
                 }
                 Attempt::Again => asked += 1,
                 Attempt::Met(record) => {
-                    if self.met(place, record, asked)? {
+                    if AccessOf::<A>::met(self, place, record, asked)? {
                         return Ok(Insertion::Exists);
                     }
                     asked += 1;
@@ -93,21 +93,15 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Links a new record with this row, held by the transaction, unless the key is linked.
     fn link_by_hash(&mut self, place: Place, row: &[u8]) -> Result<Attempt, Abort> {
-        if ProtocolOf::<A>::READS == Reads::Locked {
-            let gap = place.gap(GapId::Bucket(place.hash));
-            let held = self.hold_gap(gap, Mode::Insert)?;
-            assert!(held != GapHeld::Died, "buckets live for ever");
-        }
+        AccessOf::<A>::hold_bucket(self, place)?;
         let record = self.new_record(place, place.key, row);
         let who = self.next_requester(place.partition);
         let (linked, versions) = self.architecture.at(place.partition, move |site| {
-            let index = site.partition(place.table, place.partition).index.hashed();
-            ProtocolOf::<A>::claim(site.common, record.meta::<MetaOf<A>>(), who);
+            let index = site.partition(place.table, PartitionId(who.partition)).index.hashed();
+            AccessOf::<A>::claim(site, record, who);
             let mut versions = None;
             let linked = index.link(place.hash, record, |bucket| {
-                if ProtocolOf::<A>::READS == Reads::Validated {
-                    versions = Some(ProtocolOf::<A>::advance_gap(bucket.meta::<MetaOf<A>>()));
-                }
+                versions = AccessOf::<A>::linked(site, site.bucket(bucket), record);
             });
             (linked, versions)
         });
@@ -134,36 +128,20 @@ impl<A: Architecture> Txn<'_, A> {
         }
         self.gaps[gap].token = Token(versions.after);
         if let Some((fresh, token)) = versions.fresh {
-            self.add_gap(place.gap(fresh), Mode::Shared, Token(token));
+            self.add_gap(place.gap(fresh), GapMode::Shared, Token(token));
         }
         Ok(())
     }
 
-    /// The key to insert is linked: `true` if it has a row, which the transaction relies on from now on; `false`: try
-    /// again.
-    fn met(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
-        if ProtocolOf::<A>::READS == Reads::Alone {
-            return Ok(true);
+    /// Links a new record with this row in order, held by the transaction, unless the key is linked. `asked`: how often it was
+    /// tried.
+    fn link_record_in_order(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempt, Abort> {
+        let record = self.new_record(place, self.prefix(place.table, place.key), row);
+        let attempt = AccessOf::<A>::link_in_order(self, place, record, asked);
+        if !matches!(attempt, Ok(Attempt::Linked(..))) {
+            self.put_back(place, record);
         }
-        if ProtocolOf::<A>::READS == Reads::Locked {
-            let granted = self.lock_found(place, record, asked)?;
-            if granted {
-                self.add(place, record, Kind::Read, None);
-            }
-            return Ok(granted);
-        }
-        match ProtocolOf::<A>::observe(record.meta::<MetaOf<A>>()) {
-            Observation::Present(token) => {
-                self.add(place, record, Kind::Read, Some(Token(token)));
-                Ok(true)
-            }
-            // Another's insert, not yet committed.
-            Observation::Absent(_) => Err(self.poison(AbortReason::Conflict)),
-            Observation::Locked | Observation::Unlinked => {
-                self.pause(asked);
-                Ok(false)
-            }
-        }
+        attempt
     }
 
     fn insert_own(&mut self, position: usize, row: &[u8]) -> Result<Insertion, Abort> {
@@ -179,12 +157,7 @@ impl<A: Architecture> Txn<'_, A> {
             Kind::Delete => {
                 // The record is still linked and held: the new row goes into it.
                 self.accesses[position].kind = Kind::Write;
-                if ProtocolOf::<A>::WRITES == Writes::InPlace {
-                    self.save(position, whole);
-                    self.change_in_place(position, whole, &mut |bytes| bytes.copy_from_slice(row));
-                } else {
-                    self.log_blind(position, whole, super::Blind::Replace(row));
-                }
+                AccessOf::<A>::write_blind(self, position, whole, Blind::Replace(row));
             }
         }
         Ok(Insertion::Inserted)
@@ -200,12 +173,10 @@ impl<A: Architecture> Txn<'_, A> {
             },
             None => {
                 self.enter(place)?;
-                let record = match ProtocolOf::<A>::WRITES {
-                    Writes::InPlace | Writes::Certified => self.lock_record(place, Mode::Exclusive)?,
-                    Writes::AtCommit => self.observe_record(place, None)?.map(|(record, _)| record),
+                let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
+                    return Ok(Presence::Missing);
                 };
-                let Some(record) = record else { return Ok(Presence::Missing) };
-                self.add(place, record, Kind::Write, None)
+                position
             }
         };
         let kind = &mut self.accesses[position].kind;
@@ -213,16 +184,19 @@ impl<A: Architecture> Txn<'_, A> {
         Ok(Presence::Present)
     }
 
-    /// Unlinks and buries a record that the transaction holds, and retires its memory.
-    pub(super) fn remove(&mut self, position: usize, access: Access) {
-        let Access { record, partition, table, key, .. } = access;
+    /// Unlinks a record that the transaction holds, and retires its memory; by transaction `id`, or by an abort (0).
+    pub(super) fn remove(&mut self, position: usize, id: u64) {
+        let Access { record, partition, table, key, .. } = self.accesses[position];
         if self.table(table).is_ordered {
-            return self.remove_in_order(position, access);
+            return self.remove_in_order(position, id);
         }
-        let who = self.requester(partition, position);
+        let who = self.requester_of(position);
         self.architecture.at(partition, move |site| {
-            site.partition(table, partition).index.hashed().unlink(Hash::of(key), record);
-            ProtocolOf::<A>::mark_deleted(site.common, record.meta::<MetaOf<A>>(), who, site.waker);
+            let index = site.partition(table, PartitionId(who.partition)).index.hashed();
+            index.unlink(Hash::of(key), record, |bucket| {
+                AccessOf::<A>::unlinking(site, record, site.bucket(bucket), id);
+            });
+            AccessOf::<A>::unlinked(site, record, who);
         });
         self.allocations.retire(table, partition, record, self.epoch);
     }

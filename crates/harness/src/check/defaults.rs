@@ -1,4 +1,4 @@
-//! What a check does where nothing was typed: transactions that write as well as read, on so few rows that they meet, whoever
+//! What a check does where nothing was typed: transactions that write as well as read, on so few rows that they meet, whichever
 //! owns them.
 //!
 //! A measured workload's own defaults are a paper's, and the paper may want none of that: its micro-benchmark only reads, and

@@ -7,7 +7,7 @@
 use super::happened::{Conclusion, Happened};
 use super::summary::CheckSummary;
 use crate::failure::Failure;
-use crate::options::EngineChoices;
+use contract::EngineOptions;
 use history::Dependencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub struct ExplorationSummary {
     pub too_little: Option<String>,
     /// What the engine was told.
     #[serde(flatten)]
-    pub engine: EngineChoices,
+    pub engine: EngineOptions,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What is odd, and what to do about it.

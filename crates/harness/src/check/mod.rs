@@ -25,22 +25,6 @@ use crate::options::BadValue;
 use crate::text::numbers::counted;
 use history::{MOST_TRANSACTIONS, MOST_WORKERS};
 
-/// The options of [`crate::options`] that mean something here: a check ends after so many transactions, not after a
-/// time, and it runs once.
-pub const OPTIONS: [&str; 11] = [
-    "workers",
-    "seed",
-    "prefetch",
-    "back-off",
-    "servers",
-    "in-flight",
-    "partitions",
-    "split-indexes",
-    "hand-over-every",
-    "latch",
-    "partition-latch",
-];
-
 /// Refuses a checked run that its history could not hold; `workers` host transactions.
 pub fn admit(workers: usize, transactions: u64) -> Result<(), Failure> {
     let most = u64::from(MOST_TRANSACTIONS).saturating_mul(workers as u64);

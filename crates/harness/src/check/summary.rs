@@ -1,8 +1,8 @@
 //! What a check says: the object that `check --json` prints and `summary.json` holds.
 
 use super::happened::{Conclusion, Happened};
-use crate::options::EngineChoices;
 use crate::summary::Check;
+use contract::EngineOptions;
 use history::Verdict;
 use history::anomalies::Judgement;
 use serde::Serialize;
@@ -43,11 +43,9 @@ pub struct CheckSummary {
     pub aborts: BTreeMap<String, u64>,
     /// Transactions that the procedures rolled back by their own will.
     pub user_rollbacks: u64,
-    /// Seed of everything random.
-    pub seed: u64,
     /// What the engine was told.
     #[serde(flatten)]
-    pub engine: EngineChoices,
+    pub engine: EngineOptions,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What was checked; the first is whether the history is serializable.

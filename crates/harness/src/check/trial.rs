@@ -149,7 +149,7 @@ impl Trial<'_> {
         Ok(Setting {
             selection: self.selection,
             workers: self.options().workers,
-            seed: self.options().seed,
+            seed: self.options().engine.seed,
             until: Until::Transactions(self.transactions.div_ceil(hosts as u64)),
             options: self.options().engine_options(0),
         })
@@ -210,7 +210,6 @@ impl Trial<'_> {
             abort_rate: measurement.abort_rate(),
             aborts: aborts_by_reason(std::iter::once(measurement)),
             user_rollbacks: measurement.user_rollbacks,
-            seed: options.seed,
             engine: options.engine.clone(),
             parameters: self.subject.parameters.clone(),
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },

@@ -86,7 +86,7 @@ fn header<'a>(labels: impl Iterator<Item = &'a str>) -> String {
     columns.extend(["retried_share", "absent_workers", "unfinished", "littles_law"].map(String::from));
     columns.extend(AbortReason::ALL.map(|reason| format!("aborts_{}", reason.name().replace('-', "_"))));
     columns.extend(["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns"].map(String::from));
-    columns.extend(COSTS.map(String::from));
+    columns.extend(COSTS.iter().map(|cost| cost.name.to_owned()));
     columns.join(",") + "\n"
 }
 

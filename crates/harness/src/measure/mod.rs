@@ -6,7 +6,6 @@
 mod fit;
 mod session;
 mod turns;
-pub mod warnings;
 
 pub use fit::{Fit, admit, admit_workers, fit, layout_of, layouts, pairs_of, supported};
 pub use session::Session;
@@ -15,29 +14,9 @@ pub use turns::{Stores, Turns};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::options::RunOptions;
-use crate::summary::{Check, Memory};
-use contract::{Engine, Measurement, PairName};
+use crate::summary::Measured;
+use contract::{Engine, PairName};
 use workloads::audit::Audited;
-
-/// What one system's repetitions measured.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The system.
-    pub pair: PairName,
-    /// Its repetitions, in order.
-    pub repetitions: Vec<Measurement>,
-    /// What its store takes.
-    pub memory: Memory,
-    /// What was checked after them.
-    pub checks: Vec<Check>,
-}
-
-impl Measured {
-    /// A system before its first repetition.
-    pub fn nothing_yet(pair: PairName) -> Measured {
-        Measured { pair, repetitions: Vec::new(), memory: Memory::default(), checks: Vec::new() }
-    }
-}
 
 /// What follows the last repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@
 //!
 //! A machine that repeats bit for bit has nothing that turns would even out; there, stores come one after the other.
 
-use super::{After, Measured, Session, layouts};
+use super::{After, Session, layouts};
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
-use crate::summary::Check;
+use crate::summary::{Check, Measured};
 use crate::text::numbers::counted;
 use contract::{Engine, Layout, LoadError, PairName, Selection};
 use serde::Serialize;

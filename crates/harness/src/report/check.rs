@@ -38,7 +38,7 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
             "{} on {}, seed {}, with everything written down and judged.",
             counted(summary.workers, "worker"),
             shown(&summary.machine, summary.simulated),
-            summary.seed
+            summary.engine.seed
         ),
         finding: finding(summary),
         claim: None,

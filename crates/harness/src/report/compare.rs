@@ -2,6 +2,7 @@
 
 use super::page::{Block, Cell, Page};
 use super::{facts, figures, footer, render, tables};
+use crate::options::extras;
 use crate::results::{CompareResult, System};
 use crate::summary::Summary;
 use crate::text::durations;
@@ -48,7 +49,7 @@ fn lead(result: &CompareResult<'_>) -> String {
         durations::show(options.duration),
         durations::show(options.warmup),
         result.turns,
-        options.engine,
+        extras(&options.engine),
     )
 }
 

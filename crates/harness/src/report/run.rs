@@ -2,6 +2,7 @@
 
 use super::page::{Block, Page, Tile};
 use super::{facts, figures, footer, render, tables};
+use crate::options::extras;
 use crate::results::RunResult;
 use crate::summary::Summary;
 use crate::text::durations;
@@ -23,7 +24,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             counted(options.repeat, "repetition"),
             durations::show(options.duration),
             durations::show(options.warmup),
-            options.engine,
+            extras(&options.engine),
         ),
         finding: Vec::new(),
         claim: None,

@@ -3,9 +3,9 @@
 
 use super::page::{Block, Cell, Claim, Key, Page};
 use super::{claims, facts, footer, render, tables};
-use crate::measure::warnings;
 use crate::results::Surroundings;
 use crate::subject::Place;
+use crate::summary::warnings;
 use crate::summary::{Summary, Unmeasured};
 use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;

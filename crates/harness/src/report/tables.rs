@@ -1,7 +1,7 @@
 //! Tables that several reports have.
 
 use super::page::{Block, Cell};
-use crate::summary::{Check, Summary, Unmeasured};
+use crate::summary::{COSTS, Check, Summary, Unmeasured};
 use crate::text::numbers::{latency, percent, ratio, thousands};
 
 /// What the spread among [`NUMBERS`] is.
@@ -36,31 +36,22 @@ pub fn no_numbers(why: &str) -> [Cell; 6] {
 
 /// What each architecture cost. A dash stands where nothing was measured.
 pub fn costs(summaries: &[&Summary]) -> Block {
-    let times = |value: Option<f64>| value.map_or(NOTHING.to_owned(), ratio);
-    let part = |value: Option<f64>| value.map_or(NOTHING.to_owned(), percent);
-    let mean = |ns: Option<f64>| ns.map_or(NOTHING.to_owned(), |ns| latency(ns.round() as u64));
     let row = |summary: &&Summary| {
-        let costs = &summary.costs;
-        let numbers = [
-            times(costs.messages_per_txn),
-            times(costs.migrations_per_txn),
-            part(costs.serving_share),
-            mean(costs.round_trip_ns),
-            mean(costs.migration_ns),
-            mean(costs.lock_hold_ns),
-        ];
+        let numbers = summary.costs.described().map(|(cost, value)| {
+            Cell::number(value.map_or(NOTHING.to_owned(), |value| cost.unit.show(value)))
+        });
         let system = [Cell::words(&summary.architecture), Cell::words(&summary.protocol)];
-        system.into_iter().chain(numbers.map(Cell::number)).collect()
+        system.into_iter().chain(numbers).collect()
     };
-    let head = ["messages/txn", "migrations/txn", "serving others", "round trip", "migration", "lock hold"];
+    let head = COSTS.iter().map(|cost| Cell::number(cost.heading));
     Block::Table {
         title: "What the architecture cost".to_owned(),
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
                part of the time of the workers that host transactions. A round trip is from a request to its answer, a \
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
-               given all back; these are means of samples."
+               released all; these are means of samples."
             .to_owned(),
-        head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head.map(Cell::number)).collect(),
+        head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
         rows: summaries.iter().map(row).collect(),
     }
 }

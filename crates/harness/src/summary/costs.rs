@@ -1,62 +1,126 @@
 //! What the architecture itself cost: what explains why one is faster than another.
+//!
+//! Each cost is described once, in the list of [`Costs`]: its name in results, its heading in reports, its unit, and how it
+//! follows from what the workers counted ([`Effort`]).
 
+use crate::text::numbers::{latency, percent, ratio};
 use contract::{Effort, Measurement};
 use serde::{Deserialize, Serialize};
 
-/// Costs by transaction. `None` (in JSON `null`) where nothing was measured: a round trip where nothing was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Costs {
-    /// Requests and releases that were sent, answers not counted, by transaction that ended.
-    pub messages_per_txn: Option<f64>,
-    /// Fibers that left a worker for another one, by transaction that ended.
-    pub migrations_per_txn: Option<f64>,
-    /// The part of their time that the workers which host transactions spent serving others, 0 to 1. Dedicated servers
-    /// do nothing else.
-    pub serving_share: Option<f64>,
-    /// From sending a request to having its answer, the mean.
-    pub round_trip_ns: Option<f64>,
-    /// From a migration's start to the fiber's running at its end, the mean.
-    pub migration_ns: Option<f64>,
-    /// From a transaction's first lock to having given all back, the mean over attempts.
-    pub lock_hold_ns: Option<f64>,
+/// What all repetitions counted together.
+#[derive(Default)]
+struct Total {
+    effort: Effort,
+    /// Transactions that ended.
+    ended: u64,
+    /// The time of all workers that host transactions.
+    worker_ns: f64,
 }
 
-/// The names of [`Costs::values`], as in results.
-pub const COSTS: [&str; 6] = [
-    "messages_per_txn",
-    "migrations_per_txn",
-    "serving_share",
-    "round_trip_ns",
-    "migration_ns",
-    "lock_hold_ns",
-];
+impl Total {
+    fn by_transaction(&self, count: u64) -> Option<f64> {
+        (self.ended > 0).then(|| count as f64 / self.ended as f64)
+    }
+
+    fn serving_share(&self) -> Option<f64> {
+        let is_timed = self.effort.servings == 0 || self.effort.serving.samples > 0;
+        (self.worker_ns > 0.0 && is_timed).then(|| self.effort.serving_share(self.worker_ns))
+    }
+}
+
+/// What a cost is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Times by transaction that ended.
+    Times,
+    /// A part, 0 to 1.
+    Share,
+    /// Nanoseconds, a mean of samples.
+    Nanoseconds,
+}
+
+impl Unit {
+    /// For people.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Unit::Times => ratio(value),
+            Unit::Share => percent(value),
+            Unit::Nanoseconds => latency(value.round() as u64),
+        }
+    }
+}
+
+/// One cost.
+pub struct CostDescription {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its heading in reports.
+    pub heading: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+}
+
+macro_rules! costs {
+    ($($(#[$doc:meta])* $name:ident, $heading:literal, $unit:ident: $of:expr;)+) => {
+        /// Costs by transaction. `None` (in JSON `null`) where nothing was measured: a round trip where nothing was sent.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Costs { $($(#[$doc])* pub $name: Option<f64>,)+ }
+
+        /// Every cost, in the order of [`Costs::values`].
+        pub const COSTS: &[CostDescription] =
+            &[$(CostDescription { name: stringify!($name), heading: $heading, unit: Unit::$unit }),+];
+
+        impl Costs {
+            fn of_total(total: &Total) -> Costs {
+                let of = |cost: fn(&Total) -> Option<f64>| cost(total);
+                Costs { $($name: of($of)),+ }
+            }
+
+            /// In the order of [`COSTS`].
+            pub fn values(&self) -> [Option<f64>; COSTS.len()] {
+                [$(self.$name),+]
+            }
+        }
+    };
+}
+
+costs! {
+    /// Requests and releases that were sent, answers not counted, by transaction that ended.
+    messages_per_txn, "messages/txn", Times: |total| total.by_transaction(total.effort.messages);
+    /// Fibers that left a worker for another one, by transaction that ended.
+    migrations_per_txn, "migrations/txn", Times: |total| total.by_transaction(total.effort.migrations);
+    /// The part of their time that the workers which host transactions spent serving others, 0 to 1. Dedicated servers
+    /// do nothing else.
+    serving_share, "serving others", Share: |total| total.serving_share();
+    /// From sending a request to having its answer, the mean.
+    round_trip_ns, "round trip", Nanoseconds: |total| total.effort.round_trip.mean_ns();
+    /// From a migration's start to the fiber's running at its end, the mean.
+    migration_ns, "migration", Nanoseconds: |total| total.effort.migration.mean_ns();
+    /// From a transaction's first lock to having released all, the mean over attempts.
+    lock_hold_ns, "lock hold", Nanoseconds: |total| total.effort.lock_hold.mean_ns();
+}
 
 impl Costs {
     /// The costs of all `measurements` together.
     pub fn of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Costs {
-        let (mut effort, mut ended, mut worker_ns) = (Effort::default(), 0, 0.0);
+        let mut total = Total::default();
         for measurement in measurements {
-            effort.merge(&measurement.effort);
-            ended += measurement.commits + measurement.user_rollbacks;
-            worker_ns += measurement.elapsed.as_secs_f64() * 1e9 * measurement.commits_by_worker.len() as f64;
+            total.effort.merge(&measurement.effort);
+            total.ended += measurement.commits + measurement.user_rollbacks;
+            let workers = measurement.commits_by_worker.len() as f64;
+            total.worker_ns += measurement.elapsed.as_secs_f64() * 1e9 * workers;
         }
-        let by_transaction = |count: u64| (ended > 0).then(|| count as f64 / ended as f64);
-        let is_timed = effort.servings == 0 || effort.serving.samples > 0;
-        Costs {
-            messages_per_txn: by_transaction(effort.messages),
-            migrations_per_txn: by_transaction(effort.migrations),
-            serving_share: (worker_ns > 0.0 && is_timed).then(|| effort.serving_share(worker_ns)),
-            round_trip_ns: effort.round_trip.mean_ns(),
-            migration_ns: effort.migration.mean_ns(),
-            lock_hold_ns: effort.lock_hold.mean_ns(),
-        }
+        Costs::of_total(&total)
     }
 
-    /// By the names of [`COSTS`].
-    pub fn values(&self) -> [Option<f64>; COSTS.len()] {
-        let Costs { messages_per_txn, migrations_per_txn, serving_share, .. } = *self;
-        let Costs { round_trip_ns, migration_ns, lock_hold_ns, .. } = *self;
-        [messages_per_txn, migrations_per_txn, serving_share, round_trip_ns, migration_ns, lock_hold_ns]
+    /// Every cost with its value.
+    pub fn described(&self) -> impl Iterator<Item = (&'static CostDescription, Option<f64>)> {
+        COSTS.iter().zip(self.values())
+    }
+
+    /// The cost called `name`; `None` if there is no such cost, or if it was not measured.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.described().find(|(cost, _)| cost.name == name)?.1
     }
 }
 
@@ -99,7 +163,8 @@ mod tests {
         assert_eq!(Costs::of([]), Costs::default());
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
-            COSTS.iter().all(|name| json[*name].is_null()) && json.as_object().map(|o| o.len()) == Some(6)
+            COSTS.iter().all(|cost| json[cost.name].is_null())
+                && json.as_object().map(|o| o.len()) == Some(6)
         );
     }
 }

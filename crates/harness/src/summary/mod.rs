@@ -6,19 +6,21 @@ mod checks;
 mod comparison;
 mod costs;
 mod latency;
+mod measured;
 mod memory;
 mod time_shares;
+pub mod warnings;
 
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
-pub use costs::{COSTS, Costs};
+pub use costs::{COSTS, CostDescription, Costs, Unit};
 pub use latency::Latency;
+pub use measured::Measured;
 pub use memory::Memory;
 pub use time_shares::TimeShares;
 
-use crate::measure::{Measured, warnings};
-use crate::options::EngineChoices;
 use crate::subject::Subject;
+use contract::EngineOptions;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,11 +97,9 @@ pub struct Summary {
     pub warmup_s: f64,
     /// The counted interval of each repetition.
     pub duration_s: f64,
-    /// Seed of everything random.
-    pub seed: u64,
     /// What the engine was told.
     #[serde(flatten)]
-    pub engine: EngineChoices,
+    pub engine: EngineOptions,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What is odd, and what to do about it.
@@ -118,7 +118,7 @@ impl Summary {
         let (time, latencies) = (merged_time(repetitions), merged_latency(repetitions));
         let retried: u64 = repetitions.iter().map(|repetition| repetition.retried).sum();
         let mut between = Sampled::default();
-        repetitions.iter().for_each(|repetition| between.merge(&repetition.between));
+        repetitions.iter().for_each(|repetition| between += repetition.between);
         let off = |ratio: &f64| ratio.ln().abs();
         let options = &subject.options;
         let mut summary = Summary {
@@ -156,7 +156,6 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            seed: options.seed,
             engine: options.engine.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(resolved.left_out[0].why, "workers 1: allowed: others");
         let refused = resolve(&format!("{text}[axes]\nworkers = [1]")).expect_err("none fits").to_string();
         assert_eq!(refused, "e.toml:5:11: workers 1: allowed: others");
-        // Whoever sets an option means the points that it fits, if there are any.
+        // An option is meant for the points that it fits, if there are any.
         let resolved =
             resolve(&format!("{text}servers = 2\n[axes]\nworkers = [2, 4]")).expect("4 workers fit");
         assert_eq!((resolved.cases.len(), resolved.left_out.len()), (1, 1));

@@ -17,11 +17,13 @@ use super::siblings::{self, Sibling};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::measure::{After, Measured, Stores};
+use crate::measure::{After, Stores};
 use crate::observer::{Event, Observer};
+use crate::options::extras;
 use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
+use crate::summary::Measured;
 use crate::summary::{Summary, Unmeasured, merged_latency};
 use contract::Engine;
 use serde::Serialize;
@@ -70,8 +72,8 @@ pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -
         }
     };
     let Some(first) = points.next() else { return format!("{turns}.") };
-    match points.all(|point| point.engine.to_string() == first.engine.to_string()) {
-        true => format!("{turns}. {}.", first.engine),
+    match points.all(|point| extras(&point.engine) == extras(&first.engine)) {
+        true => format!("{turns}. {}.", extras(&first.engine)),
         false => format!("{turns}. Prefetching, back-off or sampling differ from point to point."),
     }
 }

@@ -3,7 +3,7 @@
 //! Before anything is judged, each committed scan gets, behind the reads of the rows that it showed, a read that found no
 //! row for every other key of the covered range of which the history knows a row: one that somebody wrote or saw, that
 //! loading brought, or that the end holds. From there on a scan is a bundle of reads, and what it passed over is treated
-//! as any miss: it comes before whoever inserted the key, and behind whoever really deleted it. Keys of which nobody
+//! as any miss: it comes before the transaction that inserted the key, and behind the one that really deleted it. Keys of which nobody
 //! knows a row say nothing.
 //!
 //! The known keys of each table are put in order once, and a scan walks its own range of them: as many steps as it

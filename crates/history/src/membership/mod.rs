@@ -11,7 +11,7 @@
 //!
 //! All workers meet on the same few keys: each draws from a window on the families, which moves on past keys that
 //! were seen in their last state, the fresh one there and the doomed one gone. Every eighth transaction tells the
-//! others how far the window is, in a row of its own, and follows whoever is ahead: on two cores one worker is
+//! others how far the window is, in a row of its own, and follows the worker that is ahead: on two cores one worker is
 //! easily a thousand transactions ahead of another, and then they would never meet.
 //!
 //! Some transactions roll back by their own will, after inserting and deleting: they must leave nothing behind.

@@ -1,6 +1,6 @@
 //! What this machine costs: the few numbers that decide how an engine behaves on it.
 //!
-//! They are measured by turns: a [`Bench`] measures each once in a round, in some hundred milliseconds, and whoever has more
+//! They are measured by turns: a [`Bench`] measures each once in a round, in some hundred milliseconds, and a caller with more
 //! to measure does it in the same rounds, so that what is compared was measured on the machine as it was then. Within a
 //! round each number is the median over batches, so that a batch in which the system ran something else does not count.
 

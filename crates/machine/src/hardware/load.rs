@@ -3,7 +3,7 @@
 //! Three witnesses, for each is blind somewhere. The *load average* sees who was there before us, and nothing of the last
 //! seconds. The counters of `/proc/stat` over the measurement say what the hypervisor *stole* and what *others* took, if the
 //! kernel is told of it. And a thread pinned to each core that does nothing but look at the clock sees every moment in
-//! which it did not run, whoever had the core: interrupts, other processes, a host that tells nobody.
+//! which it did not run, whatever had the core: interrupts, other processes, a host that tells nobody.
 
 use super::affinity::pin_to;
 use super::clock::{nanoseconds, now, ticks_of};

@@ -99,7 +99,7 @@ pub unsafe fn take<T: Copy>(at: *const T) -> T {
 ///
 /// # Safety
 /// Every aligned 64-bit word that holds one of the bytes must lie wholly in one live allocation and be
-/// initialised, and whoever writes them meanwhile must do so by [`copy_in_racing`] or by atomic 64-bit
+/// initialised, and a thread that writes them meanwhile must do so by [`copy_in_racing`] or by atomic 64-bit
 /// stores. They must not overlap `into`.
 #[inline]
 pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
@@ -143,7 +143,7 @@ pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
 ///
 /// # Safety
 /// Every aligned 64-bit word that holds one of the bytes must lie wholly in one live allocation and be
-/// initialised; nobody else may write any byte of those words meanwhile, and whoever reads them must do so by
+/// initialised; nobody else may write any byte of those words meanwhile, and a thread that reads them must do so by
 /// [`copy_out_racing`] or by atomic 64-bit loads. They must not overlap `from`.
 #[inline]
 pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {

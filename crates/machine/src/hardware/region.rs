@@ -57,7 +57,7 @@ impl fmt::Display for RegionError {
 impl std::error::Error for RegionError {}
 
 // SAFETY: a region is an owned range of memory of the process, bound to no thread; it hands out raw pointers
-// only, and whoever uses those answers for exclusion.
+// only, and by the threads that use those answers for exclusion.
 unsafe impl Send for Region {}
 // SAFETY: as for `Send`; no method changes the region through `&self` except `fault_in`, which is atomic.
 unsafe impl Sync for Region {}
@@ -122,7 +122,7 @@ impl Region {
         stride
     }
 
-    /// Lays the region out in records of `stride` bytes; answers how far apart they lie, which is what whoever computes a
+    /// Lays the region out in records of `stride` bytes; answers how far apart they lie, which is what the code that computes a
     /// record's place must use. Here it is `stride`: a simulated machine may store less of a record than it is charged for,
     /// its first `stored_bytes` at least.
     #[inline]
@@ -179,7 +179,7 @@ impl Region {
 
     /// More than a huge page is used.
     fn grow(&self) {
-        // Relaxed: whoever comes second need not wait for the advice, which changes nothing that can be read.
+        // Relaxed: the second caller need not wait for the advice, which changes nothing that can be read.
         if self.is_small.load(Ordering::Relaxed) && self.is_small.swap(false, Ordering::Relaxed) {
             advice::back_by_huge_pages(self);
         }
@@ -233,7 +233,7 @@ mod advice {
 
     pub(super) fn give_back(region: &mut Region, range: &Range<usize>) {
         // SAFETY: the range is a part of the region, which is borrowed exclusively; its bytes may be anything afterwards,
-        // which whoever asked for this was told. A system that refuses keeps them as they are.
+        // which the caller was told. A system that refuses keeps them as they are.
         let _ = unsafe { madvise(region.base().add(range.start).cast(), range.len(), Advice::LinuxDontNeed) };
     }
 

@@ -36,6 +36,11 @@ pub fn is_unwinding() -> bool {
     std::thread::panicking()
 }
 
+/// How long a worker may wait for another before it is odd: far longer than a thread is kept from its core.
+pub fn patience() -> Duration {
+    Duration::from_secs(30)
+}
+
 /// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
 ///
 /// Worker `w` is bound to the `w`th hardware thread in the order of [`Topology::fill_order`]; if there are

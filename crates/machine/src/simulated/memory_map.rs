@@ -141,7 +141,7 @@ pub(super) fn enter(range: Range<usize>, place: Place) {
 pub(super) fn leave(range: Range<usize>) {
     let record = record_of(range.start);
     for address in range.step_by(HUGE_PAGE_BYTES) {
-        // Relaxed: whoever looks for an address in a region that is dropped has no right to.
+        // Relaxed: no core may look for an address in a region that is dropped.
         granule(address)
             .expect("the host has lower addresses")
             .store(std::ptr::null_mut(), Ordering::Relaxed);

@@ -43,7 +43,7 @@ impl Region {
     }
 
     /// Lays the region out in records of `stride` bytes, of which the machine is charged for all and only the first
-    /// `stored_bytes` need be stored; answers how far apart they really lie, which is what whoever computes a record's place
+    /// `stored_bytes` need be stored; answers how far apart they really lie, which is what the code that computes a record's place
     /// must use. The bytes of a record beyond are reached by `payload::place` only.
     ///
     /// To be called before the region is used. Panics unless `stride` is a multiple of 16.

@@ -36,6 +36,15 @@ pub fn is_unwinding() -> bool {
     current().map_or_else(std::thread::panicking, cores::is_unwinding)
 }
 
+/// How long a worker may wait for another before it is odd: far longer than an exploration keeps one from going on, and well
+/// before its bound of steps; in a simulation, where nobody is kept from it, half a second.
+pub fn patience() -> Duration {
+    match timed() {
+        Some(_) => Duration::from_millis(500),
+        None => Duration::from_micros(500),
+    }
+}
+
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.
 ///
 /// After a panic in one the others go on, until they end or for a while; then they are unwound where they are. The panic is

@@ -329,7 +329,7 @@ fn progress_is_reported() {
         statistics()
     });
     assert!(told.get() >= 3, "{} times", told.get());
-    // Whoever has the line adds a few times before it goes.
+    // The core that has the line adds a few times before it goes.
     assert!(statistics.events >= 1_000_000 && statistics.switches > 100_000, "{statistics:?}");
     assert!(statistics.host_ns_per_event() > 1.0);
 }

@@ -201,13 +201,13 @@ fn messages_at_any_time_of_a_turn() {
                     cpu::pause();
                 }
             }
-            // Whoever comes later is not kept waiting.
+            // A core that comes later is not kept waiting.
             outbox.store(MESSAGES, Ordering::Release);
         })
     });
 }
 
-/// Whoever holds a latch gives it back by a store, some so soon that others have asked for its line by then.
+/// The holder of a latch releases it by a store, some so soon that others have asked for its line by then.
 #[test]
 fn waiting_for_a_latch() {
     for name in ["haswell-ex-4x18", "graphite-mesh-64"] {

@@ -36,7 +36,7 @@
 //! - An order's lines are 5 to 15 as likely, but drawn from small groups in which every number comes once, so that every
 //!   district has exactly 30,000 of them (`orders`).
 //! - A row of HISTORY has a key: its customer, and the customer's number of payments with it (`c_payment_cnt`). It is unique
-//!   because the payment has just counted it, whoever ran on the database before.
+//!   because the payment has just counted it, whichever clients ran on the database before.
 //! - Stock-Level's district is drawn, where each of the standard's terminals has its own.
 //! - A Delivery is not queued, and nobody waits for it (clause 2.7.2).
 //! - What terminals would show is worked out, and dropped.

@@ -14,7 +14,7 @@
 //! A store may have been run on before, by other clients, so a client does not know where sequences start. Its first
 //! transactions search: each looks for the end of one sequence, by doubling and bisecting; its own first, and the others'
 //! if it is to read the latest. They run in the warm-up. Until its own search has ended, accesses that would insert read.
-//! A run that is cut off may leave a gap in a sequence; whoever later comes to a key behind it finds its row there, and
+//! A run that is cut off may leave a gap in a sequence; a transaction that later comes to a key behind it finds its row there, and
 //! leaves it.
 
 use super::TABLE;

@@ -145,7 +145,7 @@ fn any_number_of_auditors_come_to_one_verdict() {
     assert_eq!(finding, "3002 parts of the tables were not read");
 }
 
-/// A transaction that is drawn ahead and never run is read by whoever is asked next.
+/// A transaction that is drawn ahead and never run is read by the client that is asked next.
 #[test]
 fn what_an_auditor_drew_and_did_not_read_is_shared_out_again() {
     let one = tpcc(&[]);

@@ -111,7 +111,7 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     std::panic::set_hook(Box::new(|_| ()));
     let threads = engines::cores();
     let explored = exploration::explore(
-        subject.options.seed,
+        subject.options.engine.seed,
         schedules,
         threads,
         |seed| candidate.try_seed(seed, steps),
@@ -155,7 +155,7 @@ impl Candidate<'_> {
     /// The run of a seed, under a schedule.
     fn run(&self, seed: u64, schedule: Schedule) -> Result<(Tried, u64), Failure> {
         let mut subject = self.subject.clone();
-        subject.options.seed = seed;
+        subject.options.engine.seed = seed;
         let (selection, transactions) = (self.selection, self.transactions);
         let trial = Trial { selection, subject: &subject, transactions, observer: &Silent };
         let exploration = Exploration { cores: subject.options.workers, ..Exploration::of(schedule) };
@@ -187,7 +187,7 @@ impl Candidate<'_> {
         schedules: u64,
         line: &str,
     ) -> Result<ExplorationSummary, Failure> {
-        let (first_seed, options) = (self.subject.options.seed, &self.subject.options);
+        let (first_seed, options) = (self.subject.options.engine.seed, &self.subject.options);
         let (protocol, canary) = match self.selection {
             Selection::Pair(pair) => (pair.protocol.to_string(), false),
             Selection::Canary(_, canary) => (canary.to_string(), true),

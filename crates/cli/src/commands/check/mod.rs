@@ -14,6 +14,7 @@ use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
 use harness::folder::Folder;
+use harness::options::OPTIONS;
 use harness::results::{CheckResult, Surroundings};
 use harness::{BadValue, Failure, RunOptions, Subject, measure};
 use history::ElleLayout;
@@ -60,7 +61,11 @@ pub fn arguments() -> Command {
              in .json holds one JSON array, any other one event a line; scenarios have none"
                 .to_owned(),
         ));
-    let command = running(system(command), &check::OPTIONS, &RunOptions::for_run(engines::cores()));
+    let command = running(
+        system(command),
+        OPTIONS.iter().filter(|option| option.in_checks),
+        &RunOptions::for_run(engines::cores()),
+    );
     let command = explore::arguments(command);
     let command = command.arg(out("Folder of the results, with a report [default: none is made]"));
     workloads_by(command, default_of)

@@ -20,6 +20,7 @@ use super::keys::LONG;
 use super::state::State;
 use super::synchronization_policy::{SynchronizationPolicy, Word};
 use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::physical::Metadata;
 use crate::storage::record::META_BYTES;
 
 /// Bytes of a node.
@@ -61,11 +62,13 @@ impl<F: SynchronizationPolicy> Leaf<F> {
         assert!(size_of::<Self>() == NODE_BYTES && size_of::<Inner<F>>() == NODE_BYTES);
 
     /// The protocol's metadata that protects the keys which the leaf does not hold.
+    ///
+    /// # Safety
+    /// As for [`RecordRef::meta`](crate::storage::RecordRef::meta).
     #[inline(always)]
-    pub fn meta<M>(&self) -> &M {
+    pub unsafe fn meta<M: Metadata>(&self) -> &M {
         const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
-        // SAFETY: 8 bytes, 8-aligned, live with `self`, with interior mutability; all-zero and whatever the running
-        // protocol stores are valid metadata. They are zeroed when the leaf is made and before another protocol runs.
+        // SAFETY: 8 bytes, 8-aligned, live with `self`; any bits are a valid `M`, which has interior mutability.
         unsafe { &*(&raw const self.meta).cast::<M>() }
     }
 

@@ -45,8 +45,14 @@ struct Removal {
 }
 
 impl<F: SynchronizationPolicy> OrderedIndex<F> {
-    /// Unlinks `record` from `key`, which must be linked to it.
-    pub fn unlink(&self, allocations: &mut AllocationCache, key: &[u8], record: RecordRef) -> Unlinked {
+    /// Unlinks `record` from `key`, which must be linked to it. `unlinking` runs under the leaf's latch, before it is gone.
+    pub fn unlink(
+        &self,
+        allocations: &mut AllocationCache,
+        key: &[u8],
+        record: RecordRef,
+        unlinking: impl FnOnce(&Leaf<F>),
+    ) -> Unlinked {
         let key = Probe::new(key);
         loop {
             allocations.provide(&self.nodes, &self.heap, 0, 0);
@@ -59,6 +65,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             let (position, count) = (found.expect("only linked records are unlinked"), at.state.count());
             let value = leaf.entry(position).value;
             assert!(self.record_bits(value) == record.to_bits(), "a key is unlinked from another's record");
+            unlinking(leaf);
             leaf.remove(position, count);
             if let Some(piece) = value.piece() {
                 allocations.retire_piece(piece, key.bytes.len());

@@ -18,11 +18,30 @@
 //! [`waits_for`].
 //!
 //! Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants to be
-//! upgraded from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
+//! upgraded goes before all waiters (it could not be granted behind them), once it is the only owner.
 //!
-//! A request that must wait publishes edges to every conflicting owner and every conflicting waiter before it, then
-//! searches. If that finds a cycle, the requester is the victim: it takes its request back and aborts. Only requesters
-//! are victims, so a transaction that waits is never aborted by another.
+//! Whom a request waits for. A waiter waits for everybody before it in the list, owners and waiters, whether they conflict
+//! with it or not; an owner who wants to be upgraded waits for all other owners. It publishes that as its edges under the
+//! record's latch, then searches. If it finds a cycle, it is the victim: it takes its request back and aborts. Only
+//! requesters are victims, so a transaction that waits is never aborted by another. Edges leave with whom they point to: who
+//! leaves a list is struck out of the edges of those that still wait in it, and who is granted loses its own.
+//!
+//! *No edge is wrong*: each says that the waiter cannot be granted before the other has gone on, itself or through those
+//! between them. Owners hold a record in one mode. So if the first waiter is not granted, then either all owners conflict
+//! with it, or one of them wants to be upgraded and waits for all the others: it waits for every owner. All later waiters
+//! wait for it.
+//!
+//! *No edge is missing*: what keeps a waiter from being granted is an owner that conflicts or wants to be upgraded, or a
+//! waiter that stands before it; what keeps an upgrade is another owner. All of them stood in the list when the request
+//! came: nobody enters it before a waiter, no waiter is granted while an owner wants to be upgraded, and who wants to be
+//! upgraded later was an owner already. So edges are published once and only become fewer, and an upgrade that goes ahead
+//! of a queue changes nobody's edges.
+//!
+//! *No deadlock is overlooked*: of transactions that wait for ever each has an edge to another of them, so there is a cycle.
+//! Every edge of it was published by the transaction that it leaves from, before that one's search, and [`waits_for`] shows
+//! that one of the searches sees them all. (Edges to conflicting
+//! waiters only would miss some: a reader behind another reader waits for it, too; and once the writer before both has
+//! taken its request back, it may wait for an owner who has been upgraded since.)
 //!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
 //! tells its waiters to ask again.
@@ -31,10 +50,14 @@
 
 pub(crate) mod waits_for;
 
-use super::{Mode, Protocol, Reads, Requester, SlotId, Verdict, Wake, Waker, Writes};
+use super::{
+    GapMode, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, Verdict, Wake, Waker,
+};
+use crate::architecture::Architecture;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
-use crate::physical::{Physical, Word};
+use crate::physical::{Metadata, Physical, Word};
+use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;
 use waits_for::{SlotSet, WaitsFor};
@@ -58,9 +81,12 @@ pub(crate) struct Lock<P: Physical> {
     head: P::Word32,
 }
 
-/// A transaction's request for one record. Touched only under the record's latch.
+// SAFETY: a latch, which is a word or nothing, and a word.
+unsafe impl<P: Physical> Metadata for Lock<P> {}
+
+/// A transaction's request for one record: an entry of its list. Touched only under the record's latch.
 #[repr(C)]
-pub(crate) struct Request<P: Physical> {
+pub(crate) struct Entry<P: Physical> {
     /// The next request of the record, 0 for none.
     next: P::Word32,
     state: P::Word32,
@@ -70,11 +96,19 @@ const STATE_MODE: u32 = 3;
 const STATE_OWNER: u32 = 4;
 const STATE_UPGRADING: u32 = 8;
 
+/// How a request holds a record or a gap, or wants to.
+const fn gap_bits(mode: GapMode) -> u32 {
+    match mode {
+        GapMode::Shared => 1,
+        GapMode::Insert => 2,
+        GapMode::Exclusive => 3,
+    }
+}
+
 const fn mode_bits(mode: Mode) -> u32 {
     match mode {
-        Mode::Shared => 1,
-        Mode::Insert => 2,
-        Mode::Exclusive => 3,
+        Mode::Shared => gap_bits(GapMode::Shared),
+        Mode::Exclusive => gap_bits(GapMode::Exclusive),
     }
 }
 
@@ -96,7 +130,7 @@ pub(crate) struct Common<P: Physical> {
 
 impl<P: Physical> Common<P> {
     fn new(slots: usize, partitions: usize) -> Self {
-        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Request<P>>();
+        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Entry<P>>();
         let reserve = |accesses| {
             Region::reserve(bytes(accesses))
                 .expect("address space for 512 KiB of requests a slot and partition")
@@ -119,16 +153,16 @@ impl<P: Physical> Common<P> {
     }
 
     #[inline(always)]
-    fn request(&self, partition: u32, id: u32) -> &Request<P> {
+    fn request(&self, partition: u32, id: u32) -> &Entry<P> {
         let (slot, access) = (Self::slot(id).0 as usize, id % MOST_ACCESSES);
         let array = partition as usize * self.slots + slot;
         let (region, room) =
             if access < NEAR_ACCESSES { (&self.near, NEAR_ACCESSES) } else { (&self.far, MOST_ACCESSES) };
-        let offset = (array * room as usize + access as usize) * size_of::<Request<P>>();
+        let offset = (array * room as usize + access as usize) * size_of::<Entry<P>>();
         assert!(offset < region.len());
         // SAFETY: within the region (asserted), which is zeroed, suitably aligned and lives as long as `self`; zero
         // bytes are a valid request, and all its fields have interior mutability.
-        unsafe { &*region.base().byte_add(offset).cast::<Request<P>>() }
+        unsafe { &*region.base().byte_add(offset).cast::<Entry<P>>() }
     }
 }
 
@@ -154,12 +188,12 @@ impl<'a, P: Physical> Latched<'a, P> {
     }
 
     #[inline(always)]
-    fn request(&self, id: u32) -> &'a Request<P> {
+    fn request(&self, id: u32) -> &'a Entry<P> {
         self.common.request(self.partition, id)
     }
 
     /// The requests from `first` on, in order.
-    fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+    fn requests(&self, first: u32) -> impl Iterator<Item = (u32, &'a Entry<P>)> + use<'a, P> {
         let (common, partition) = (self.common, self.partition);
         let mut next = first;
         std::iter::from_fn(move || {
@@ -171,7 +205,7 @@ impl<'a, P: Physical> Latched<'a, P> {
         })
     }
 
-    fn all(&self) -> impl Iterator<Item = (u32, &'a Request<P>)> + use<'a, P> {
+    fn all(&self) -> impl Iterator<Item = (u32, &'a Entry<P>)> + use<'a, P> {
         self.requests(self.lock.head.read() & REQUEST)
     }
 
@@ -184,18 +218,12 @@ impl<'a, P: Physical> Latched<'a, P> {
         self.lock.head.store(id | mode << MODE_SHIFT);
     }
 
-    /// Queues behind everybody, and answers whom the request waits for.
+    /// Queues behind everybody, and answers whom the request waits for: all of them.
     fn queue(&self, id: u32, mode: u32) -> SlotSet {
         let mut waited_for = SlotSet::EMPTY;
         let mut last = None;
         for (other, request) in self.all() {
-            let state = request.state.read();
-            // An owner that wants to be upgraded will hold the record exclusively before this request does.
-            let wants =
-                if state & STATE_UPGRADING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
-            if !compatible(mode, wants) {
-                waited_for.insert(Common::<P>::slot(other).0);
-            }
+            waited_for.insert(Common::<P>::slot(other).0);
             last = Some(request);
         }
         let request = self.request(id);
@@ -275,6 +303,30 @@ impl<'a, P: Physical> Latched<'a, P> {
 }
 
 impl DlDetect {
+    /// Asks for a record or a gap, of which the requester holds nothing yet.
+    #[inline(always)]
+    fn ask<P: Physical>(lock: &Lock<P>, mode: u32, request: Request<'_, Self, P, impl Waker>) -> Verdict {
+        let RequestWith { common, who, waker } = request;
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock, who.partition);
+        let head = lock.head.read();
+        if head & DEAD != 0 {
+            return Verdict::Retry;
+        }
+        let held = (head & MODES) >> MODE_SHIFT;
+        if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
+            latched.grant_at_once(head, id, mode);
+            return Verdict::Granted;
+        }
+        let waited_for = latched.queue(id, mode);
+        common.graph.publish(who.slot.0, &waited_for);
+        drop(latched);
+        Self::wait_or_die(common, lock, who, waker, |latched| {
+            latched.remove(id);
+            latched.strike_out(who.slot);
+        })
+    }
+
     /// Waits unless that closes a cycle. The edges were published under the latch, which is free again.
     fn wait_or_die<P: Physical>(
         common: &Common<P>,
@@ -306,10 +358,10 @@ const STATE_DECIDED: u32 = 16;
 
 impl Protocol for DlDetect {
     type Meta<P: Physical> = Lock<P>;
+    type Gap<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
-
-    const READS: Reads = Reads::Locked;
-    const WRITES: Writes = Writes::InPlace;
+    type Slot = ();
+    type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
         Common::new(slots, partitions)
@@ -319,40 +371,27 @@ impl Protocol for DlDetect {
         lock.head.read() == 0
     }
 
-    #[inline(always)]
-    fn acquire<P: Physical>(
-        common: &Common<P>,
-        lock: &Lock<P>,
-        mode: Mode,
-        who: Requester,
-        waker: &impl Waker,
-    ) -> Verdict {
-        let (id, mode) = (Common::<P>::id(who), mode_bits(mode));
-        let latched = Latched::new(common, lock, who.partition);
-        let head = lock.head.read();
-        if head & DEAD != 0 {
-            return Verdict::Retry;
-        }
-        let held = (head & MODES) >> MODE_SHIFT;
-        if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
-            latched.grant_at_once(head, id, mode);
-            return Verdict::Granted;
-        }
-        let waited_for = latched.queue(id, mode);
-        common.graph.publish(who.slot.0, &waited_for);
-        drop(latched);
-        Self::wait_or_die(common, lock, who, waker, |latched| {
-            latched.remove(id);
-            latched.strike_out(who.slot);
-        })
+    fn is_gap_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
+        lock.head.read() == 0
     }
 
-    fn upgrade<P: Physical>(
-        common: &Common<P>,
+    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+        Some(common.graph.of(slot.0))
+    }
+}
+
+impl Locking for DlDetect {
+    #[inline(always)]
+    fn acquire<P: Physical>(
         lock: &Lock<P>,
-        who: Requester,
-        waker: &impl Waker,
+        mode: Mode,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
+        Self::ask(lock, mode_bits(mode), request)
+    }
+
+    fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         let mut waited_for = SlotSet::EMPTY;
@@ -379,18 +418,32 @@ impl Protocol for DlDetect {
         })
     }
 
-    fn upgrade_gap<P: Physical>(
-        common: &Common<P>,
-        lock: &Lock<P>,
-        _: Mode,
-        who: Requester,
-        waker: &impl Waker,
+    #[inline(always)]
+    fn hold_gap<P: Physical>(
+        gap: &Lock<P>,
+        mode: GapMode,
+        request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        Self::upgrade(common, lock, who, waker)
+        Self::ask(gap, gap_bits(mode), request)
     }
 
     #[inline(always)]
-    fn release<P: Physical>(common: &Common<P>, lock: &Lock<P>, _: Mode, who: Requester, waker: &impl Waker) {
+    fn release_gap<P: Physical>(gap: &Lock<P>, _: GapMode, request: Request<'_, Self, P, impl Waker>) {
+        // The request knows how it is held.
+        Self::release(gap, Mode::Exclusive, request);
+    }
+
+    fn upgrade_gap<P: Physical>(
+        lock: &Lock<P>,
+        _: GapMode,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        Self::upgrade(lock, request)
+    }
+
+    #[inline(always)]
+    fn release<P: Physical>(lock: &Lock<P>, _: Mode, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
@@ -406,7 +459,8 @@ impl Protocol for DlDetect {
         }
     }
 
-    fn mark_deleted<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester, waker: &impl Waker) {
+    fn mark_deleted<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, waker } = request;
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         for (other, request) in latched.all() {
@@ -420,7 +474,7 @@ impl Protocol for DlDetect {
         lock.head.store(DEAD);
     }
 
-    fn retire_gap<P: Physical>(common: &Common<P>, lock: &Lock<P>) -> bool {
+    fn retire_gap<P: Physical>(lock: &Lock<P>, common: &Common<P>) -> bool {
         // No request is made: any partition will do.
         let latched = Latched::new(common, lock, 0);
         let is_free = latched.lock.head.read() == 0;
@@ -430,7 +484,8 @@ impl Protocol for DlDetect {
         is_free
     }
 
-    fn claim<P: Physical>(common: &Common<P>, lock: &Lock<P>, who: Requester) {
+    fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
+        let RequestWith { common, who, .. } = request;
         let latched = Latched::new(common, lock, who.partition);
         latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
     }

@@ -1,20 +1,28 @@
 //! Write locks are not turned into certify locks: a commit changes what others have read and go on reading.
 
-use super::Defect;
+use super::{Broken, Defect};
+use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::protocol::semaphore::{DEAD, Semaphore};
-use crate::protocol::{Requester, TwoVersionNoWait, Verdict, Waker};
+use crate::protocol::{Request, TwoVersionNoWait, Verdict, Waker};
+use crate::transaction::access::Certified;
 
 pub(crate) struct SkippedCertify;
 
 impl Defect<TwoVersionNoWait> for SkippedCertify {
-    fn mark_deleted<P: Physical>((): &(), meta: &Semaphore<P>, _: Requester, _: &impl Waker) {
+    type Access<A: Architecture<Protocol = Broken<TwoVersionNoWait, Self>>> = Certified;
+
+    fn mark_deleted<P: Physical>(meta: &Semaphore<P>, _: Request<'_, TwoVersionNoWait, P, impl Waker>) {
         meta.set(DEAD);
     }
 
-    fn prepare<P: Physical>(_: &Semaphore<P>, _: bool) -> Verdict {
+    fn prepare<P: Physical>(
+        _: &Semaphore<P>,
+        _: bool,
+        _: Request<'_, TwoVersionNoWait, P, impl Waker>,
+    ) -> Verdict {
         Verdict::Granted
     }
 
-    fn unprepare<P: Physical>(_: &Semaphore<P>, _: bool) {}
+    fn unprepare<P: Physical>(_: &Semaphore<P>, _: bool, _: Request<'_, TwoVersionNoWait, P, impl Waker>) {}
 }

@@ -167,7 +167,7 @@ fn admit_magnitude(measure: Measure, claimed: &Claimed) -> Result<(), String> {
     }
 }
 
-/// Whoever fitted something says what; and nobody fits on a question of their own.
+/// A claim that was fitted says to what; and nobody fits on a question of their own.
 fn checked_standing(
     fitted: Option<Spanned<String>>,
     ours: Option<Spanned<bool>>,

@@ -44,7 +44,7 @@ impl Measure {
             .into_iter()
             .chain(Measure::ABORT_RATES)
             .chain([Measure::MEAN, Measure::P50, Measure::P99, Measure::P999])
-            .chain(COSTS)
+            .chain(COSTS.iter().map(|cost| cost.name))
     }
 
     pub(super) fn named(name: &str) -> Option<Measure> {
@@ -86,7 +86,7 @@ impl Measure {
             Measure::P999 => latency(sample.latency_ns.p999 as f64),
             other => match Measure::ABORT_RATES.iter().position(|name| *name == other) {
                 Some(reason) => per_commit(sample.aborts[reason]),
-                None => COSTS.iter().zip(sample.costs.values()).find(|(name, _)| **name == other)?.1,
+                None => sample.costs.get(other),
             },
         }
     }

@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Whoever changes what a line holds finds here that [`SCHEMA`] must change with it.
+    /// If what a line holds changes, this test says that [`SCHEMA`] must change with it.
     #[test]
     fn what_a_line_holds_goes_with_its_schema() {
         let samples = Sample::all(&[some_measurement(1000.0)], &some_subject().options);

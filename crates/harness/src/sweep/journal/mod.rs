@@ -1,7 +1,7 @@
 //! `points.jsonl`: one line a finished point, durable before the next point starts.
 //!
 //! The first line says what the folder is ([`Header`]); every further line is a [`Finished`] point. A line is written
-//! with its line feed in one call and synced; whoever is interrupted in between leaves at most one torn last line.
+//! with its line feed in one call and synced; an interrupted sweep leaves at most one torn last line.
 //! [`Journal::open`] cuts such a line off, and its point is measured again. A torn line anywhere else is damage that
 //! nobody repairs silently: it is refused. So is a journal that another sweep has open, and one whose lines are of
 //! another [`SCHEMA`], or were measured elsewhere (`header`).

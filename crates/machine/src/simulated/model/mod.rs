@@ -286,7 +286,7 @@ impl Model {
         self.miss(core, now, line, want, slot, found, good)
     }
 
-    /// A line is written that others have asked for since it came: whoever has seen it meanwhile is to look again.
+    /// A line is written that others have asked for since it came: a core that has seen it meanwhile is to look again.
     fn tell_watchers(&mut self, line: Line, slot: Slot) {
         self.version += 1;
         let entry = self.directory.entry(slot);

@@ -220,7 +220,7 @@ impl Network {
         }
     }
 
-    /// From the core to the line's home, to whoever else is concerned and back, and to the core.
+    /// From the core to the line's home, to the other cores concerned and back, and to the core.
     fn over_mesh(&self, core: usize, line: Line, source: Source, sharers: u16) -> u64 {
         let Distances::Mesh { places, middles, hop, flit, data_flits, slice, private, memory } =
             &self.distances

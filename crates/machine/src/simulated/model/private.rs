@@ -98,7 +98,7 @@ impl Private {
     }
 
     /// Looks for a line. Its tag is then the first of its set; if it was not there, the first is the one touched longest ago,
-    /// which whoever looked now replaces.
+    /// which the core that looked now replaces.
     #[inline]
     pub fn find(&mut self, core: usize, line: Line) -> Found {
         let (start, tag) = self.set(core, line);

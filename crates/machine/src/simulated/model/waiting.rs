@@ -23,7 +23,7 @@ pub(super) struct Waiting {
 struct Newest {
     line: Line,
     want: Want,
-    /// Until then it is here, whoever wants it.
+    /// Until then it is here, whichever core wants it.
     until: u64,
 }
 
@@ -46,7 +46,7 @@ impl Waiting {
         self.newest = Newest { line, want, until };
     }
 
-    /// Whether the line came so lately that it is still here, whoever has asked for it.
+    /// Whether the line came so lately that it is still here, whichever core has asked for it.
     #[inline]
     pub fn has_just_come(&self, line: Line, want: Want, now: u64) -> bool {
         let newest = &self.newest;

@@ -244,7 +244,7 @@ impl Machine {
         core.min(self.settings.cores - 1)
     }
 
-    /// Tells whoever waits for the simulation how far it is.
+    /// Tells the caller, which waits for the simulation, how far it is.
     #[cold]
     fn report(&self, simulated_ps: u64) {
         let Some((interval, report)) = &self.settings.report else { return };

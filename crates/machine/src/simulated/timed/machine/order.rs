@@ -131,7 +131,7 @@ impl Conductor for Machine {
         inner.latest = inner.latest.max(self.clock.get());
         inner.left -= 1;
         if inner.left == 0 {
-            // Whoever serves the workers sees that there are none.
+            // The service thread sees that there are no workers.
             for service in inner.workers..inner.cores.len() {
                 if inner.queue.key(service) != Key::NONE {
                     inner.queue.set(service, Key::new(self.clock.get(), service));

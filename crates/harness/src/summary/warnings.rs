@@ -1,9 +1,11 @@
 //! Odd numbers, and what to do about them.
 
+use super::Summary;
+use crate::options::{OPTIONS, OptionDescription, RunOptions};
 use crate::subject::Subject;
-use crate::summary::Summary;
 use crate::text::durations;
 use crate::text::numbers::{counted, percent, thousands};
+use contract::PairName;
 use std::time::Duration;
 
 /// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
@@ -44,6 +46,20 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
         warnings.push("one repetition has no spread; use --repeat 3 or more".to_owned());
     }
     warnings
+}
+
+/// Options that were chosen, and that the system does not use.
+pub fn of_options(pair: PairName, options: &RunOptions) -> Vec<String> {
+    let defaults = RunOptions::for_run(options.workers);
+    let is_idle = |option: &&OptionDescription| {
+        !option.is_used_by(pair) && option.get(options) != option.get(&defaults)
+    };
+    let idle = OPTIONS.iter().filter(is_idle).map(|option| {
+        let (name, value) = (option.name, option.get(options));
+        let users = option.users().unwrap_or_default();
+        format!("--{name} {value} makes no difference to {pair}; it is used by {users}")
+    });
+    idle.collect()
 }
 
 /// What is odd about one system's numbers.
@@ -229,6 +245,17 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::summary::tests::some_summary;
+    use contract::{ArchitectureName, ProtocolName};
+
+    #[test]
+    fn an_option_that_the_system_does_not_use_is_named() {
+        let pair = |architecture| PairName { architecture, protocol: ProtocolName::Silo };
+        let mut options = RunOptions::for_run(2);
+        options.set("servers", "2").expect("an option").expect("a value");
+        assert_eq!(of_options(pair(ArchitectureName::AsymmetricDelegation), &options), [""; 0]);
+        let expected = "--servers 2 makes no difference to dora silo; it is used by asymmetric-delegation";
+        assert_eq!(of_options(pair(ArchitectureName::Dora), &options), [expected]);
+    }
 
     #[test]
     fn the_spread_of_many_points_is_one_warning() {

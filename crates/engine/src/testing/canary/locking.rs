@@ -1,0 +1,163 @@
+//! Protocols that lock, with a defect.
+
+use crate::architecture::Architecture;
+use crate::physical::Physical;
+use crate::protocol::waits_for::SlotSet;
+use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
+use crate::transaction::access::Access;
+use std::marker::PhantomData;
+
+/// Protocol `B` with defect `D`.
+pub(crate) struct Broken<B, D>(PhantomData<(B, D)>);
+
+/// The steps that a canary may break; those that it does not name are the real protocol's.
+pub(crate) trait Defect<B: Locking>: Sized + 'static {
+    /// How transactions access records, as under the real protocol.
+    type Access<A: Architecture<Protocol = Broken<B, Self>>>: Access<A>;
+
+    fn acquire<P: Physical>(
+        meta: &B::Meta<P>,
+        mode: Mode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        B::acquire(meta, mode, request)
+    }
+
+    fn upgrade<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> Verdict {
+        B::upgrade(meta, request)
+    }
+
+    fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {
+        B::release(meta, mode, request);
+    }
+
+    fn mark_deleted<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        B::mark_deleted(meta, request);
+    }
+
+    fn hold_gap<P: Physical>(
+        gap: &B::Gap<P>,
+        mode: GapMode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        B::hold_gap(gap, mode, request)
+    }
+
+    fn upgrade_gap<P: Physical>(
+        gap: &B::Gap<P>,
+        from: GapMode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        B::upgrade_gap(gap, from, request)
+    }
+
+    fn release_gap<P: Physical>(gap: &B::Gap<P>, mode: GapMode, request: Request<'_, B, P, impl Waker>) {
+        B::release_gap(gap, mode, request);
+    }
+
+    fn prepare<P: Physical>(
+        meta: &B::Meta<P>,
+        inserted: bool,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict
+    where
+        B: Preparing,
+    {
+        B::prepare(meta, inserted, request)
+    }
+
+    fn unprepare<P: Physical>(meta: &B::Meta<P>, inserted: bool, request: Request<'_, B, P, impl Waker>)
+    where
+        B: Preparing,
+    {
+        B::unprepare(meta, inserted, request);
+    }
+}
+
+impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
+    type Meta<P: Physical> = B::Meta<P>;
+    type Gap<P: Physical> = B::Gap<P>;
+    type Common<P: Physical> = B::Common<P>;
+    type Slot = B::Slot;
+    type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
+
+    fn common<P: Physical>(slots: usize, partitions: usize) -> B::Common<P> {
+        B::common(slots, partitions)
+    }
+
+    fn is_quiescent<P: Physical>(meta: &B::Meta<P>) -> bool {
+        B::is_quiescent(meta)
+    }
+
+    fn is_gap_quiescent<P: Physical>(gap: &B::Gap<P>) -> bool {
+        B::is_gap_quiescent(gap)
+    }
+
+    fn waits_for<P: Physical>(common: &B::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        B::waits_for(common, slot)
+    }
+}
+
+impl<B: Locking, D: Defect<B>> Locking for Broken<B, D> {
+    fn acquire<P: Physical>(
+        meta: &B::Meta<P>,
+        mode: Mode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        D::acquire(meta, mode, request)
+    }
+
+    fn upgrade<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> Verdict {
+        D::upgrade(meta, request)
+    }
+
+    fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {
+        D::release(meta, mode, request);
+    }
+
+    fn mark_deleted<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        D::mark_deleted(meta, request);
+    }
+
+    fn hold_gap<P: Physical>(
+        gap: &B::Gap<P>,
+        mode: GapMode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        D::hold_gap(gap, mode, request)
+    }
+
+    fn upgrade_gap<P: Physical>(
+        gap: &B::Gap<P>,
+        from: GapMode,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        D::upgrade_gap(gap, from, request)
+    }
+
+    fn release_gap<P: Physical>(gap: &B::Gap<P>, mode: GapMode, request: Request<'_, B, P, impl Waker>) {
+        D::release_gap(gap, mode, request);
+    }
+
+    fn claim<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
+        B::claim(meta, request);
+    }
+
+    fn retire_gap<P: Physical>(gap: &B::Gap<P>, common: &B::Common<P>) -> bool {
+        B::retire_gap(gap, common)
+    }
+}
+
+impl<B: Locking + Preparing, D: Defect<B>> Preparing for Broken<B, D> {
+    fn prepare<P: Physical>(
+        meta: &B::Meta<P>,
+        inserted: bool,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        D::prepare(meta, inserted, request)
+    }
+
+    fn unprepare<P: Physical>(meta: &B::Meta<P>, inserted: bool, request: Request<'_, B, P, impl Waker>) {
+        D::unprepare(meta, inserted, request);
+    }
+}

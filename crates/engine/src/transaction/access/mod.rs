@@ -1,0 +1,169 @@
+//! How transactions access records, one module each; a protocol picks one ([`Protocol::Access`]).
+//!
+//! | file | reads | writes |
+//! |---|---|---|
+//! | [`alone`] | in place, holding nothing | in place |
+//! | [`locked`] | in place, under a lock | in place, under a lock |
+//! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
+//! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
+//!
+//! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
+//! [`super::copies`] for private ones, [`super::observing`] for reads without locks.
+//!
+//! Some verbs are parts of steps, and run where the metadata may be touched: they are given a site.
+
+mod alone;
+mod certified;
+mod locked;
+mod validated;
+
+pub(crate) use alone::Alone;
+pub(crate) use certified::Certified;
+pub(crate) use locked::Locked;
+pub(crate) use validated::Validated;
+
+use super::scan::Cursor;
+use super::structure::Attempt;
+use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
+use crate::architecture::{Architecture, SiteOf};
+use crate::protocol::{Mode, Protocol};
+use crate::storage::RecordRef;
+use contract::{Abort, Presence, Scan, Span};
+
+/// The way of access of an architecture's protocol.
+pub(super) type AccessOf<A> = <ProtocolOf<A> as Protocol>::Access<A>;
+/// The metadata of its gaps.
+pub(crate) type GapOf<A> = <ProtocolOf<A> as Protocol>::Gap<<A as Architecture>::Physical>;
+
+/// What linking did to a gap's token, before and after (optimistic protocols).
+pub(crate) type Advanced = Option<(u64, u64)>;
+
+/// How transactions access records.
+pub(crate) trait Access<A: Architecture>: Sized {
+    /// Whether a read writes the record's metadata, too.
+    const READS_WRITE_METADATA: bool;
+    /// Whether a write goes to the row before commit.
+    const WRITES_IN_PLACE: bool;
+
+    // Records that the transaction touches for the first time.
+
+    /// Shows bytes of a row.
+    fn read(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort>;
+
+    /// Reads and writes bytes of a row.
+    fn update(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort>;
+
+    /// An entry for a row that is to be written without having been read; `None`: there is none.
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort>;
+
+    /// Shows bytes of a row that a scan has met.
+    fn show(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        record: RecordRef,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort>;
+
+    // Records that it has read or written, not inserted.
+
+    /// Shows bytes as the transaction sees them.
+    fn read_again(
+        txn: &mut Txn<'_, A>,
+        position: usize,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Abort>;
+
+    /// Makes a record that was read one that may be written.
+    fn upgrade(txn: &mut Txn<'_, A>, position: usize) -> Result<(), Abort>;
+
+    /// Reads and writes bytes of a record that may be written.
+    fn update_again(
+        txn: &mut Txn<'_, A>,
+        position: usize,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Abort>;
+
+    /// Changes bytes of a record that may be written.
+    fn write_blind(txn: &mut Txn<'_, A>, position: usize, span: Span, blind: Blind<'_>);
+
+    // Inserts, deletes and scans.
+
+    /// Before a record is linked into the bucket of its key.
+    fn hold_bucket(txn: &mut Txn<'_, A>, place: Place) -> Result<(), Abort>;
+
+    /// Links a record in order, unless the key is linked. `asked`: how often it was tried.
+    fn link_in_order(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        record: RecordRef,
+        asked: u32,
+    ) -> Result<Attempt, Abort>;
+
+    /// The key to insert is linked: `true` if it has a row, which the transaction relies on from now on; `false`: try
+    /// again.
+    fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort>;
+
+    /// Copies the leaf at which a cursor is.
+    fn copy_leaf(
+        txn: &mut Txn<'_, A>,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<(), Abort>;
+
+    // Commit and abort.
+
+    /// Makes sure that the transaction can commit, and chooses the id of the versions that it writes.
+    fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort>;
+
+    /// Makes what the transaction wrote that of transaction `id`; others may see it from now on.
+    fn install(txn: &mut Txn<'_, A>, id: u64);
+
+    /// Removes what the transaction has deleted, and releases what it holds, newest first.
+    fn give_back(txn: &mut Txn<'_, A>, id: u64);
+
+    /// Undoes what the transaction has done to rows, and what it has prepared.
+    fn undo(txn: &mut Txn<'_, A>);
+
+    /// Releases what is held of a record.
+    fn release(txn: &mut Txn<'_, A>, position: usize, mode: Mode);
+
+    /// Releases what is held of gaps, newest first.
+    fn release_gaps(txn: &mut Txn<'_, A>);
+
+    // Parts of steps.
+
+    /// A record is about to be linked.
+    fn claim(site: &SiteOf<'_, A>, record: RecordRef, who: RequesterOf<A>);
+
+    /// A record was linked into a gap, whose latch is held.
+    fn linked(site: &SiteOf<'_, A>, gap: &GapOf<A>, record: RecordRef) -> Advanced;
+
+    /// A part of a gap's range is `fresh`'s from now on, which nobody can reach yet. Answers the token of `fresh`.
+    fn split(gap: &GapOf<A>, fresh: &GapOf<A>) -> u64;
+
+    /// A record is about to be unlinked from a gap, whose latch is held, by transaction `id`, or by an abort (0).
+    fn unlinking(site: &SiteOf<'_, A>, record: RecordRef, gap: &GapOf<A>, id: u64);
+
+    /// A record was unlinked.
+    fn unlinked(site: &SiteOf<'_, A>, record: RecordRef, who: RequesterOf<A>);
+
+    /// Whether a leaf may leave its index; its gap is taken for ever then.
+    fn retire(site: &SiteOf<'_, A>, gap: &GapOf<A>) -> bool;
+
+    /// The range of a gap that was retired is `heir`'s from now on.
+    fn inherit(retired: &GapOf<A>, heir: &GapOf<A>);
+}

@@ -1,0 +1,340 @@
+//! Copies of rows read without a lock and validated at commit; private copies of rows written, locked at commit.
+//!
+//! Commit (*silo* 4.4; the protocol's file tells why it is right):
+//! 1. lock every record of the write set;
+//! 2. read the global epoch, the serialization point; choose the id, which follows all that was read and overwritten;
+//! 3. validate every record that was read and every gap that was relied on. A token that has expired may be extended to the
+//!    id, which is a write, and so a step at the record's partition.
+//!
+//! Then the copies are installed, and the id is published, which unlocks.
+//!
+//! Looks at metadata are not steps: they are taken from here, wherever the record's partition is.
+
+use super::super::access_set::Token;
+use super::super::gaps::GapPlace;
+use super::super::scan::Cursor;
+use super::super::structure::Attempt;
+use super::super::{Blind, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
+use super::{Access, Advanced, GapOf};
+use crate::architecture::{Architecture, SiteOf};
+use crate::index::GapId;
+use crate::protocol::{GapMode, Mode, Observation, Validating, Validity};
+use crate::storage::RecordRef;
+use contract::{Abort, AbortReason, PartitionId, Presence, Scan, Span, TableId, TimeClass};
+use zerocopy::IntoBytes;
+
+/// See the module.
+pub(crate) struct Validated;
+
+impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
+    const READS_WRITE_METADATA: bool = false;
+    const WRITES_IN_PLACE: bool = false;
+
+    #[inline(always)]
+    fn read(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let Some((record, token)) = txn.observe_record(place, Some(span))? else {
+            return Ok(Presence::Missing);
+        };
+        txn.add(place, record, Kind::Read, Some(token));
+        see(&txn.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+        Ok(Presence::Present)
+    }
+
+    #[inline(always)]
+    fn update(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        let bytes = txn.reserve_copy(span);
+        let Some((record, token)) = txn.observe_into_log(place, span, bytes)? else {
+            return Ok(Presence::Missing);
+        };
+        let position = txn.add(place, record, Kind::Write, Some(token));
+        txn.change_copy(position, span, bytes, change);
+        Ok(Presence::Present)
+    }
+
+    #[inline(always)]
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort> {
+        // Blind: commit checks that the record is still there, not that it is unchanged.
+        let found = txn.observe_record(place, None)?;
+        Ok(found.map(|(record, _)| txn.add(place, record, Kind::Write, None)))
+    }
+
+    fn show(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        record: RecordRef,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let Some(token) = txn.observe_met(place, record, span) else { return Ok(Presence::Missing) };
+        txn.add(place, record, Kind::Read, Some(token));
+        see(&txn.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+        Ok(Presence::Present)
+    }
+
+    fn read_again(
+        txn: &mut Txn<'_, A>,
+        position: usize,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Abort> {
+        if txn.accesses[position].kind == Kind::Write {
+            return txn.see_composed(position, span, see, copy_relied_on);
+        }
+        let access = txn.accesses[position];
+        let seen = access.token.expect("a read has a token");
+        if !txn.copy_again(access.record, span, seen) {
+            return Err(txn.poison(AbortReason::ReadValidation));
+        }
+        see(&txn.scratch.as_bytes()[span.start() % 8..][..span.length()]);
+        Ok(())
+    }
+
+    fn upgrade(_: &mut Txn<'_, A>, _: usize) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    fn update_again(
+        txn: &mut Txn<'_, A>,
+        position: usize,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Abort> {
+        txn.change_composed(position, span, change, copy_relied_on)
+    }
+
+    #[inline(always)]
+    fn write_blind(txn: &mut Txn<'_, A>, position: usize, span: Span, blind: Blind<'_>) {
+        txn.log_blind(position, span, blind);
+    }
+
+    fn hold_bucket(_: &mut Txn<'_, A>, _: Place) -> Result<(), Abort> {
+        // It is advanced once the record is linked.
+        Ok(())
+    }
+
+    fn link_in_order(
+        txn: &mut Txn<'_, A>,
+        place: Place,
+        record: RecordRef,
+        _: u32,
+    ) -> Result<Attempt, Abort> {
+        Ok(txn.link_freely(place, record))
+    }
+
+    fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+        match txn.look(record) {
+            Observation::Present(token) => {
+                txn.add(place, record, Kind::Read, Some(Token(token)));
+                Ok(true)
+            }
+            // Another's insert, not yet committed.
+            Observation::Absent(_) => Err(txn.poison(AbortReason::Conflict)),
+            Observation::Locked | Observation::Unlinked => {
+                txn.pause(asked);
+                Ok(false)
+            }
+        }
+    }
+
+    fn copy_leaf(
+        txn: &mut Txn<'_, A>,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<(), Abort> {
+        // The token before the leaf is read: an insert between the two is seen, and advances the token.
+        let token = txn.copy_leaf(scan, cursor, most, |leaf| {
+            // SAFETY: any thread may observe, by the contract of `Validating`.
+            ProtocolOf::<A>::observe_gap(unsafe { leaf.meta::<GapOf<A>>() })
+        });
+        let gap =
+            GapPlace { table: scan.table, partition: cursor.partition(), id: GapId::Leaf(cursor.leaf()) };
+        // What was observed before stays what must be there.
+        if txn.find_gap(gap).is_none() {
+            txn.add_gap(gap, GapMode::Shared, Token(token));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
+        txn.prepare_write_set()?;
+        let epoch = txn.epochs.serialization_point();
+        txn.stopwatch.enter(TimeClass::Timestamp);
+        let id = txn.choose_id(epoch);
+        txn.stopwatch.enter(TimeClass::Manager);
+        txn.validate(id)?;
+        txn.apply_merges();
+        Ok(id)
+    }
+
+    #[inline(always)]
+    fn install(txn: &mut Txn<'_, A>, id: u64) {
+        txn.install_copies(|access, offset, bytes| {
+            // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
+            unsafe { access.record.copy_in_racing(offset, bytes) }
+        });
+        for number in 0..txn.write_set.len() {
+            let access = txn.accesses[txn.write_set[number] as usize];
+            if matches!(access.kind, Kind::Write | Kind::Insert) {
+                txn.architecture.post(access.partition, move |site| {
+                    ProtocolOf::<A>::publish(site.meta(access.record), id);
+                });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn give_back(txn: &mut Txn<'_, A>, id: u64) {
+        txn.remove_deleted(id);
+    }
+
+    fn undo(txn: &mut Txn<'_, A>) {
+        txn.unprepare_write_set();
+    }
+
+    #[inline(always)]
+    fn release(_: &mut Txn<'_, A>, _: usize, _: Mode) {}
+
+    #[inline(always)]
+    fn release_gaps(_: &mut Txn<'_, A>) {}
+
+    fn claim(site: &SiteOf<'_, A>, record: RecordRef, _: RequesterOf<A>) {
+        ProtocolOf::<A>::claim(site.meta(record));
+    }
+
+    fn linked(site: &SiteOf<'_, A>, gap: &GapOf<A>, record: RecordRef) -> Advanced {
+        Some(ProtocolOf::<A>::advance_gap(gap, site.meta(record)))
+    }
+
+    fn split(gap: &GapOf<A>, fresh: &GapOf<A>) -> u64 {
+        ProtocolOf::<A>::split_gap(gap, fresh);
+        ProtocolOf::<A>::observe_gap(fresh)
+    }
+
+    fn unlinking(site: &SiteOf<'_, A>, record: RecordRef, gap: &GapOf<A>, id: u64) {
+        ProtocolOf::<A>::bury(site.meta(record), gap, id);
+    }
+
+    fn unlinked(_: &SiteOf<'_, A>, _: RecordRef, _: RequesterOf<A>) {}
+
+    fn retire(_: &SiteOf<'_, A>, gap: &GapOf<A>) -> bool {
+        ProtocolOf::<A>::retire_gap(gap);
+        true
+    }
+
+    fn inherit(retired: &GapOf<A>, heir: &GapOf<A>) {
+        ProtocolOf::<A>::inherit_gap(retired, heir);
+    }
+}
+
+/// Copies a part of the committed row into the scratch buffer. A blind writer that now reads depends on its version from here on.
+fn copy_relied_on<A: Architecture<Protocol: Validating>>(
+    txn: &mut Txn<'_, A>,
+    position: usize,
+    part: Span,
+) -> Result<(), Abort> {
+    let access = txn.accesses[position];
+    let token = match access.token {
+        Some(token) => Some(token),
+        None => match txn.look(access.record) {
+            Observation::Present(token) => Some(Token(token)),
+            _ => None,
+        },
+    };
+    match token {
+        Some(seen) if txn.copy_again(access.record, part, seen) => {
+            txn.accesses[position].token = Some(seen);
+            Ok(())
+        }
+        _ => Err(txn.poison(AbortReason::ReadValidation)),
+    }
+}
+
+impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
+    /// A record's metadata, for a look.
+    #[inline(always)]
+    pub(in super::super) fn watched(&self, record: RecordRef) -> &MetaOf<A> {
+        // SAFETY: any thread may look, by the contract of `Validating`; the record lives as long as the tables.
+        unsafe { record.meta() }
+    }
+
+    /// What a record looks like.
+    #[inline(always)]
+    pub(in super::super) fn look(&self, record: RecordRef) -> Observation {
+        ProtocolOf::<A>::observe(self.watched(record))
+    }
+
+    /// A gap's metadata, for a look.
+    pub(in super::super) fn watched_gap(
+        &self,
+        table: TableId,
+        partition: PartitionId,
+        id: GapId,
+    ) -> &GapOf<A> {
+        // SAFETY: as in `watched`.
+        unsafe { self.table(table).partition(partition).index.gap::<GapOf<A>>(id) }
+    }
+
+    /// The smallest id that follows all that was read and overwritten.
+    #[inline(always)]
+    fn choose_id(&mut self, epoch: u64) -> u64 {
+        if self.write_set.is_empty() && !ProtocolOf::<A>::EXPIRES {
+            return 0;
+        }
+        let read = self.accesses.iter().filter_map(|access| access.token);
+        let read = read.map(|token| ProtocolOf::<A>::after_read(token.0));
+        let relied_on = self.gaps.iter().map(|gap| ProtocolOf::<A>::after_gap(gap.token.0));
+        let written = self.write_set.iter().map(|&position| {
+            ProtocolOf::<A>::after_write(self.watched(self.accesses[position as usize].record))
+        });
+        let least = read.chain(relied_on).chain(written).fold(0, u64::max);
+        ProtocolOf::<A>::transaction_id(&mut self.state, least, epoch)
+    }
+
+    /// Whether all that was read is what it was, and will be until `id`.
+    #[inline(always)]
+    fn validate(&mut self, id: u64) -> Result<(), Abort> {
+        for position in 0..self.accesses.len() {
+            let access = &self.accesses[position];
+            let (record, partition) = (access.record, access.partition);
+            let mine = !matches!(access.kind, Kind::Read | Kind::Absent);
+            let Some(Token(token)) = access.token else { continue };
+            let holds = match ProtocolOf::<A>::validate(self.watched(record), token, mine, id) {
+                Validity::Valid => true,
+                Validity::Invalid => false,
+                Validity::Expired => self
+                    .architecture
+                    .at(partition, move |site| ProtocolOf::<A>::extend(site.meta(record), token, id)),
+            };
+            if !holds {
+                return Err(self.poison(AbortReason::ReadValidation));
+            }
+        }
+        for number in 0..self.gaps.len() {
+            let super::super::Gap { table, partition, id: gap, token: Token(token), .. } = self.gaps[number];
+            let state = self.watched_gap(table, partition, gap);
+            let holds = match ProtocolOf::<A>::validate_gap(state, token, id) {
+                Validity::Valid => true,
+                Validity::Invalid => false,
+                Validity::Expired => self.architecture.at(partition, move |site| {
+                    ProtocolOf::<A>::extend_gap(site.gap(table, partition, gap), token, id)
+                }),
+            };
+            if !holds {
+                return Err(self.poison(AbortReason::Phantom));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! Every option that a measuring command takes, described once: its name, its values, who uses it, how it is read and shown.
+//!
+//! The command line makes its flags from this list, an experiment file sets the same names to the same values, and results are
+//! compared by what it shows.
+
+use super::{BadValue, RunOptions};
+use crate::text::durations;
+use contract::{ArchitectureName, PairName, ProtocolName, UnknownName};
+use std::str::FromStr;
+
+/// One option, as the command line and an experiment file name it.
+pub struct OptionDescription {
+    /// Its name, kebab-case.
+    pub name: &'static str,
+    /// What stands for its value in help.
+    pub value: &'static str,
+    /// What it is for, one line.
+    help: &'static str,
+    used_by: UsedBy,
+    /// Whether it means something to a check, which ends after so many transactions, not after a time, and runs once.
+    pub in_checks: bool,
+    /// Reads a value; or says what is allowed.
+    set: fn(&mut RunOptions, &str) -> Result<(), String>,
+    get: fn(&RunOptions) -> String,
+}
+
+/// The systems to which an option makes a difference.
+enum UsedBy {
+    All,
+    Architectures(&'static [ArchitectureName]),
+    Pair(ArchitectureName, ProtocolName),
+}
+
+impl OptionDescription {
+    /// The option called `name`.
+    pub fn named(name: &str) -> Option<&'static OptionDescription> {
+        OPTIONS.iter().find(|option| option.name == name)
+    }
+
+    /// What it is for and who uses it, one line.
+    pub fn help(&self) -> String {
+        match self.users() {
+            None => self.help.to_owned(),
+            Some(users) => format!("{} ({users})", self.help),
+        }
+    }
+
+    /// Whether it makes a difference to a system.
+    pub fn is_used_by(&self, pair: PairName) -> bool {
+        match self.used_by {
+            UsedBy::All => true,
+            UsedBy::Architectures(names) => names.contains(&pair.architecture),
+            UsedBy::Pair(architecture, protocol) => pair == PairName { architecture, protocol },
+        }
+    }
+
+    /// Who uses it, in words; nothing if all do.
+    pub fn users(&self) -> Option<String> {
+        match self.used_by {
+            UsedBy::All => None,
+            UsedBy::Architectures(names) => {
+                Some(names.iter().map(|name| name.name()).collect::<Vec<_>>().join(", "))
+            }
+            UsedBy::Pair(architecture, protocol) => Some(format!("{architecture} with {protocol}")),
+        }
+    }
+
+    /// Sets it.
+    pub fn set(&self, options: &mut RunOptions, value: &str) -> Result<(), BadValue> {
+        (self.set)(options, value).map_err(|allowed| BadValue::new(self.name, value, allowed))
+    }
+
+    /// Its value, as [`OptionDescription::set`] takes it.
+    pub fn get(&self, options: &RunOptions) -> String {
+        (self.get)(options)
+    }
+}
+
+/// Every option of [`RunOptions`], in the order of help.
+pub static OPTIONS: &[OptionDescription] = &[
+    OptionDescription {
+        name: "workers",
+        value: "N",
+        help: "Workers, each pinned to a core",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.workers, at_least_one(value)),
+        get: |options| options.workers.to_string(),
+    },
+    OptionDescription {
+        name: "warmup",
+        value: "TIME",
+        help: "Run before each counted interval",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.warmup, time(value)),
+        get: |options| durations::show(options.warmup),
+    },
+    OptionDescription {
+        name: "duration",
+        value: "TIME",
+        help: "Counted interval of one repetition",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let longer_than_zero = |time: std::time::Duration| match time.is_zero() {
+                true => Err("longer than zero".to_owned()),
+                false => Ok(time),
+            };
+            assign(&mut options.duration, time(value).and_then(longer_than_zero))
+        },
+        get: |options| durations::show(options.duration),
+    },
+    OptionDescription {
+        name: "repeat",
+        value: "N",
+        help: "Repetitions; the median is reported",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let number = value.parse().ok().filter(|number| (1..=1000).contains(number));
+            assign(&mut options.repeat, number.ok_or_else(|| "1 <= repeat <= 1000".to_owned()))
+        },
+        get: |options| options.repeat.to_string(),
+    },
+    OptionDescription {
+        name: "seed",
+        value: "N",
+        help: "Seed of everything random",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| {
+            assign(&mut options.engine.seed, parsed(value, "a whole number, 0 <= seed < 2^64"))
+        },
+        get: |options| options.engine.seed.to_string(),
+    },
+    OptionDescription {
+        name: "sample",
+        value: "N",
+        help: "Time one transaction in N class by class, and leave it out of the latencies; 0 times none",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let allowed = "a whole number, 0 <= sample < 2^32; 0 for none";
+            assign(&mut options.engine.sample_one_in, parsed(value, allowed))
+        },
+        get: |options| options.engine.sample_one_in.to_string(),
+    },
+    OptionDescription {
+        name: "prefetch",
+        value: "on|off",
+        help: "Ask for the cache lines of planned keys before a transaction runs",
+        used_by: UsedBy::Architectures(&[
+            ArchitectureName::SharedEverything,
+            ArchitectureName::PartitionedSerial,
+            ArchitectureName::Delegation,
+            ArchitectureName::AsymmetricDelegation,
+        ]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.prefetch, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.prefetch),
+    },
+    OptionDescription {
+        name: "back-off",
+        value: "FIRST..CAP",
+        help: "Random wait before a retry, in ns: below FIRST, doubled up to CAP; 'off' retries at once",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| {
+            (options.engine.back_off_first_ns, options.engine.back_off_cap_ns) = back_off(value)?;
+            Ok(())
+        },
+        get: |options| match (options.engine.back_off_first_ns, options.engine.back_off_cap_ns) {
+            (_, 0) => "off".to_owned(),
+            (first, cap) => format!("{first}..{cap}"),
+        },
+    },
+    OptionDescription {
+        name: "servers",
+        value: "N",
+        help: "Workers that own the partitions and host no transactions",
+        used_by: UsedBy::Architectures(&[ArchitectureName::AsymmetricDelegation]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.servers, at_least_one(value)),
+        get: |options| options.engine.servers.to_string(),
+    },
+    OptionDescription {
+        name: "in-flight",
+        value: "N",
+        help: "Transactions in flight per worker",
+        used_by: UsedBy::Architectures(&[ArchitectureName::Dora]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.in_flight, at_least_one(value)),
+        get: |options| options.engine.in_flight.to_string(),
+    },
+    OptionDescription {
+        name: "partitions",
+        value: "N|workers",
+        help: "Partitions of the tables, or as many as there are workers",
+        used_by: UsedBy::Architectures(&[ArchitectureName::PartitionedSerial]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.partitions, at_least_one_or("workers", value)),
+        get: |options| show_unless_zero("workers", options.engine.partitions as u64),
+    },
+    OptionDescription {
+        name: "split-indexes",
+        value: "on|off",
+        help: "Split the indexes into as many parts as there are workers",
+        used_by: UsedBy::Architectures(&[ArchitectureName::SharedEverything]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.split_indexes, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.split_indexes),
+    },
+    OptionDescription {
+        name: "hand-over-every",
+        value: "N|never",
+        help: "Hand a partition to the next worker every N transactions of its owner",
+        used_by: UsedBy::Architectures(&[ArchitectureName::Dora]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.hand_over_every, at_least_one_or("never", value)),
+        get: |options| show_unless_zero("never", options.engine.hand_over_every),
+    },
+    OptionDescription {
+        name: "latch",
+        value: "NAME",
+        help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
+        used_by: UsedBy::Pair(ArchitectureName::SharedEverything, ProtocolName::DlDetect),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.latch, named(value)),
+        get: |options| options.engine.latch.to_string(),
+    },
+    OptionDescription {
+        name: "partition-latch",
+        value: "NAME",
+        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set",
+        used_by: UsedBy::Architectures(&[ArchitectureName::PartitionedSerial]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.partition_latch, named(value)),
+        get: |options| options.engine.partition_latch.to_string(),
+    },
+];
+
+fn assign<T>(to: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *to = value?;
+    Ok(())
+}
+
+fn parsed<T: FromStr>(value: &str, allowed: &str) -> Result<T, String> {
+    value.parse().map_err(|_| allowed.to_owned())
+}
+
+fn at_least_one(value: &str) -> Result<usize, String> {
+    let number = value.parse().ok().filter(|&number| number >= 1);
+    number.ok_or_else(|| "a whole number, at least 1".to_owned())
+}
+
+/// A number of at least one, or 0 for `word`.
+fn at_least_one_or<T: FromStr + Default + PartialEq>(word: &str, value: &str) -> Result<T, String> {
+    if value == word {
+        return Ok(T::default());
+    }
+    let number = value.parse().ok().filter(|number| *number != T::default());
+    number.ok_or_else(|| format!("a whole number, at least 1, or {word}"))
+}
+
+fn show_unless_zero(word: &str, number: u64) -> String {
+    match number {
+        0 => word.to_owned(),
+        number => number.to_string(),
+    }
+}
+
+fn on_or_off(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on, off".to_owned()),
+    }
+}
+
+fn show_on_or_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+fn time(value: &str) -> Result<std::time::Duration, String> {
+    durations::parse(value).ok_or_else(|| durations::ALLOWED.to_owned())
+}
+
+fn named<T: FromStr<Err = UnknownName>>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|unknown: UnknownName| unknown.allowed.join(", "))
+}
+
+/// The two bounds of `FIRST..CAP`.
+pub(super) fn back_off(value: &str) -> Result<(u64, u64), String> {
+    if value == "off" {
+        return Ok((0, 0));
+    }
+    let bounds =
+        value.split_once("..").and_then(|(first, cap)| Some((first.parse().ok()?, cap.parse().ok()?)));
+    // A first bound of zero would stay zero however often it is doubled.
+    bounds.filter(|&(first, cap)| 1 <= first && first <= cap).ok_or_else(|| {
+        "FIRST..CAP in nanoseconds with 1 <= FIRST <= CAP, such as 500..32000, or off".to_owned()
+    })
+}

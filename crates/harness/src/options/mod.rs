@@ -1,0 +1,182 @@
+//! The options that every measuring command shares. Each is described once, in [`descriptions`].
+
+mod descriptions;
+
+pub use descriptions::{OPTIONS, OptionDescription};
+
+use contract::EngineOptions;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// How one system is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Workers, each pinned to a core and driving one client.
+    pub workers: usize,
+    /// Run before each counted interval.
+    pub warmup: Duration,
+    /// The counted interval of one repetition.
+    pub duration: Duration,
+    /// Repetitions; the median is reported, with the minimum and the maximum.
+    pub repeat: usize,
+    /// What the engine is told. Repetition `n` draws everything random from `seed + n`, under every system the same.
+    pub engine: EngineOptions,
+}
+
+/// What is ours rather than a paper's, and changes every figure; for people.
+pub fn extras(engine: &EngineOptions) -> String {
+    let prefetch = if engine.prefetch { "on" } else { "off" };
+    let back_off = match engine.back_off_cap_ns {
+        0 => "off".to_owned(),
+        cap => format!("{}..{cap} ns", engine.back_off_first_ns),
+    };
+    let sampling = match engine.sample_one_in {
+        0 => "no transaction timed by class".to_owned(),
+        number => format!("one transaction in {number} timed by class"),
+    };
+    format!("Prefetch {prefetch}, back-off {back_off}, {sampling}")
+}
+
+/// A value that an option does not take. Prints what was given and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadValue {
+    /// The option's name, without dashes.
+    pub option: String,
+    /// The value given.
+    pub value: String,
+    /// What is allowed, in words.
+    pub allowed: String,
+}
+
+impl BadValue {
+    /// `value` is not allowed for `option`.
+    pub fn new(option: impl Into<String>, value: impl fmt::Display, allowed: impl Into<String>) -> BadValue {
+        BadValue { option: option.into(), value: value.to_string(), allowed: allowed.into() }
+    }
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An empty value, as of a shell's unset variable, would not show.
+        let value = if self.value.is_empty() { "''" } else { &self.value };
+        write!(f, "{} {value}: allowed: {}", self.option, self.allowed)
+    }
+}
+
+impl std::error::Error for BadValue {}
+
+impl RunOptions {
+    /// `run`: five repetitions of ten seconds on all cores.
+    pub fn for_run(cores: usize) -> RunOptions {
+        RunOptions {
+            workers: cores,
+            warmup: Duration::from_secs(1),
+            duration: Duration::from_secs(10),
+            repeat: 5,
+            engine: EngineOptions::default(),
+        }
+    }
+
+    /// `compare` and `sweep`: three repetitions of one second on all cores.
+    pub fn for_compare(cores: usize) -> RunOptions {
+        RunOptions {
+            warmup: Duration::from_millis(200),
+            duration: Duration::from_secs(1),
+            repeat: 3,
+            ..RunOptions::for_run(cores)
+        }
+    }
+
+    /// A simulated machine: three repetitions of a millisecond of its time on all its cores. Many cores do in that time what
+    /// is measured in a second on a few; and where nothing else runs, nothing has to be averaged out.
+    ///
+    /// Many of a simulated run's few transactions are timed class by class: without them nobody would know where the time goes.
+    pub fn for_simulation(cores: usize) -> RunOptions {
+        let defaults = RunOptions::for_run(cores);
+        RunOptions {
+            warmup: Duration::from_micros(200),
+            duration: Duration::from_millis(1),
+            repeat: 3,
+            engine: EngineOptions { sample_one_in: 8, ..defaults.engine },
+            ..defaults
+        }
+    }
+
+    /// Sets the option called `name`; `None` if there is no such option.
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), BadValue>> {
+        OptionDescription::named(name).map(|option| option.set(self, value))
+    }
+
+    /// The value of the option called `name`, as [`RunOptions::set`] takes it.
+    ///
+    /// Panics if there is no such option.
+    pub fn get(&self, name: &str) -> String {
+        let option = OptionDescription::named(name);
+        option.unwrap_or_else(|| panic!("{name} is not an option of a run")).get(self)
+    }
+
+    /// Every option with its value, as [`RunOptions::set`] takes them.
+    pub fn resolved(&self) -> BTreeMap<String, String> {
+        OPTIONS.iter().map(|option| (option.name.to_owned(), option.get(self))).collect()
+    }
+
+    /// What the engine is told for repetition `repetition`.
+    pub fn engine_options(&self, repetition: usize) -> EngineOptions {
+        EngineOptions { seed: self.repetition_seed(repetition), ..self.engine.clone() }
+    }
+
+    /// The seed of repetition `repetition`.
+    pub fn repetition_seed(&self, repetition: usize) -> u64 {
+        self.engine.seed.wrapping_add(repetition as u64)
+    }
+
+    /// How long one repetition takes.
+    pub fn repetition(&self) -> Duration {
+        self.warmup + self.duration
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::descriptions::back_off;
+    use super::*;
+
+    #[test]
+    fn every_option_is_set_to_what_it_shows() {
+        let options = RunOptions::for_run(4);
+        let mut copy = RunOptions::for_compare(2);
+        for (name, value) in options.resolved() {
+            copy.set(&name, &value).expect("a known option").expect("its own value");
+        }
+        assert_eq!(copy, options);
+    }
+
+    #[test]
+    fn bad_values_say_what_is_allowed() {
+        let cases = [
+            ("workers", "0", "workers 0: allowed: a whole number, at least 1"),
+            ("repeat", "0", "repeat 0: allowed: 1 <= repeat <= 1000"),
+            ("repeat", "", "repeat '': allowed: 1 <= repeat <= 1000"),
+            ("duration", "0s", "duration 0s: allowed: longer than zero"),
+            ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
+            ("sample", "-1", "sample -1: allowed: a whole number, 0 <= sample < 2^32; 0 for none"),
+            ("partitions", "0", "partitions 0: allowed: a whole number, at least 1, or workers"),
+        ];
+        for (name, value, message) in cases {
+            let refused = RunOptions::for_run(1).set(name, value).expect("a known option");
+            assert_eq!(refused.expect_err("bad").to_string(), message);
+        }
+        for bad in ["", "1", "9..3", "a..b", "-1..3", "0..3", "0..0"] {
+            assert!(back_off(bad).is_err(), "{bad}");
+        }
+        assert_eq!(back_off("off"), Ok((0, 0)));
+        assert!(RunOptions::for_run(1).set("theta", "0.5").is_none());
+    }
+
+    #[test]
+    fn repetitions_draw_differently() {
+        let options = RunOptions::for_run(1);
+        assert_ne!(options.engine_options(0).seed, options.engine_options(1).seed);
+    }
+}
