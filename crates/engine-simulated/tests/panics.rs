@@ -95,8 +95,8 @@ fn who_never_ends_after_a_panic_is_unwound_and_so_is_who_waits_for_it() {
         let mut loaded = Loaded::<ThisEngine>::load(pair);
         let scripts = |worker| match worker {
             0 => vec![vec![Panic(5)]],
-            1 => vec![vec![Blind(1), Never(cpu::pause)]],
-            _ => vec![vec![], vec![Blind(1), Blind(2)]],
+            1 => vec![vec![Blind(9), Never(cpu::pause)]],
+            _ => vec![vec![], vec![Blind(9), Blind(10)]],
         };
         let exploration = Exploration::of(Schedule::RoundRobin);
         let words = panic_of(|| {
