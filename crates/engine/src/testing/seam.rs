@@ -57,10 +57,10 @@ where
     let (tables, epochs, caches) = store.work_on(2);
     let state = SharedState::<P, Shared>::new(2, 1, &options);
     let (is_prepared, has_passed) = (AtomicU32::new(0), AtomicU32::new(0));
-    let caches = caches.iter_mut().collect();
     let service = || epochs.advance();
     let period = options.epoch_interval;
-    let ended = worker::run_each_with_service(caches, period, service, |me, allocations, _| {
+    let seats = caches.iter_mut().collect();
+    let ended = worker::run_each_with_service(seats, period, service, |me, allocations, _| {
         let back_off = BackOff::new(&options, me as u32);
         let architecture = architecture::SharedEverything::new(tables, &state, back_off);
         let mut txn = Txn::new(architecture, tables, epochs, SlotId(me as u32), allocations);

@@ -8,7 +8,7 @@
 //! 1. prepare: exclude others from the write set, certify or lock it; choose the id; validate what was read; apply merges, which
 //!    are the workload's and may panic, to private copies;
 //! 2. install private copies;
-//! 3. give everything back.
+//! 3. release everything.
 //!
 //! Only the first can fail, and aborts then.
 
