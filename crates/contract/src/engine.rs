@@ -131,6 +131,14 @@ impl Selection {
             Selection::Canary(architecture, _) => architecture,
         }
     }
+
+    /// Whether its histories are to be strictly serializable, or only serializable.
+    pub fn is_strict(self) -> bool {
+        match self {
+            Selection::Pair(pair) => pair.protocol.is_strict(),
+            Selection::Canary(_, canary) => canary.is_strict(),
+        }
+    }
 }
 
 /// How an architecture uses its workers.

@@ -28,14 +28,18 @@ mod dl_detect;
 mod no_wait;
 pub(crate) mod semaphore;
 mod silo;
+mod tictoc;
 mod two_version_no_wait;
 mod unprotected;
+mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
 pub(crate) use silo::Silo;
+pub(crate) use tictoc::TicToc;
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
+pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
@@ -189,7 +193,6 @@ pub(crate) enum Validity {
     Valid,
     /// What it names is no more.
     Invalid,
-    #[allow(dead_code, reason = "no token expires yet")]
     /// It holds, but not up to the transaction's id; it may be extended.
     Expired,
 }
@@ -303,6 +306,12 @@ pub(crate) unsafe trait Validating: Preparing {
 
     /// What the record looks like now; what it showed before the token was set is visible. Of any thread.
     fn observe<P: Physical>(meta: &Self::Meta<P>) -> Observation;
+
+    /// Whether two tokens of a record, or of a gap, name the same version.
+    #[inline(always)]
+    fn is_same(one: u64, other: u64) -> bool {
+        one == other
+    }
 
     /// Whether the record still is what `token` named, and is not prepared by another; `mine`: prepared by this
     /// transaction, whose id is `id`. Of any thread.

@@ -13,7 +13,7 @@ use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
     Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
-    SlotState, TwoVersionNoWait, Verdict, Wake, Waker,
+    SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
@@ -55,7 +55,9 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::NoWait => lock_loop::<NoWait>(exclusive, repeat),
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
-        ProtocolName::Silo => prepare_loop(repeat),
+        ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
+        ProtocolName::Silo => prepare_loop::<Silo>(repeat),
+        ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")
         }
@@ -84,13 +86,14 @@ fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
     });
 }
 
-fn prepare_loop(repeat: u64) {
-    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: () };
-    let request = RequestWith { common: &(), who, waker: &Alone };
-    with_meta::<Silo>(|meta| {
+fn prepare_loop<P: Preparing>(repeat: u64) {
+    let common = P::common::<Shared>(1, 1);
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: P::Slot::new().stamp() };
+    let request = RequestWith { common: &common, who, waker: &Alone };
+    with_meta::<P>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false, request));
-            Silo::unprepare::<Shared>(meta, false, request);
+            let _ = std::hint::black_box(P::prepare::<Shared>(meta, false, request));
+            P::unprepare::<Shared>(meta, false, request);
         }
     });
 }
@@ -183,7 +186,9 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
+        ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
+        ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")
         }

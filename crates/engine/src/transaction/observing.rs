@@ -88,7 +88,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                 // Acquire: the copy comes before the second look; pairs with the Release fence before an install, so
                 // that a copy of any of its words sees its lock.
                 fence(Ordering::Acquire);
-                if self.look(record) != Observation::Present(token) {
+                if !self.still_is(record, token) {
                     return Observation::Locked;
                 }
             }
@@ -139,6 +139,12 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         self.copy(record, span, &Into::Scratch);
         // Acquire: as in `observe`.
         fence(Ordering::Acquire);
-        self.look(record) == Observation::Present(seen.0)
+        self.still_is(record, seen.0)
+    }
+
+    /// Whether a record still carries the version that `token` names.
+    #[inline(always)]
+    fn still_is(&self, record: RecordRef, token: u64) -> bool {
+        matches!(self.look(record), Observation::Present(now) if ProtocolOf::<A>::is_same(now, token))
     }
 }

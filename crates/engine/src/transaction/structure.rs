@@ -123,7 +123,7 @@ impl<A: Architecture> Txn<'_, A> {
     fn heed_versions(&mut self, place: Place, versions: Option<Versions>) -> Result<(), Abort> {
         let Some(versions) = versions else { return Ok(()) };
         let Some(gap) = self.find_gap(place.gap(versions.gap)) else { return Ok(()) };
-        if self.gaps[gap].token != Token(versions.before) {
+        if !AccessOf::<A>::is_same(self.gaps[gap].token, Token(versions.before)) {
             return Err(self.poison(AbortReason::Phantom));
         }
         self.gaps[gap].token = Token(versions.after);

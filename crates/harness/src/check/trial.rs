@@ -169,9 +169,10 @@ impl Trial<'_> {
         verdict: Verdict,
         mut checks: Vec<Check>,
     ) -> Result<CheckSummary, Failure> {
-        let serializable = verdict.is_strictly_serializable();
+        let strictly = self.selection.is_strict();
+        let name = if strictly { "strictly-serializable" } else { "serializable" };
         let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        checks.insert(0, Check::new("strictly-serializable", serializable, found));
+        checks.insert(0, Check::new(name, verdict.holds(strictly), found));
         let summary = self.summary::<E>(measurement, checks, Happened::Dependencies(verdict.dependencies))?;
         Ok(CheckSummary { verdict: Some(verdict), ..summary })
     }

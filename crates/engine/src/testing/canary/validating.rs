@@ -62,6 +62,10 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
         B::observe(meta)
     }
 
+    fn is_same(one: u64, other: u64) -> bool {
+        B::is_same(one, other)
+    }
+
     fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, id: u64) -> Validity {
         D::validate(meta, token, mine, id)
     }

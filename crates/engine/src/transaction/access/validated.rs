@@ -166,6 +166,10 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         Ok(())
     }
 
+    fn is_same(one: Token, other: Token) -> bool {
+        ProtocolOf::<A>::is_same(one.0, other.0)
+    }
+
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
