@@ -210,6 +210,8 @@ pub struct EngineOptions {
     /// How often the global epoch advances; 40 ms in *silo* 4.1.
     #[serde(skip)]
     pub epoch_interval: Duration,
+    /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
+    pub commit_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -242,6 +244,7 @@ impl Default for EngineOptions {
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
             epoch_interval: Duration::from_millis(40),
+            commit_ids: false,
             sample_one_in: 64,
             servers: 1,
             in_flight: 4,

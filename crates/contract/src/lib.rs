@@ -37,4 +37,4 @@ pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
 pub use table::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
-pub use workload::{Client, Completion, Receipts, Seat, Workload};
+pub use workload::{Client, CommitId, Completion, Receipts, Seat, Workload};

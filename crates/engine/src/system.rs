@@ -3,6 +3,7 @@
 use crate::architecture::{
     self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
 };
+use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
@@ -77,7 +78,8 @@ where
         let Setting { tables, until, options, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let ids = CommitIds::of(options);
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -110,7 +112,8 @@ impl System for Serial {
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
         let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let ids = CommitIds::of(options);
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -149,7 +152,8 @@ where
         };
         let state = DelegationState::<P>::new(workers, owners);
         let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let ids = CommitIds::of(options);
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
         let mut seats: Vec<Option<(C, AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
@@ -191,7 +195,8 @@ where
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots);
         let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down };
+        let ids = CommitIds::of(options);
+        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
         let world = fibers::World { tables, state: &state, run, workers };
         let mut caches = caches.into_iter();
         let seats = clients

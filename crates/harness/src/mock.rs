@@ -193,7 +193,10 @@ impl Tally {
         }
         self.measurement.time_share.samples += 1;
         let receipts = &MockReceipts(receipts);
-        client.finished(procedure, &Completion { outcome, began_ns, ended_ns, attempts: 1, receipts });
+        client.finished(
+            procedure,
+            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, receipts },
+        );
     }
 }
 

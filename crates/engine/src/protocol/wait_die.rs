@@ -278,19 +278,19 @@ impl<'a, P: Physical> Latched<'a, P> {
         Verdict::Queued
     }
 
-    /// Takes a request out of the list.
-    fn remove(&self, id: u32) {
+    /// Takes a request out of the list, if it is there.
+    fn remove(&self, id: u32) -> bool {
         let head = self.lock.head.read();
         let after = self.entry(id).next.read();
         if head & FIRST == id {
             self.lock.head.store(head & !FIRST | after);
-        } else {
-            let (_, before) = self
-                .all()
-                .find(|(_, entry)| entry.next.read() == id)
-                .expect("a request is released by whom it was granted to, once");
+            return true;
+        }
+        let before = self.all().find(|(_, entry)| entry.next.read() == id);
+        if let Some((_, before)) = before {
             before.next.store(after);
         }
+        before.is_some()
     }
 
     /// Grants what can be granted now, and brings the head's summary up to date.
@@ -350,14 +350,49 @@ impl WaitDie {
         latched.wait_or_die(id, mode, who.stamp)
     }
 
+    /// Releases what a request holds; answers whether it does.
+    #[inline(always)]
+    pub fn let_go<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let RequestWith { common, who, waker } = request;
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock, who.partition);
+        let head = lock.head.read();
+        if head & FIRST == id && latched.entry(id).next.read() == 0 {
+            debug_assert!(latched.entry(id).state.read() & OWNER != 0, "released without being held");
+            lock.head.store(0);
+            return true;
+        }
+        let was_held = latched.remove(id);
+        if was_held && head & WAITED != 0 {
+            latched.grant(waker);
+        }
+        was_held
+    }
+
+    /// Marks the record deleted and tells its waiters to ask again; answers whether no other owner was there.
+    pub fn kill<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let RequestWith { common, who, waker } = request;
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock, who.partition);
+        let mut is_alone = true;
+        for (other, entry) in latched.all().filter(|&(other, _)| other != id) {
+            match entry.state.read() & OWNER {
+                0 => waker.wake(Common::<P>::slot(other), Wake::Retry),
+                _ => is_alone = false,
+            }
+        }
+        lock.head.store(DEAD);
+        is_alone
+    }
+
     /// Upgrades without a look at the other owners: what the canary does.
-    pub fn upgrade_eagerly<P: Physical>(
-        lock: &Lock<P>,
-        request: Request<'_, Self, P, impl Waker>,
-    ) -> Verdict {
+    pub fn upgrade_eagerly<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
         let RequestWith { common, who, .. } = request;
-        Latched::new(common, lock, who.partition).raise(Common::<P>::id(who));
-        Verdict::Granted
+        let id = Common::<P>::id(who);
+        let latched = Latched::new(common, lock, who.partition);
+        if latched.all().any(|(other, _)| other == id) {
+            latched.raise(id);
+        }
     }
 }
 
@@ -417,32 +452,11 @@ impl Locking for WaitDie {
 
     #[inline(always)]
     fn release<P: Physical>(lock: &Lock<P>, _: Mode, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, waker } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        let head = lock.head.read();
-        if head & FIRST == id && latched.entry(id).next.read() == 0 {
-            debug_assert!(latched.entry(id).state.read() & OWNER != 0, "released without being held");
-            lock.head.store(0);
-            return;
-        }
-        latched.remove(id);
-        if head & WAITED != 0 {
-            latched.grant(waker);
-        }
+        assert!(Self::let_go(lock, request), "a request is released by whom it was granted to, once");
     }
 
     fn mark_deleted<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, waker } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        for (other, entry) in latched.all() {
-            if other != id {
-                assert!(entry.state.read() & OWNER == 0, "marked deleted while somebody else holds it");
-                waker.wake(Common::<P>::slot(other), Wake::Retry);
-            }
-        }
-        lock.head.store(DEAD);
+        assert!(Self::kill(lock, request), "marked deleted while somebody else holds it");
     }
 
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {

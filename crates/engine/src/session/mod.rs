@@ -25,6 +25,7 @@ pub(crate) use interval::CoolDown;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
+use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
 use crate::storage::AllocationCache;
@@ -40,6 +41,8 @@ pub(crate) struct Run<'e> {
     pub options: &'e EngineOptions,
     pub until: Until,
     pub cool_down: &'e CoolDown,
+    /// Where ids come from, if they are asked for.
+    pub ids: Option<&'e CommitIds>,
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was

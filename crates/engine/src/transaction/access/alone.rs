@@ -123,7 +123,8 @@ impl<A: Architecture> Access<A> for Alone {
     }
 
     #[inline(always)]
-    fn prepare(_: &mut Txn<'_, A>) -> Result<u64, Abort> {
+    fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
+        txn.draw_id();
         Ok(0)
     }
 

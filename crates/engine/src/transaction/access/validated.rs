@@ -20,7 +20,7 @@ use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
 use crate::protocol::{GapMode, Mode, Observation, Validating, Validity};
 use crate::storage::RecordRef;
-use contract::{Abort, AbortReason, PartitionId, Presence, Scan, Span, TableId, TimeClass};
+use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Scan, Span, TableId, TimeClass};
 use zerocopy::IntoBytes;
 
 /// See the module.
@@ -176,6 +176,12 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         let epoch = txn.epochs.serialization_point();
         txn.stopwatch.enter(TimeClass::Timestamp);
         let id = txn.choose_id(epoch);
+        if ProtocolOf::<A>::EXPIRES {
+            // Logical time is the order.
+            txn.id = txn.ids.map(|_| CommitId(id));
+        } else {
+            txn.draw_id();
+        }
         txn.stopwatch.enter(TimeClass::Manager);
         txn.validate(id)?;
         Ok(id)
