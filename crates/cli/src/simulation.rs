@@ -196,6 +196,8 @@ mod tests {
     impl Audited for Mistaken {
         type Audit<'a> = micro::Audit<'a>;
 
+        type Compilation = contract::AnyType;
+
         fn audit(&self) -> Option<micro::Audit<'_>> {
             Some(self.0.audit())
         }

@@ -59,7 +59,7 @@ const FIELDS: &[Field] = &[
     ("sample_one_in", is_count),
     ("retried_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
     ("latency_samples", is_count),
-    ("between_ns", is_positive_or_null),
+    ("between_ns", is_number),
     ("unfinished", is_count),
     ("absent_workers", is_count),
     ("slots", is_count),

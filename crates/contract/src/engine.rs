@@ -207,6 +207,10 @@ pub struct EngineOptions {
     pub back_off_first_ns: u64,
     /// See `back_off_first_ns`.
     pub back_off_cap_ns: u64,
+    /// How long a transaction waits for one record before it asks whether it waits for ever, as it does if there is a
+    /// defect; `None` for what the machine says, half a minute on the hardware.
+    #[serde(skip)]
+    pub patience: Option<Duration>,
     /// How often the global epoch advances; 40 ms in *silo* 4.1.
     #[serde(skip)]
     pub epoch_interval: Duration,
@@ -243,6 +247,7 @@ impl Default for EngineOptions {
             seed: 1,
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
+            patience: None,
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,
             sample_one_in: 64,

@@ -9,11 +9,12 @@
 //! | how is a transaction written down? | [`procedure`], [`plan`] |
 //! | what does it run over? | [`table`] |
 //! | who decides which transaction runs next? | [`workload`] |
-//! | who runs them? | [`engine`]; of any type, compiled once: [`erased`] |
+//! | who runs them? | [`engine`]; of any type, compiled once: [`erased`]; which of the two: [`compilation`] |
 //! | what came of it? | [`measurement`] |
 //! | how are systems called? | [`names`] |
 #![forbid(unsafe_code)]
 
+pub mod compilation;
 pub mod engine;
 pub mod erased;
 pub mod measurement;
@@ -25,6 +26,7 @@ pub mod table;
 pub mod transaction;
 pub mod workload;
 
+pub use compilation::{AnyType, Compilation, OwnType};
 pub use engine::{
     Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,

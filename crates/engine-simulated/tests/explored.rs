@@ -54,6 +54,21 @@ fn in_words(schedule: Schedule, run: impl FnOnce() -> Result<(), String>) -> Res
 }
 
 #[test]
+fn a_second_writer_is_noticed() {
+    let noticed = |schedule| {
+        let run = in_words(schedule, || {
+            engine_simulated::testing::second_owner::run(3);
+            Ok(())
+        });
+        let words = run.err()?;
+        let named = ["worker 0 uses partition 0 while worker 1", "worker 1 uses partition 0 while worker 0"];
+        assert!(named.iter().any(|both| words.contains(both)), "{words}");
+        Some(words)
+    };
+    assert!((0..20).flat_map(schedules).filter_map(noticed).count() > 20);
+}
+
+#[test]
 fn one_worker_agrees_with_the_model() {
     explore(Schedule::RoundRobin, || shared::model::agrees_with_the_model::<ThisEngine>(0..4, 300));
 }

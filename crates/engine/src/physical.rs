@@ -11,6 +11,9 @@
 //! A state that racing readers look at even where one thread owns it (Silo's TID word) is a
 //! [`Physical::SingleWriter`] word: an atomic in both synchronization policies, but written with plain stores when owned.
 //!
+//! That one thread at a time touches owned metadata is the architecture's promise; debug builds and simulated machines
+//! check it at every step ([`crate::facade::sole`]).
+//!
 //! A word's operations are named for what they mean, so that the orderings are argued here, once, and a
 //! protocol's text is free of them.
 
@@ -232,6 +235,8 @@ pub trait Physical: 'static {
     type SingleWriter: SingleWriter + Metadata;
     /// Protects metadata of more than one word; four bytes.
     type Latch: Latch + 'static;
+    /// Whether it relies on one worker at a time being in a partition.
+    const HAS_OWNER: bool;
     /// How ordered indexes are changed. Who else reads them, to ask for lines ahead or to observe, does so in either synchronization policy.
     type Ordered: SynchronizationPolicy<Word64 = AtomicU64, Word32 = AtomicU32>;
 }
@@ -245,6 +250,7 @@ impl<L: Latch + 'static> Physical for Shared<L> {
     type Word32 = AtomicU32;
     type SingleWriter = AtomicU64;
     type Latch = L;
+    const HAS_OWNER: bool = false;
     type Ordered = synchronization_policy::Shared;
 }
 
@@ -256,6 +262,7 @@ impl Physical for Owned {
     type Word32 = Cell<u32>;
     type SingleWriter = OwnedSingleWriter;
     type Latch = NoLatch;
+    const HAS_OWNER: bool = true;
     type Ordered = synchronization_policy::SingleWriter;
 }
 

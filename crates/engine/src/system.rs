@@ -76,7 +76,7 @@ where
 
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
-        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize);
+        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let ids = CommitIds::of(options);
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
@@ -109,8 +109,9 @@ impl System for Serial {
 
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
-        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions(tables) as usize);
-        let latches = PartitionLatches::new(partitions(tables) as usize, options.partition_latch);
+        let partitions = partitions(tables) as usize;
+        let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
+        let latches = PartitionLatches::new(partitions, options.partition_latch);
         let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
         let ids = CommitIds::of(options);
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
@@ -150,7 +151,7 @@ where
             ArchitectureName::AsymmetricDelegation => (owners, owners + hosts),
             _ => (0, owners.max(hosts)),
         };
-        let state = DelegationState::<P>::new(workers, owners);
+        let state = DelegationState::<P>::new(workers, owners, options);
         let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
         let ids = CommitIds::of(options);
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
@@ -193,7 +194,7 @@ where
     fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
         let Setting { tables, until, options, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
-        let state = DoraState::<P>::new(partitions(tables), workers, slots);
+        let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
         let ids = CommitIds::of(options);
         let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };

@@ -344,6 +344,8 @@ impl Workload for Counting {
 impl Audited for Counting {
     type Audit<'a> = Unaudited;
 
+    type Compilation = contract::AnyType;
+
     fn audit(&self) -> Option<Unaudited> {
         None
     }

@@ -24,7 +24,8 @@
 //! More than one round is for audits that must read some rows to know which others there are.
 
 use contract::{
-    Abort, Client, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId, Transaction, Workload,
+    Abort, Client, Compilation, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId, Transaction,
+    Workload,
 };
 use std::error::Error;
 
@@ -37,6 +38,9 @@ pub trait Audited: Workload {
     type Audit<'a>: Audit<Self::Client>
     where
         Self: 'a;
+
+    /// How often the engine is compiled for it.
+    type Compilation: Compilation;
 
     /// A workload over the same tables that checks it; `None`: nothing is known.
     fn audit(&self) -> Option<Self::Audit<'_>>;

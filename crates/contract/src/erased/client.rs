@@ -1,4 +1,7 @@
 //! Clients and procedures of any type as one type.
+//!
+//! A procedure travels in a box. The client takes the boxes of procedures that have ended back and fills them again, so that in
+//! the measured loop nothing is allocated.
 
 use super::Erased;
 use crate::{Abort, Client, Completion, Outcome, Plan, Procedure, RunError, RunOutcome, Transaction};
@@ -15,10 +18,14 @@ pub fn erased<C: Client>(
     clients: Vec<C>,
     run: impl FnOnce(Vec<ErasedClient>) -> Result<RunOutcome<ErasedClient>, RunError>,
 ) -> Result<RunOutcome<C>, RunError> {
-    let erased = clients.into_iter().map(|client| ErasedClient(Box::new(client))).collect();
+    let boxed = |client| ErasedClient(Box::new(Recycling { client, spare: Vec::new() }));
+    let erased = clients.into_iter().map(boxed).collect();
     let RunOutcome { clients, measurement } = run(erased)?;
-    let found_again =
-        |client: ErasedClient| *client.0.into_any().downcast().expect("the client that was erased");
+    let found_again = |client: ErasedClient| {
+        let recycling: Box<Recycling<C>> =
+            client.0.into_any().downcast().expect("the client that was erased");
+        recycling.client
+    };
     Ok(RunOutcome { clients: clients.into_iter().map(found_again).collect(), measurement })
 }
 
@@ -31,14 +38,39 @@ trait AnyClient: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<C: Client> AnyClient for C {
+/// A client with the boxes that are free.
+struct Recycling<C: Client> {
+    client: C,
+    spare: Vec<Box<Filled<C::Procedure>>>,
+}
+
+/// What a box holds: a procedure until it has ended.
+struct Filled<P>(Option<P>);
+
+impl<P> Filled<P> {
+    fn procedure(&self) -> &P {
+        self.0.as_ref().expect("a procedure that has not ended")
+    }
+}
+
+impl<C: Client> AnyClient for Recycling<C> {
     fn next(&mut self) -> ErasedProcedure {
-        ErasedProcedure(Box::new(Client::next(self)))
+        let filled = Filled(Some(self.client.next()));
+        match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = filled;
+                ErasedProcedure(spare)
+            }
+            None => ErasedProcedure(Box::new(filled)),
+        }
     }
 
     fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
-        let procedure = procedure.0.into_any().downcast().expect("a procedure of this client");
-        Client::finished(self, *procedure, completion);
+        let mut filled: Box<Filled<C::Procedure>> =
+            procedure.0.into_any().downcast().expect("a procedure of this client");
+        let procedure = filled.0.take().expect("a procedure that has not ended");
+        self.spare.push(filled);
+        self.client.finished(procedure, completion);
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -55,13 +87,13 @@ trait AnyProcedure: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<P: Procedure + 'static> AnyProcedure for P {
+impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
     fn run(&self, txn: &mut dyn Transaction) -> Result<Outcome, Abort> {
-        Procedure::run(self, txn)
+        self.procedure().run(txn)
     }
 
     fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
-        Procedure::plan(self, txn, plan)
+        self.procedure().plan(txn, plan)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

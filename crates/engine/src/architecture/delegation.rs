@@ -19,6 +19,7 @@
 //!
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
@@ -27,7 +28,7 @@ use crate::message::{Inbox, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
-use contract::{Effort, PartitionId, Plan};
+use contract::{Effort, EngineOptions, PartitionId, Plan};
 
 /// What the workers of delegation share.
 pub(crate) struct DelegationState<P: Protocol> {
@@ -40,9 +41,9 @@ pub(crate) struct DelegationState<P: Protocol> {
 
 impl<P: Protocol> DelegationState<P> {
     /// For `workers` threads, servers included, over `partitions` partitions.
-    pub fn new(workers: usize, partitions: usize) -> Self {
+    pub fn new(workers: usize, partitions: usize, options: &EngineOptions) -> Self {
         DelegationState {
-            shared: SharedState::new(workers, partitions),
+            shared: SharedState::new(workers, partitions, options),
             rings: Rings::new(workers),
             workers,
             ended: Line(AtomicUsize::new(0)),
@@ -92,13 +93,14 @@ impl<'e, P: Protocol> Delegation<'e, P> {
     /// Runs what others have sent here; answers whether there was anything.
     #[inline(always)]
     fn serve(&mut self) -> bool {
-        let site = &self.site;
+        let (site, mine) = (&self.site, PartitionId(self.me as u32));
         let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
         let mut began = None;
         let served = self.inbox.serve(|taken| {
             if timed && began.is_none() {
                 began = Some(clock::now());
             }
+            let _sole = site.enter(mine);
             // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
             unsafe { step::run(taken, site) }
         });
@@ -206,7 +208,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     {
         if self.is_here(partition) {
             self.serve_now_and_then();
-            self.in_place(step)
+            self.in_place(partition, step)
         } else {
             self.call(partition.index(), step)
         }
@@ -218,7 +220,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            self.in_place(step);
+            self.in_place(partition, step);
         } else {
             self.wait_for_room(partition.index());
             self.outbox.post(partition.index(), step::post(step));
@@ -228,11 +230,14 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
 
     fn wait(&mut self, slot: SlotId) -> Wake {
         self.spin = cpu::Spin::new();
+        let mut watch = Watch::new();
         loop {
-            match self.site.waker.take(slot) {
-                Some(wake) => return wake,
-                None => self.serve_or_pause(),
+            if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
+                return wake;
             }
+            self.serve_or_pause();
+            watch.paused(slot, &self.site);
         }
     }
 

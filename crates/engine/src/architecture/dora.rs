@@ -16,6 +16,7 @@
 //! ([`crate::fiber::scheduler`]).
 
 use super::owners::Owners;
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::AtomicUsize;
@@ -25,7 +26,7 @@ use crate::message::{Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
-use contract::{AbortReason, Effort, PartitionId};
+use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
 
 /// What the workers of DORA share.
@@ -40,9 +41,9 @@ pub(crate) struct DoraState<P: Protocol> {
 
 impl<P: Protocol> DoraState<P> {
     /// For `workers` workers that own `partitions` partitions, with `slots` transactions in flight in all.
-    pub fn new(partitions: u32, workers: usize, slots: usize) -> Self {
+    pub fn new(partitions: u32, workers: usize, slots: usize, options: &EngineOptions) -> Self {
         DoraState {
-            shared: SharedState::new(slots, partitions as usize),
+            shared: SharedState::new(slots, partitions as usize, options),
             owners: Owners::new(partitions, workers),
             rings: Rings::new(workers),
             workers,
@@ -158,7 +159,11 @@ impl<'e, P: Protocol> Dora<'e, P> {
     /// Runs the steps that were kept for a partition, which is here.
     #[inline(always)]
     fn run_posted(&mut self, partition: PartitionId) {
+        if self.posted.is_empty() {
+            return;
+        }
         let site = &self.site;
+        let _sole = site.enter(partition);
         self.posted.retain(|posted| {
             let is_for_it = posted.partition == partition;
             if is_for_it {
@@ -224,10 +229,8 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     {
         debug_assert!(self.entered.contains(&partition), "a step at a partition that was not entered");
         self.go_to(partition);
-        if !self.posted.is_empty() {
-            self.run_posted(partition);
-        }
-        self.in_place(step)
+        self.run_posted(partition);
+        self.in_place(partition, step)
     }
 
     #[inline(always)]
@@ -236,18 +239,22 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
         if self.is_here(partition) {
-            self.in_place(step);
+            self.in_place(partition, step);
         } else {
             self.posted.push(Posted::new(partition, step));
         }
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {
+        let mut watch = Watch::new();
         loop {
             self.current.suspend(Suspension::Park(slot));
             if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
                 return wake;
             }
+            // The scheduler lets those that are parked look now and then.
+            watch.look(slot, &self.site);
         }
     }
 

@@ -1,35 +1,88 @@
 //! Grant words: what a transaction that waits in a record's queue was told, one word a slot.
 //!
-//! Whoever releases the record writes the word, whoever waits reads it; each has a cache line of its own.
+//! Whoever releases the record writes the word, whoever waits reads it; each has a cache line of its own. A second word in the
+//! line is for those who wait for long ([`super::watchdog`]).
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
+use crate::facade::clock;
+use crate::facade::worker;
 use crate::protocol::{SlotId, Wake, Waker};
+use std::time::Duration;
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
 const AGAIN: u32 = 2;
 
+/// The slot waits for a short time, or not at all.
+const IN_TIME: u32 = 0;
+/// It has waited for longer than the run's patience.
+const OVERDUE: u32 = 1;
+/// It was found to wait for ever, and has given up.
+const DEAD: u32 = 2;
+
+/// A slot's line.
+#[derive(Default)]
+struct Word {
+    told: AtomicU32,
+    waits: AtomicU32,
+}
+
 /// A word for every slot.
-pub(crate) struct Grants(Box<[Line<AtomicU32>]>);
+pub(crate) struct Grants {
+    words: Box<[Line<Word>]>,
+    patience_ticks: u64,
+}
 
 impl Grants {
-    /// For `slots` slots, none of which waits.
-    pub fn new(slots: usize) -> Self {
-        Grants((0..slots).map(|_| Line(AtomicU32::new(UNDECIDED))).collect())
+    /// For `slots` slots, none of which waits; they wait for so long before they ask whether it is for ever, or for as long
+    /// as the machine says.
+    pub fn new(slots: usize, patience: Option<Duration>) -> Self {
+        let words = (0..slots).map(|_| Line::default()).collect();
+        Grants { words, patience_ticks: clock::ticks_of(patience.unwrap_or_else(worker::patience)) }
+    }
+
+    /// How long a slot waits before it asks whether it waits for ever, in ticks.
+    pub fn patience(&self) -> u64 {
+        self.patience_ticks
+    }
+
+    /// `slot` has waited for so long.
+    pub fn set_overdue(&self, slot: SlotId) {
+        // Relaxed, as all of this word: it is looked at again and again, and orders nothing.
+        self.words[slot.0 as usize].0.waits.store(OVERDUE, Ordering::Relaxed);
+    }
+
+    /// `slot`, which waited for so long, does not wait any more.
+    pub fn set_in_time(&self, slot: SlotId) {
+        self.words[slot.0 as usize].0.waits.store(IN_TIME, Ordering::Relaxed);
+    }
+
+    /// `slot` was found to wait for ever, and gives up: its request stays, and whoever waits behind it does so for ever.
+    pub fn set_dead(&self, slot: SlotId) {
+        self.words[slot.0 as usize].0.waits.store(DEAD, Ordering::Relaxed);
+    }
+
+    /// Whether `slot` has waited for long and still does, or has given up.
+    pub fn is_stuck(&self, slot: SlotId) -> bool {
+        match self.words[slot.0 as usize].0.waits.load(Ordering::Relaxed) {
+            IN_TIME => false,
+            DEAD => true,
+            _ => !self.is_decided(slot),
+        }
     }
 
     /// Whether the queued request of `slot` was decided.
     #[inline]
     pub fn is_decided(&self, slot: SlotId) -> bool {
         // Relaxed: whoever goes on takes the word.
-        self.0[slot.0 as usize].0.load(Ordering::Relaxed) != UNDECIDED
+        self.words[slot.0 as usize].0.told.load(Ordering::Relaxed) != UNDECIDED
     }
 
     /// What the queued request of `slot` was told, once it was; its next request may then be queued.
     #[inline]
     pub fn take(&self, slot: SlotId) -> Option<Wake> {
-        let word = &self.0[slot.0 as usize].0;
+        let word = &self.words[slot.0 as usize].0.told;
         // Acquire: what the releasing transaction wrote; pairs with the Release in `wake`.
         let wake = match word.load(Ordering::Acquire) {
             UNDECIDED => return None,
@@ -49,6 +102,6 @@ impl Waker for Grants {
             Wake::Retry => AGAIN,
         };
         // Release: pairs with the Acquire in `take`.
-        self.0[slot.0 as usize].0.store(told, Ordering::Release);
+        self.words[slot.0 as usize].0.told.store(told, Ordering::Release);
     }
 }

@@ -26,6 +26,7 @@ mod grants;
 mod owners;
 mod partitioned_serial;
 mod shared_everything;
+mod watchdog;
 
 pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
@@ -34,6 +35,7 @@ pub(crate) use grants::Grants;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::facade::sole::{SoleUse, Using};
 use crate::index::ordered::Leaf;
 use crate::index::ordered::synchronization_policy::SynchronizationPolicy;
 use crate::index::{Bucket, GapId};
@@ -41,18 +43,21 @@ use crate::message::step;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::storage::{Partition, RecordRef, Table};
-use contract::{AbortReason, Effort, PartitionId, Plan, TableId};
+use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
     pub common: P::Common<F>,
     pub grants: Grants,
+    in_use: SoleUse,
 }
 
 impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// For `slots` transaction slots over `partitions` partitions.
-    pub fn new(slots: usize, partitions: usize) -> Self {
-        SharedState { common: P::common(slots, partitions), grants: Grants::new(slots) }
+    pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
+        let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
+        let grants = Grants::new(slots, options.patience);
+        SharedState { common: P::common(slots, partitions), grants, in_use }
     }
 
     /// Where steps run.
@@ -62,7 +67,7 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// metadata of the step's partition be touched: anywhere if it is [`Concurrent`](crate::physical::Concurrent), on its owner's
     /// thread if it is [`Owned`](crate::physical::Owned).
     pub unsafe fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
-        Site { tables, common: &self.common, waker: &self.grants }
+        Site { tables, common: &self.common, waker: &self.grants, in_use: &self.in_use }
     }
 }
 
@@ -72,6 +77,7 @@ pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
     tables: &'e [Table],
     pub common: &'e P::Common<F>,
     pub waker: &'e W,
+    in_use: &'e SoleUse,
 }
 
 impl<P: Protocol, F: Physical, W> Clone for Site<'_, P, F, W> {
@@ -122,6 +128,12 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     #[inline(always)]
     pub fn request(&self, who: Requester<StampOf<P>>) -> Request<'e, P, F, W> {
         RequestWith { common: self.common, who, waker: self.waker }
+    }
+
+    /// Around every step at a partition: if its metadata has an owner, nobody else is there.
+    #[inline(always)]
+    pub fn enter(&self, partition: PartitionId) -> Option<Using<'e>> {
+        if F::HAS_OWNER { Some(self.in_use.enter(partition.index())) } else { None }
     }
 }
 
@@ -183,8 +195,7 @@ pub(crate) trait Architecture {
         S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
         R: Copy + Send,
     {
-        let _ = partition;
-        self.in_place(step)
+        self.in_place(partition, step)
     }
 
     /// Runs `step` at `partition`, some time, after every step sent there before; by [`Architecture::release_all`] it is on
@@ -194,22 +205,23 @@ pub(crate) trait Architecture {
     where
         S: FnOnce(&SiteOf<'_, Self>) + Copy + Send + 'static,
     {
-        let _ = partition;
-        self.in_place(step);
+        self.in_place(partition, step);
     }
 
     /// Runs a step here and now. It could have been sent: that is asserted.
     #[inline(always)]
-    fn in_place<S, R>(&self, step: S) -> R
+    fn in_place<S, R>(&self, partition: PartitionId, step: S) -> R
     where
         S: FnOnce(&SiteOf<'_, Self>) -> R + Copy + Send,
         R: Copy + Send,
     {
         const { step::fits::<S, R>() };
-        step(self.site())
+        let site = self.site();
+        let _sole = site.enter(partition);
+        step(site)
     }
 
-    /// Waits until the queued request of `slot` is decided.
+    /// Waits until the queued request of `slot` is decided. Panics if it never will be ([`watchdog`]).
     fn wait(&mut self, slot: SlotId) -> Wake;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.

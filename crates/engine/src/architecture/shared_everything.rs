@@ -17,6 +17,7 @@
 //! concurrent::<engine::physical::Shared>();
 //! ```
 
+use super::watchdog::Watch;
 use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
 use crate::physical::Concurrent;
@@ -50,12 +51,14 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {
-        let mut spin = cpu::Spin::new();
+        let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
-            match self.site.waker.take(slot) {
-                Some(wake) => return wake,
-                None => spin.pause(),
+            if let Some(wake) = self.site.waker.take(slot) {
+                watch.over(slot, self.site.waker);
+                return wake;
             }
+            spin.pause();
+            watch.paused(slot, &self.site);
         }
     }
 

@@ -8,6 +8,8 @@
 //! | sleeping, parked | wait for a time, for a grant | not yet |
 //! | outbound | found the ring to where they go full | elsewhere |
 //!
+//! Those that are parked are resumed now and then though nothing was granted, to see whether they wait for ever.
+//!
 //! So a transaction is begun only when nothing that was begun can go on, and one that was aborted does not take the
 //! thread from one that holds the lock it wants.
 
@@ -33,7 +35,12 @@ pub(crate) struct Scheduler<'e> {
     outbound: VecDeque<(usize, Parcel)>,
     /// Fibers of this home that have not ended.
     living: usize,
+    /// Turns until those that are parked look whether they wait for ever.
+    until_look: u32,
 }
+
+/// Turns between two such looks.
+const LOOK_EVERY: u32 = 4096;
 
 impl<'e> Scheduler<'e> {
     /// Worker `me`'s, for `fibers` that are at home here, none of which has begun; there are `all` in the run.
@@ -50,6 +57,7 @@ impl<'e> Scheduler<'e> {
             sleeping: Vec::with_capacity(all),
             parked: Vec::with_capacity(all),
             outbound: VecDeque::with_capacity(all),
+            until_look: LOOK_EVERY,
         }
     }
 
@@ -124,6 +132,11 @@ impl<'e> Scheduler<'e> {
             } else {
                 position += 1;
             }
+        }
+        self.until_look -= 1;
+        if self.until_look == 0 {
+            self.until_look = LOOK_EVERY;
+            self.ready.extend(self.parked.drain(..).map(|(_, fiber)| fiber));
         }
         if self.sleeping.is_empty() {
             return;

@@ -45,6 +45,7 @@ use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
 use crate::transaction::access::Access;
 use contract::AbortReason;
+use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +223,13 @@ pub(crate) trait Protocol: Sized + 'static {
 
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions.
     fn common<P: Physical>(slots: usize, partitions: usize) -> Self::Common<P>;
+
+    /// Whom the queued request of a slot waits for, for the watchdog, which looks at it at any time; `None`: that is not
+    /// known.
+    fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        let _ = (common, slot);
+        None
+    }
 
     /// Nobody holds or waits for the record, and it is present.
     fn is_quiescent<P: Physical>(meta: &Self::Meta<P>) -> bool;

@@ -108,7 +108,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Key(0));
-    let state = DelegationState::<NoWait>::new(2, 2);
+    let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {
@@ -137,7 +137,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
 /// two workers, with nothing else to do.
 pub fn migration_there_and_back_ns(batches: usize) -> f64 {
     const TRIPS: u32 = 500;
-    let (rings, grants, ended) = (Rings::new(2), Grants::new(2), AtomicUsize::new(0));
+    let (rings, grants, ended) = (Rings::new(2), Grants::new(2, None), AtomicUsize::new(0));
     let mut medians = worker::run(2, |me| {
         let mut result = 0.0;
         let place = &raw mut result;
@@ -197,7 +197,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
     let allocations = store.hand_out(1).pop().expect("one was asked for");
-    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1));
+    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1, &EngineOptions::default()));
     let back_off = BackOff::new(&EngineOptions::default(), 0);
     let architecture = architecture::SharedEverything::new(&store.tables, &state, back_off);
     let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), allocations);

@@ -4,13 +4,18 @@
 //! |---|---|
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
 //! | [`seam`] | a transaction that stands prepared while another wants what it wrote |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
+//! | [`second_owner`] | two workers in a partition that has one owner, which must be noticed |
 
 pub(crate) mod canary;
 pub mod inner_steps;
 pub mod seam;
+pub mod second_owner;
 #[cfg(test)]
 mod sequential;
 #[cfg(test)]
 mod sequential_gaps;
+#[cfg(test)]
+mod watchdog;

@@ -57,7 +57,7 @@ where
     P::Common<Shared>: Sync,
 {
     let caches = store.hand_out(2);
-    let (epochs, state) = (Epochs::new(2), SharedState::<P, Shared>::new(2, 1));
+    let (epochs, state) = (Epochs::new(2), SharedState::<P, Shared>::new(2, 1, &EngineOptions::default()));
     let (is_prepared, has_passed) = (AtomicU32::new(0), AtomicU32::new(0));
     let (tables, options) = (&store.tables, EngineOptions::default());
     let service = || epochs.advance();

@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::{Check, Memory};
-use contract::{Arrangement, Engine, Layout, LeakCheck, Measurement, Seat, Selection, Until, Workload};
+use contract::{
+    Arrangement, Compilation, Engine, Layout, LeakCheck, Measurement, Seat, Selection, Until, Workload,
+};
 use workloads::audit::{Audit, Audited};
 
 /// A workload with its tables loaded.
@@ -52,7 +54,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             E::arrange(selection.architecture(), options.workers, &engine_options)?;
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
-        let run = E::run(&mut self.store, selection, clients, until, &engine_options)?;
+        let run =
+            W::Compilation::run::<E, W::Client>(&mut self.store, selection, clients, until, &engine_options)?;
         self.clients.extend(run.clients);
         let leaks = E::leak_check(&self.store);
         self.memory = self.memory.now(&leaks);

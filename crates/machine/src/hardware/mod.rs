@@ -15,6 +15,9 @@ pub mod memory;
 pub mod payload;
 pub mod region;
 pub mod rounds;
+#[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]
+#[path = "../sole.rs"]
+pub mod sole;
 pub mod stack;
 pub mod topology;
 pub mod worker;

@@ -6,6 +6,7 @@ use super::topology::Topology;
 use crate::panics::with_context;
 use crate::seats::Seats;
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -17,9 +18,27 @@ pub fn cores() -> usize {
     Topology::of_this_machine().hardware_threads()
 }
 
+/// Whether [`super::sole::SoleUse`] checks.
+pub(crate) const CHECKS_SOLE_USE: bool = cfg!(debug_assertions);
+
+thread_local! {
+    static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The worker that asks; `None` on another thread. Not inlined: a fiber that asks may be on another thread the next time.
+#[inline(never)]
+pub fn current() -> Option<usize> {
+    CURRENT.get()
+}
+
 /// Whether a panic unwinds the thread that asks.
 pub fn is_unwinding() -> bool {
     std::thread::panicking()
+}
+
+/// How long a worker may wait for another before it is odd: far longer than a thread is kept from its core.
+pub fn patience() -> Duration {
+    Duration::from_secs(30)
 }
 
 /// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
@@ -112,6 +131,7 @@ fn start<'scope, R: Send + 'scope>(
         let gate = Arc::clone(&gate);
         let place = if workers <= places.len() { Some(places[w].cpu) } else { None };
         Builder::new().name(format!("worker {w}")).spawn_scoped(scope, move || {
+            CURRENT.set(Some(w));
             // A system that refuses leaves the worker where it likes: slower, not wrong.
             let _pinned = place.is_some_and(pin_to);
             gate.arrive_and_wait().map(|start| f(w, start))

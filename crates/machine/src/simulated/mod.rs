@@ -44,6 +44,9 @@ pub mod model;
 pub mod payload;
 pub mod region;
 pub mod schedule;
+#[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]
+#[path = "../sole.rs"]
+pub mod sole;
 pub mod stack;
 pub mod timed;
 mod unobserved;

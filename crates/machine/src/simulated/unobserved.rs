@@ -62,6 +62,11 @@ pub(super) fn access(kind: Access) {
     });
 }
 
+/// The core that control is on.
+pub(super) fn core() -> Option<usize> {
+    STATE.with(|state| state.core.get())
+}
+
 /// A time that moves on.
 pub(super) fn clock_ns() -> u64 {
     STATE.with(|state| state.clock_ns.get())

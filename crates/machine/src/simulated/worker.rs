@@ -18,9 +18,31 @@ pub fn cores() -> usize {
     }
 }
 
+/// Whether [`super::sole::SoleUse`] checks.
+pub(crate) const CHECKS_SOLE_USE: bool = true;
+
+/// The worker that asks; `None` if no virtual core does.
+pub fn current() -> Option<usize> {
+    match (control(), timed()) {
+        (_, Some(machine)) => machine.core(),
+        (Control::Outside, _) => None,
+        (Control::Unobserved, _) => unobserved::core(),
+        _ => exploring::with(|machine| machine.core()),
+    }
+}
+
 /// Whether a panic unwinds the thread that asks.
 pub fn is_unwinding() -> bool {
     std::thread::panicking()
+}
+
+/// How long a worker may wait for another before it is odd: far longer than an exploration keeps one from going on, and well
+/// before its bound of steps; in a simulation, where nobody is kept from it, half a second.
+pub fn patience() -> Duration {
+    match timed() {
+        Some(_) => Duration::from_millis(500),
+        None => Duration::from_micros(500),
+    }
 }
 
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.

@@ -1,5 +1,7 @@
 use machine::hardware::cpu::Spin;
-use machine::hardware::worker::{cores, run, run_with_service};
+#[cfg(debug_assertions)]
+use machine::hardware::sole::SoleUse;
+use machine::hardware::worker::{cores, current, run, run_with_service};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -117,4 +119,29 @@ fn workers_are_bound_unless_there_are_too_many() {
     places.dedup();
     assert_eq!(places.len(), cores(), "each on a core of its own");
     assert!(run(cores() + 1, |_| mask()).iter().all(|mask| mask.count() as usize == cores()));
+}
+
+#[test]
+fn a_worker_knows_its_number_and_others_have_none() {
+    assert_eq!(run(3, |_| current()), [Some(0), Some(1), Some(2)]);
+    assert_eq!(current(), None);
+}
+
+/// In release builds nothing is checked.
+#[cfg(debug_assertions)]
+#[test]
+fn a_second_user_is_refused_and_both_are_named() {
+    let things = SoleUse::new(2);
+    drop(things.enter(1));
+    let first = things.enter(1);
+    drop(things.enter(0));
+    let refused = panic_of(|| run(2, |w| drop(things.enter(w))));
+    assert!(
+        refused.ends_with(
+            "worker 1 uses partition 1 while somebody who is no worker does: it has one owner at a time"
+        ),
+        "{refused}"
+    );
+    drop(first);
+    run(1, |_| drop(things.enter(1)));
 }

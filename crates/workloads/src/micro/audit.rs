@@ -63,6 +63,8 @@ impl<'a> Audit<'a> {
 impl Audited for Micro {
     type Audit<'a> = Audit<'a>;
 
+    type Compilation = contract::AnyType;
+
     fn audit(&self) -> Option<Audit<'_>> {
         Some(Audit::new(self))
     }

@@ -142,6 +142,8 @@ impl Workload for Tatp {
 impl Audited for Tatp {
     type Audit<'a> = Unaudited;
 
+    type Compilation = contract::AnyType;
+
     fn audit(&self) -> Option<Unaudited> {
         None
     }

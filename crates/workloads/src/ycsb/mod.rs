@@ -113,6 +113,8 @@ impl Workload for Ycsb {
 impl Audited for Ycsb {
     type Audit<'a> = Unaudited;
 
+    type Compilation = contract::AnyType;
+
     fn audit(&self) -> Option<Unaudited> {
         None
     }

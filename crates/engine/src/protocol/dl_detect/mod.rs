@@ -18,11 +18,30 @@
 //! [`waits_for`].
 //!
 //! Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants to be
-//! upgraded from `Shared` to `Exclusive` goes before all waiters (it could not be granted behind them).
+//! upgraded goes before all waiters (it could not be granted behind them), once it is the only owner.
 //!
-//! A request that must wait publishes edges to every conflicting owner and every conflicting waiter before it, then
-//! searches. If that finds a cycle, the requester is the victim: it takes its request back and aborts. Only requesters
-//! are victims, so a transaction that waits is never aborted by another.
+//! Whom a request waits for. A waiter waits for everybody before it in the list, owners and waiters, whether they conflict
+//! with it or not; an owner who wants to be upgraded waits for all other owners. It publishes that as its edges under the
+//! record's latch, then searches. If it finds a cycle, it is the victim: it takes its request back and aborts. Only
+//! requesters are victims, so a transaction that waits is never aborted by another. Edges leave with whom they point to: who
+//! leaves a list is struck out of the edges of those that still wait in it, and who is granted loses its own.
+//!
+//! *No edge is wrong*: each says that the waiter cannot be granted before the other has gone on, itself or through those
+//! between them. Owners hold a record in one mode. So if the first waiter is not granted, then either all owners conflict
+//! with it, or one of them wants to be upgraded and waits for all the others: it waits for every owner. All later waiters
+//! wait for it.
+//!
+//! *No edge is missing*: what keeps a waiter from being granted is an owner that conflicts or wants to be upgraded, or a
+//! waiter that stands before it; what keeps an upgrade is another owner. All of them stood in the list when the request
+//! came: nobody enters it before a waiter, no waiter is granted while an owner wants to be upgraded, and who wants to be
+//! upgraded later was an owner already. So edges are published once and only become fewer, and an upgrade that goes ahead
+//! of a queue changes nobody's edges.
+//!
+//! *No deadlock is overlooked*: of transactions that wait for ever each has an edge to another of them, so there is a cycle.
+//! Every edge of it was published by the transaction that it leaves from, before that one's search, and [`waits_for`] shows
+//! that one of the searches sees them all. (Edges to conflicting
+//! waiters only would miss some: a reader behind another reader waits for it, too; and once the writer before both has
+//! taken its request back, it may wait for an owner who has been upgraded since.)
 //!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
 //! tells its waiters to ask again.
@@ -199,18 +218,12 @@ impl<'a, P: Physical> Latched<'a, P> {
         self.lock.head.store(id | mode << MODE_SHIFT);
     }
 
-    /// Queues behind everybody, and answers whom the request waits for.
+    /// Queues behind everybody, and answers whom the request waits for: all of them.
     fn queue(&self, id: u32, mode: u32) -> SlotSet {
         let mut waited_for = SlotSet::EMPTY;
         let mut last = None;
         for (other, request) in self.all() {
-            let state = request.state.read();
-            // An owner that wants to be upgraded will hold the record exclusively before this request does.
-            let wants =
-                if state & STATE_UPGRADING != 0 { mode_bits(Mode::Exclusive) } else { state & STATE_MODE };
-            if !compatible(mode, wants) {
-                waited_for.insert(Common::<P>::slot(other).0);
-            }
+            waited_for.insert(Common::<P>::slot(other).0);
             last = Some(request);
         }
         let request = self.request(id);
@@ -360,6 +373,10 @@ impl Protocol for DlDetect {
 
     fn is_gap_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
         lock.head.read() == 0
+    }
+
+    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+        Some(common.graph.of(slot.0))
     }
 }
 

@@ -4,10 +4,11 @@
 //! record that the slot waits for, and any reader: single-writer atomics.
 //!
 //! A request that must wait publishes its row, then a sequentially consistent fence, then searches the rows that it
-//! reaches for itself. A slot waits for at most one request at a time and its row only loses those who do not stand in
-//! its way any more, so once every member of a cycle has published, the cycle is there to be seen. The fence orders each member's
-//! publication before its search: of two that publish at the same time, at least one sees the other's row. Without it
-//! both may search first, miss each other, and wait for ever.
+//! reaches for itself. Nobody else adds to a row: it names all who stand in the way from the beginning, and loses those who
+//! do not any more. A slot waits for at most one request at a time. So every edge of a cycle was published by the slot that
+//! it leaves from, before that slot's fence. Fences are in one order: the member whose fence is the last of the cycle's
+//! members' searches after all of the others' publications, and sees the whole cycle. Without the fence two may search first,
+//! miss each other, and wait for ever.
 //!
 //! The other way, a row is kept up to date by those who change what it says: who gives a record back strikes itself out
 //! of the rows of those who wait for it, and who grants a request clears its row, before the slot runs again. So a search
@@ -47,7 +48,8 @@ impl SlotSet {
         missing
     }
 
-    fn remove_any(&mut self) -> Option<u32> {
+    /// Takes one out.
+    pub fn remove_any(&mut self) -> Option<u32> {
         let (index, word) = self.words.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
         let bit = word.trailing_zeros();
         *word &= *word - 1;
@@ -99,6 +101,16 @@ impl WaitsFor {
             // Relaxed: a row that is out of date costs an abort at worst.
             word.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Whom `slot` waits for.
+    pub fn of(&self, slot: u32) -> SlotSet {
+        let mut others = SlotSet::EMPTY;
+        for (word, published) in others.words.iter_mut().zip(self.row(slot)) {
+            // Relaxed: see `publish`.
+            *word = published.load(Ordering::Relaxed);
+        }
+        others
     }
 
     /// Between [`WaitsFor::publish`] and [`WaitsFor::search`].

@@ -2,7 +2,8 @@
 
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, Verdict, Waker};
+use crate::protocol::waits_for::SlotSet;
+use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
 use crate::transaction::access::Access;
 use std::marker::PhantomData;
 
@@ -90,6 +91,10 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
 
     fn is_gap_quiescent<P: Physical>(gap: &B::Gap<P>) -> bool {
         B::is_gap_quiescent(gap)
+    }
+
+    fn waits_for<P: Physical>(common: &B::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        B::waits_for(common, slot)
     }
 }
 

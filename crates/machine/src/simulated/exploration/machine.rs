@@ -182,6 +182,14 @@ impl Machine {
         self.accesses[kind as usize].get()
     }
 
+    /// The core that control is on.
+    pub(in crate::simulated) fn core(&self) -> Option<usize> {
+        match self.place.get() {
+            Place::Core(core) => Some(core),
+            Place::Outside | Place::Front => None,
+        }
+    }
+
     /// A hash of all accesses so far, in their order.
     pub(in crate::simulated) fn trace(&self) -> u64 {
         self.trace.get()

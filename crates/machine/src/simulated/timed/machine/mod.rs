@@ -169,6 +169,11 @@ impl Machine {
         self.settings.cores
     }
 
+    /// The core that control is on; `None` at the front.
+    pub fn core(&self) -> Option<usize> {
+        self.core.get()
+    }
+
     /// A hash of all events so far, in their order.
     pub fn trace(&self) -> u64 {
         self.trace.get()

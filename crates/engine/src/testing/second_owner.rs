@@ -1,0 +1,24 @@
+//! A promise broken on purpose: two workers make steps at one partition, the metadata of which one thread owns.
+//!
+//! Each takes the partition's latch before, as partitioned serial execution does, but a latch of its own.
+
+use crate::architecture::{Architecture, PartitionLatches, PartitionedSerial, SharedState};
+use crate::facade::{cpu, worker};
+use crate::physical::Owned;
+use crate::protocol::Unprotected;
+use contract::{EngineOptions, LatchName, PartitionId};
+
+/// Lets two workers make `steps` steps each. If a step of one falls into one of the other's, that must be noticed.
+pub fn run(steps: usize) {
+    let state = SharedState::<Unprotected, Owned>::new(2, 1, &EngineOptions::default());
+    worker::run(2, |_| {
+        let latches = PartitionLatches::new(1, LatchName::Ticket);
+        let mut owner = PartitionedSerial::new(&[], &state, &latches);
+        owner.begin_reconnaissance();
+        for _ in 0..steps {
+            owner.enter(PartitionId(0)).expect("a look enters what it likes");
+            owner.at(PartitionId(0), |_| cpu::pause());
+            owner.release_all();
+        }
+    });
+}
