@@ -11,8 +11,7 @@ use std::time::Duration;
 
 /// One compilation of the engine, for the hardware or for the simulated machine.
 pub trait Engine {
-    /// A loaded database. The record layout is the same for every protocol, so systems with the same [`Layout`]
-    /// can run over one store in turn.
+    /// A loaded database. A store serves every system of its [`Layout`], in turn.
     type Store: Send;
 
     /// Whether the engine has this pair, and if not, why.
@@ -174,6 +173,35 @@ impl std::error::Error for Misfit {}
 pub struct Layout {
     /// Physical partitions of every table, each with its own index and arena.
     pub partitions: u32,
+    /// What a record has before its row.
+    pub header: Header,
+}
+
+impl Layout {
+    /// So many partitions of records with narrow headers, in which every named protocol has its metadata.
+    pub const fn of(partitions: u32) -> Layout {
+        Layout { partitions, header: Header::Narrow }
+    }
+}
+
+/// What a record has before its row: the key, and metadata of a size that all protocols of the layout can do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Header {
+    /// Eight bytes of metadata: a lock, a count, a version.
+    #[default]
+    Narrow,
+    /// Twenty-four: room for two timestamps and a pointer to an older version, or for a set of readers.
+    Wide,
+}
+
+impl Header {
+    /// Bytes of metadata.
+    pub const fn metadata_bytes(self) -> usize {
+        match self {
+            Header::Narrow => 8,
+            Header::Wide => 24,
+        }
+    }
 }
 
 /// When a run ends.

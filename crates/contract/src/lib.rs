@@ -28,7 +28,7 @@ pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use engine::{
-    Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
+    Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,
 };
 pub use erased::{Erased, ErasedClient};

@@ -72,7 +72,7 @@ pub(crate) fn arrange(
             (workers, workers)
         }
     };
-    Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
+    Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
 }
 
 /// The most workers that an architecture allows.

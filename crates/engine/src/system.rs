@@ -9,9 +9,10 @@ use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::session::{self, CoolDown, Report, fibers};
+use crate::storage::header::RecordHeader;
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, EngineOptions, LeakCheck, Selection, Until};
+use contract::{ArchitectureName, Client, EngineOptions, Header, LeakCheck, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -37,6 +38,9 @@ pub(crate) struct Setting<'e> {
 
 /// An architecture with a protocol.
 pub(crate) trait System {
+    /// What its records have before their rows.
+    const HEADER: Header;
+
     /// How many records and gaps are held, of a store that nobody runs over.
     fn held(tables: &[Table]) -> u64;
 
@@ -56,7 +60,9 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
         // SAFETY: the metadata is the last protocol's; there is one thread.
-        index.for_each_record(|record| held += u64::from(!P::is_quiescent::<F>(unsafe { record.meta() })));
+        index.for_each_record(|record| {
+            held += u64::from(!P::is_quiescent::<F>(unsafe { record.meta::<P::Header, P::Meta<F>>() }))
+        });
         // SAFETY: as above.
         unsafe { index.for_each_gap(|gap| held += u64::from(!P::is_gap_quiescent::<F>(gap))) };
     }
@@ -70,6 +76,8 @@ impl<P: Protocol, F: Concurrent> System for SharedEverything<P, F>
 where
     P::Common<F>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, F>(tables)
     }
@@ -103,6 +111,8 @@ where
 pub(crate) struct Serial;
 
 impl System for Serial {
+    const HEADER: Header = Header::Narrow;
+
     fn held(tables: &[Table]) -> u64 {
         held::<Unprotected, Owned>(tables)
     }
@@ -139,6 +149,8 @@ impl<P: Protocol> System for Delegation<P>
 where
     P::Common<Owned>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, Owned>(tables)
     }
@@ -183,6 +195,8 @@ impl<P: Protocol> System for Dora<P>
 where
     P::Common<Owned>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, Owned>(tables)
     }
@@ -258,6 +272,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
 
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
+        assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
         store.prepare(selection, options.latch);
         let slots = S::slots(clients.len(), options);
         let caches = store.hand_out(slots);

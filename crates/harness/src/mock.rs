@@ -70,7 +70,7 @@ impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
             }
             _ => (1, workers),
         };
-        Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
+        Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {

@@ -43,6 +43,7 @@ pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
+use crate::storage::header::RecordHeader;
 use crate::transaction::access::Access;
 use contract::AbortReason;
 use waits_for::SlotSet;
@@ -208,6 +209,9 @@ pub(crate) trait Waker {
 pub(crate) trait Protocol: Sized + 'static {
     /// The metadata of a record, all-zero when it is present and free.
     type Meta<P: Physical>: Metadata;
+
+    /// The header in which a record has it.
+    type Header: RecordHeader;
 
     /// The metadata of a gap, all-zero when it is free.
     type Gap<P: Physical>: Metadata;

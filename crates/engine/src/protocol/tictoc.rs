@@ -39,6 +39,7 @@
 use super::{Observation, Preparing, Protocol, Request, Validating, Validity, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
+use crate::storage::header::Narrow;
 use crate::transaction::access::Validated;
 use contract::AbortReason;
 
@@ -113,6 +114,7 @@ const fn judge(found: u64, token: u64, id: u64) -> Validity {
 
 impl Protocol for TicToc {
     type Meta<P: Physical> = P::SingleWriter;
+    type Header = Narrow;
     type Gap<P: Physical> = P::SingleWriter;
     type Common<P: Physical> = ();
     type Slot = ();

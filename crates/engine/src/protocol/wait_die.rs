@@ -40,6 +40,7 @@ use crate::facade::clock;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical, Word};
+use crate::storage::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;
@@ -398,6 +399,7 @@ impl WaitDie {
 
 impl Protocol for WaitDie {
     type Meta<P: Physical> = Lock<P>;
+    type Header = Narrow;
     type Gap<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
     type Slot = Birth;

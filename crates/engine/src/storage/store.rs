@@ -1,21 +1,23 @@
 //! A store: a workload's tables, loaded, with each worker's allocation cache.
 //!
-//! A store outlives the systems that run over it. The record layout is the same for every protocol and all-zero
-//! metadata means present and free under each, so changing the protocol costs one pass over the metadata.
+//! A store outlives the systems that run over it. It serves every protocol that has its metadata in
+//! headers of its layout; all-zero metadata means present and free under each, so changing the protocol costs one pass over the
+//! metadata.
 
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
-use super::record::RecordRef;
 use super::table::{Partition, Table};
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
+use contract::{
+    Header, LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload,
+};
 
 /// A loaded database.
 pub struct Store {
     pub(crate) tables: Vec<Table>,
-    /// Of each table.
-    partitions: u32,
+    /// Of all tables.
+    layout: Layout,
     /// By worker of the last runs.
     pub(crate) caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
@@ -38,7 +40,7 @@ impl Store {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
         let descriptions = workload.tables();
-        let needed_bytes = descriptions.iter().map(|table| Table::bytes_for(table, layout.partitions)).sum();
+        let needed_bytes = descriptions.iter().map(|table| Table::bytes_for(table, layout)).sum();
         let available_bytes = memory::available_bytes();
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
@@ -50,7 +52,7 @@ impl Store {
         let (tables, first): (Vec<Table>, AllocationCache) = loop {
             let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
             let reserve = |(id, table): (TableId, &TableDescription)| {
-                Table::reserve(table.clone(), id, layout.partitions, most, &mut first)
+                Table::reserve(table.clone(), id, layout, most, &mut first)
             };
             match ids().zip(&descriptions).map(reserve).collect::<Result<_, RegionError>>() {
                 Ok(tables) => break (tables, first),
@@ -61,7 +63,7 @@ impl Store {
                 }
             }
         };
-        let mut store = Store { caches: Vec::new(), last: None, tables, partitions: layout.partitions };
+        let mut store = Store { caches: Vec::new(), last: None, tables, layout };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
@@ -78,14 +80,14 @@ impl Store {
     }
 
     fn empty_allocation_cache(&self) -> AllocationCache {
-        AllocationCache::new(self.tables.len(), self.partitions as usize)
+        AllocationCache::new(self.tables.len(), self.layout.partitions as usize)
     }
 
     /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run's epochs start anew, and versions must not come from later ones.
         if self.last.is_some() {
-            unobserved(|| self.tables.iter().flat_map(Table::partitions).for_each(reset));
+            unobserved(|| self.reset());
         }
         self.last = Some((selection, latch));
         let mut left = memory::available_bytes() / 2;
@@ -107,6 +109,17 @@ impl Store {
         self.reclaim_all();
     }
 
+    /// What its records have before their rows.
+    pub(crate) fn header(&self) -> Header {
+        self.layout.header
+    }
+
+    fn reset(&self) {
+        for partition in self.tables.iter().flat_map(Table::partitions) {
+            reset(partition, self.layout.header);
+        }
+    }
+
     fn reclaim_all(&mut self) {
         self.caches.iter_mut().for_each(AllocationCache::reclaim_all);
     }
@@ -126,7 +139,7 @@ impl Store {
 }
 
 /// Forgets what the last protocol left in the metadata of a partition.
-fn reset(partition: &Partition) {
+fn reset(partition: &Partition, header: Header) {
     let (arena, index) = (&partition.arena, &partition.index);
     let threads = worker::cores() as u64;
     worker::run(threads as usize, |thread| {
@@ -134,7 +147,7 @@ fn reset(partition: &Partition) {
             let thread = thread as u64;
             whole * thread / threads..whole * (thread + 1) / threads
         };
-        arena.for_each(share(arena.taken()), RecordRef::reset);
+        arena.for_each(share(arena.taken()), |record| record.reset(header));
         index.reset(share);
     });
 }

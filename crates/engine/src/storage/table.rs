@@ -7,7 +7,7 @@ use crate::facade::region::RegionError;
 use crate::index::Index;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
-use contract::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
+use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.
 pub(crate) struct Partition {
@@ -37,7 +37,7 @@ impl Table {
     pub fn reserve(
         description: TableDescription,
         id: TableId,
-        partitions: u32,
+        layout: Layout,
         most: usize,
         allocations: &mut AllocationCache,
     ) -> Result<Self, RegionError> {
@@ -48,23 +48,23 @@ impl Table {
                 description.name
             );
         }
-        let shape = Shape::new(description.row_bytes, description.kept_bytes);
-        let records = Self::records_by_partition(&description, partitions);
+        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        let records = Self::records_by_partition(&description, layout.partitions);
         let mut partition = |number| {
             let nodes = &mut allocations.at(id, PartitionId(number)).nodes;
             let index = Index::reserve(description.indexing, records, most, nodes)?;
             Ok(Partition { index, arena: Arena::reserve(shape, records, most)? })
         };
-        let partitions = (0..partitions).map(&mut partition).collect::<Result<_, RegionError>>()?;
+        let partitions = (0..layout.partitions).map(&mut partition).collect::<Result<_, RegionError>>()?;
         let is_ordered = description.indexing != Indexing::Hashed;
         Ok(Table { description, shape, is_ordered, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.
-    pub fn bytes_for(description: &TableDescription, partitions: u32) -> u64 {
-        let records = Self::records_by_partition(description, partitions);
-        let shape = Shape::new(description.row_bytes, description.kept_bytes);
-        u64::from(partitions)
+    pub fn bytes_for(description: &TableDescription, layout: Layout) -> u64 {
+        let records = Self::records_by_partition(description, layout.partitions);
+        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        u64::from(layout.partitions)
             * (Index::bytes_for(description.indexing, records) + Arena::bytes_for(shape, records))
     }
 

@@ -17,7 +17,7 @@ use crate::protocol::{
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
-use contract::{EngineOptions, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
+use contract::{EngineOptions, Header, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
 use std::ptr::NonNull;
 
 /// Wakes nobody: there is one transaction.
@@ -107,7 +107,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     // SAFETY: 64 bytes of a region that outlives the run, aligned far beyond 16.
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
-    record.initialise(Key(0));
+    record.initialise(Header::Narrow, Key(0));
     let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);

@@ -6,7 +6,7 @@
 use super::access_set::{Access, Kind};
 use super::locking::Answer;
 use super::write_log::{Bytes, Write};
-use super::{Blind, ProtocolOf, Txn};
+use super::{Blind, HeaderOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{Preparing, Verdict};
@@ -163,10 +163,10 @@ impl<A: Architecture> Txn<'_, A> {
                         &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
                     // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only
                     // writer.
-                    unsafe { access.record.copy_out_racing(write.span.offset, part) };
+                    unsafe { access.record.row::<HeaderOf<A>>().copy_out_racing(write.span.offset, part) };
                     merge(part, self.log.get_mut(write.bytes));
                     // SAFETY: as above.
-                    unsafe { access.record.copy_in_racing(write.span.offset, part) };
+                    unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(write.span.offset, part) };
                 }
             }
         }

@@ -70,6 +70,8 @@ use write_log::WriteLog;
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
 /// Its metadata, in the architecture's synchronization policy.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+/// What its records have before their rows.
+pub(crate) type HeaderOf<A> = <ProtocolOf<A> as Protocol>::Header;
 /// Who asks, with its stamp.
 pub(crate) type RequesterOf<A> = Requester<StampOf<ProtocolOf<A>>>;
 /// An ordered index, in the same synchronization policy.

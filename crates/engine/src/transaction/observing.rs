@@ -6,7 +6,7 @@
 use super::access_set::{Kind, Token};
 use super::gaps::GapPlace;
 use super::write_log::Bytes;
-use super::{Place, ProtocolOf, Txn};
+use super::{HeaderOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{GapMode, Observation, Validating};
@@ -130,7 +130,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
             Into::Log(bytes) => self.log.get_mut(*bytes),
         };
         // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
-        unsafe { record.copy_out_racing(span.offset, bytes) };
+        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, bytes) };
     }
 
     /// Copies the named bytes of a record that was observed before into the scratch buffer, if it still carries the

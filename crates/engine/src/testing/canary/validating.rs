@@ -22,6 +22,7 @@ pub(crate) trait Flaw<B: Validating>: 'static {
 
 impl<B: Validating, D: Flaw<B>> Protocol for Flawed<B, D> {
     type Meta<P: Physical> = B::Meta<P>;
+    type Header = B::Header;
     type Gap<P: Physical> = B::Gap<P>;
     type Common<P: Physical> = B::Common<P>;
     type Slot = B::Slot;

@@ -14,7 +14,7 @@ use super::super::access_set::Token;
 use super::super::gaps::GapPlace;
 use super::super::scan::Cursor;
 use super::super::structure::Attempt;
-use super::super::{Blind, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
+use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
@@ -191,7 +191,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     fn install(txn: &mut Txn<'_, A>, id: u64) {
         txn.install_copies(|access, offset, bytes| {
             // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
-            unsafe { access.record.copy_in_racing(offset, bytes) }
+            unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
         });
         for number in 0..txn.write_set.len() {
             let access = txn.accesses[txn.write_set[number] as usize];
@@ -275,7 +275,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     #[inline(always)]
     pub(in super::super) fn watched(&self, record: RecordRef) -> &MetaOf<A> {
         // SAFETY: any thread may look, by the contract of `Validating`; the record lives as long as the tables.
-        unsafe { record.meta() }
+        unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }
     }
 
     /// What a record looks like.

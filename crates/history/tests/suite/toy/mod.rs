@@ -182,7 +182,7 @@ impl<R: Rules> Engine for Toy<R> {
     }
 
     fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
-        Ok(Arrangement { layout: Layout { partitions: 1 }, clients: workers })
+        Ok(Arrangement { layout: Layout::of(1), clients: workers })
     }
 
     fn most_workers(_architecture: ArchitectureName) -> usize {
