@@ -66,6 +66,7 @@ const FIELDS: &[Field] = &[
     ("littles_law", is_positive_or_null),
     ("back_off_first_ns", is_count),
     ("back_off_cap_ns", is_count),
+    ("precedence_after", is_count),
     ("servers", is_count),
     ("in_flight", is_count),
     ("partitions", is_count),

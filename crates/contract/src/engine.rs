@@ -235,6 +235,9 @@ pub struct EngineOptions {
     pub back_off_first_ns: u64,
     /// See `back_off_first_ns`.
     pub back_off_cap_ns: u64,
+    /// A transaction that was aborted so many times gets precedence: the others let it go first, so that it ends. 256 by
+    /// default: with random back-off hardly any comes so far. Zero for never, as in the papers' systems.
+    pub precedence_after: u32,
     /// How long a transaction waits for one record before it asks whether it waits for ever, as it does if there is a
     /// defect; `None` for what the machine says, half a minute on the hardware.
     #[serde(skip)]
@@ -275,6 +278,7 @@ impl Default for EngineOptions {
             seed: 1,
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
+            precedence_after: 256,
             patience: None,
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,

@@ -1,21 +1,42 @@
 //! Epochs: a slowly advancing global count that tells when nobody can still hold a pointer (*silo* 4.1, 4.8).
 //!
-//! State: a global epoch E, and for every transaction slot w a local epoch e_w, refreshed between transactions.
-//! E is advanced by a worker of its own, and only if every active slot has reached it.
+//! State: a global epoch E, and for every transaction slot w a local epoch e_w, refreshed between transactions; a slot that
+//! runs none is idle. E is advanced by a service, one thread, and only if every active slot has reached it. They belong to a
+//! store and never go back, so what one run has retired, a later one may reuse.
 //!
-//! Invariants:
-//! - E - e_w <= 1 for every active slot w (asserted where E is advanced).
-//! - What was unlinked by a transaction of local epoch e may be reused once every active slot has reached
-//!   e + 2. Proof: the unlinking slot stays at e until the transaction ends, so E <= e + 1 while the old link can
-//!   still be seen; whoever followed it therefore runs at e + 1 or earlier.
+//! Invariant: E - e_w <= 1 for every active slot w.
 //!
-//! Refreshing needs no fence. A refresh that becomes visible late only makes the minimum look smaller. A slot
-//! that goes from idle to active is the exception; see [`Epochs::enter`].
+//! What a transaction of local epoch d has unlinked may be reused once every active slot has reached d + 2.
+//!
+//! **Proof,** on a machine that orders no more than it is told to. Let the service read all slots in a *round*; `->` is
+//! "happens before".
+//!
+//! 1. *A slot that has entered is seen.* It writes n into its slot, fences, and reads E = n again. A round begins with a
+//!    fence, too. Of two such fences one comes first. If it is the slot's, the round reads n from the slot, or something
+//!    later. If it is the round's, the slot reads at least the E that the service had written before: a slot that a round
+//!    with E = m does not see has n >= m.
+//! 2. *The invariant.* After a round that sees w at n, or that came before w entered with E = n, E is n + 1 at most; to write
+//!    n + 2, by 1, a later round must have read n + 1 from w, or that w is idle again.
+//! 3. *Who runs at n cannot find what was unlinked at n - 2 or before.* The transaction that unlinked at d had its slot at d
+//!    until it ended. So E = d + 2 was written after a round that read what its slot wrote afterwards (2):
+//!    unlinking -> that write (Release) -> the round's read (Acquire) -> E = d + 2 (Release) -> the read of E, by
+//!    `refresh` or `enter`, with which a slot gets to n >= d + 2 (Acquire). Its transactions find the link gone.
+//! 4. *Who could find it has ended.* What was unlinked at d is reused after a round with d + 2 <= E, in which every slot
+//!    that it saw active was at d + 2 or later. A slot that it did not see is at E or later, by 1. So whoever is active then
+//!    or later is one of those in 3; and what a slot read before it came to where the round saw it: those reads -> its write
+//!    (Release) -> the round's read (Acquire) -> `reclaimable` (Release) -> the read by who reuses (Acquire).
+//!
+//! A local epoch written late only looks older than it is, so refreshing needs no fence. A slot that is about to enter may
+//! have written an E that is long past, before it reads E again: that holds E for a moment, and is why `reclaimable` is not
+//! simply what the last round says. `tests/epoch_loom.rs` runs this text, and the text with each ordering left out.
 
-use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::atomic::{AtomicU64, Ordering, fence};
 
 /// Local epoch of a slot that runs no transactions.
 const IDLE: u64 = u64::MAX;
+
+/// The first epoch, so that `epoch - 2` exists.
+const FIRST: u64 = 2;
 
 /// A cache line of its own, two because lines are fetched in pairs.
 #[repr(align(128))]
@@ -27,17 +48,25 @@ pub(crate) struct Epochs {
     global: Line<AtomicU64>,
     /// Everything unlinked at this epoch or before may be reused.
     reclaimable: Line<AtomicU64>,
-    slots: Box<[Line<AtomicU64>]>,
+    slots: Vec<Line<AtomicU64>>,
 }
 
 impl Epochs {
-    /// Epochs for `slots` transaction slots, all idle; the first epoch is 2, so that `epoch - 2` exists.
-    pub fn new(slots: usize) -> Self {
+    /// Epochs without slots.
+    pub fn new() -> Self {
         Epochs {
-            global: Line(AtomicU64::new(2)),
-            reclaimable: Line(AtomicU64::new(0)),
-            slots: (0..slots).map(|_| Line(AtomicU64::new(IDLE))).collect(),
+            global: Line(AtomicU64::new(FIRST)),
+            reclaimable: Line(AtomicU64::new(FIRST - 2)),
+            slots: Vec::new(),
         }
+    }
+
+    /// From now on there are `slots` transaction slots, all idle. What was unlinked before may be reused: nobody is active.
+    pub fn provide(&mut self, slots: usize) {
+        self.slots.clear();
+        // From a round with E = e on, what was unlinked at e - 2 may be reused.
+        (0..3).for_each(|_| self.advance());
+        self.slots.resize_with(slots, || Line(AtomicU64::new(IDLE)));
     }
 
     /// The global epoch, in one order with every commit's locks: the serialization point of *silo* 4.4.
@@ -49,24 +78,35 @@ impl Epochs {
 
     /// Makes an idle slot active and answers its epoch.
     pub fn enter(&self, slot: usize) -> u64 {
+        // Relaxed: a guess, which the load below confirms or mends.
+        let mut epoch = self.global.0.load(Ordering::Relaxed);
         loop {
-            let epoch = self.global.0.load(Ordering::SeqCst);
-            // SeqCst: either `advance` sees this slot active, or the load below sees the advanced epoch.
-            self.slots[slot].0.store(epoch, Ordering::SeqCst);
-            if self.global.0.load(Ordering::SeqCst) == epoch {
+            // Release: what the slot's last transactions did stays before, also if this hides `leave`'s store; pairs with
+            // the Acquire in `advance`.
+            self.slots[slot].0.store(epoch, Ordering::Release);
+            // SeqCst: pairs with the fence in `advance`. (1)
+            fence(Ordering::SeqCst);
+            // Relaxed: the same epoch was read before the fence, which makes that an Acquire: as in `refresh`. (3)
+            let now = self.global.0.load(Ordering::Relaxed);
+            if now == epoch {
                 return epoch;
             }
+            epoch = now;
         }
     }
 
     /// Brings the slot's epoch, last known to be `local`, up to date; call between transactions.
     #[inline]
     pub fn refresh(&self, slot: usize, local: u64) -> u64 {
-        // Relaxed: an old epoch only delays reclamation.
-        let epoch = self.global.0.load(Ordering::Relaxed);
+        // Acquire: what was unlinked two epochs ago is not found any more; pairs with the store in `advance`. (3)
+        let epoch = self.global.0.load(Ordering::Acquire);
         if epoch != local {
+            assert!(
+                epoch == local + 1,
+                "an active slot at epoch {local} although the global epoch is {epoch}"
+            );
             // Release: what the slot's last transaction read and unlinked stays before; pairs with the Acquire in
-            // `advance`.
+            // `advance`. (3, 4)
             self.slots[slot].0.store(epoch, Ordering::Release);
         }
         epoch
@@ -78,62 +118,31 @@ impl Epochs {
         self.slots[slot].0.store(IDLE, Ordering::Release);
     }
 
-    /// Advances the global epoch if every active slot has reached it. Called by one thread, periodically.
+    /// A round: advances the global epoch if every active slot has reached it. Called by one thread, periodically.
     pub fn advance(&self) {
+        // SeqCst: pairs with the fence in `enter`. (1)
+        fence(Ordering::SeqCst);
+        // Relaxed, both: only the service writes them, and one run's service begins after another's has ended.
         let epoch = self.global.0.load(Ordering::Relaxed);
-        // Acquire: pairs with the Release in `refresh` and `leave`.
+        let reclaimable = self.reclaimable.0.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `enter`, `refresh` and `leave`. (3, 4)
         let slowest = self.slots.iter().map(|slot| slot.0.load(Ordering::Acquire)).min().unwrap_or(IDLE);
-        if slowest == IDLE || slowest == epoch {
-            // SeqCst: see `enter`.
+        if slowest >= epoch {
+            assert!(slowest == epoch || slowest == IDLE, "a slot at epoch {slowest}, ahead of {epoch}");
+            // SeqCst: see `serialization_point`; and Release: what slots unlinked before this round stays before. (3)
             self.global.0.store(epoch + 1, Ordering::SeqCst);
-        } else {
-            assert!(
-                slowest + 1 == epoch,
-                "a slot at epoch {slowest} although the global epoch reached {epoch}"
-            );
         }
-        let reached = slowest.min(epoch);
-        // Release: whoever reuses memory on the strength of this comes after the slots' last accesses to it.
-        self.reclaimable.0.store(reached - 2, Ordering::Release);
+        let passed = slowest.min(epoch) - 2;
+        if passed > reclaimable {
+            // Release: whoever reuses memory on the strength of this comes after the slots' last accesses to it. (4)
+            self.reclaimable.0.store(passed, Ordering::Release);
+        }
     }
 
     /// Everything unlinked at this local epoch or before may be reused.
     #[inline]
     pub fn reclaimable(&self) -> u64 {
-        // Acquire: pairs with the Release in `advance`.
+        // Acquire: pairs with the Release in `advance`. (4)
         self.reclaimable.0.load(Ordering::Acquire)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_active_slot_holds_reclamation_back() {
-        let epochs = Epochs::new(2);
-        let mut local = epochs.enter(0);
-        let retired_at = local;
-        epochs.advance();
-        epochs.advance();
-        epochs.advance();
-        assert!(epochs.reclaimable() < retired_at, "slot 0 may still hold what it unlinked");
-        assert_eq!(epochs.serialization_point(), local + 1, "at most one ahead of an active slot");
-        for _ in 0..3 {
-            local = epochs.refresh(0, local);
-            epochs.advance();
-        }
-        assert!(epochs.reclaimable() >= retired_at);
-    }
-
-    #[test]
-    fn idle_slots_hold_nothing_back() {
-        let epochs = Epochs::new(2);
-        let local = epochs.enter(1);
-        epochs.leave(1);
-        for _ in 0..3 {
-            epochs.advance();
-        }
-        assert!(epochs.reclaimable() >= local);
     }
 }

@@ -8,7 +8,7 @@ use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
-use crate::session::{self, CoolDown, Report, fibers};
+use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::header::RecordHeader;
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
@@ -24,16 +24,18 @@ pub(crate) trait Dispatch {
     fn run<S: System>(self) -> Self::Output;
 }
 
-/// What the workers bring back, and their slots' caches.
-type Outcome<C> = (Vec<Report<C>>, Vec<AllocationCache>);
-
 /// What a run is given beside its clients.
-#[derive(Clone, Copy)]
 pub(crate) struct Setting<'e> {
     pub tables: &'e [Table],
+    pub epochs: &'e Epochs,
+    /// One for every slot.
+    pub caches: &'e mut [AllocationCache],
     pub architecture: ArchitectureName,
     pub until: Until,
     pub options: &'e EngineOptions,
+    /// Where ids of committed transactions come from, if they are asked for.
+    pub ids: Option<&'e CommitIds>,
+    pub precedence: Option<&'e Precedence>,
 }
 
 /// An architecture with a protocol.
@@ -50,8 +52,8 @@ pub(crate) trait System {
         clients
     }
 
-    /// Runs one client per worker that hosts transactions; `caches` has one for every slot.
-    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C>;
+    /// Runs one client per worker that hosts transactions; answers what they report.
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>>;
 }
 
 /// Of a store over which `P` in policy `F` ran last, and nobody runs now.
@@ -82,12 +84,11 @@ where
         held::<P, F>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
-        let Setting { tables, until, options, .. } = setting;
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
-        let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let ids = CommitIds::of(options);
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
+        let cool_down = CoolDown::new(clients.len());
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -98,12 +99,10 @@ where
                 let slot = SlotId(number as u32);
                 let back_off = BackOff::new(options, slot.0);
                 let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-                let txn = Txn::new(architecture, tables, &epochs, slot, allocations);
+                let txn = Txn::new(architecture, tables, epochs, slot, allocations);
                 session::run(txn, client, start, run)
             },
         )
-        .into_iter()
-        .unzip()
     }
 }
 
@@ -117,14 +116,13 @@ impl System for Serial {
         held::<Unprotected, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
-        let Setting { tables, until, options, .. } = setting;
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
         let latches = PartitionLatches::new(partitions, options.partition_latch);
-        let (epochs, cool_down) = (Epochs::new(clients.len()), CoolDown::new(clients.len()));
-        let ids = CommitIds::of(options);
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
+        let cool_down = CoolDown::new(clients.len());
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -133,12 +131,10 @@ impl System for Serial {
             advance,
             |number, (client, allocations), start| {
                 let architecture = PartitionedSerial::new(tables, &state, &latches);
-                let txn = Txn::new(architecture, tables, &epochs, SlotId(number as u32), allocations);
+                let txn = Txn::new(architecture, tables, epochs, SlotId(number as u32), allocations);
                 session::run(txn, client, start, run)
             },
         )
-        .into_iter()
-        .unzip()
     }
 }
 
@@ -155,8 +151,8 @@ where
         held::<P, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
-        let Setting { tables, until, options, .. } = setting;
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
         let (owners, hosts) = (partitions(tables) as usize, clients.len());
         let (first_host, workers) = match setting.architecture {
@@ -164,27 +160,26 @@ where
             _ => (0, owners.max(hosts)),
         };
         let state = DelegationState::<P>::new(workers, owners, options);
-        let (epochs, cool_down) = (Epochs::new(workers), CoolDown::new(hosts));
-        let ids = CommitIds::of(options);
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
-        let mut seats: Vec<Option<(C, AllocationCache)>> =
+        let cool_down = CoolDown::new(hosts);
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
             *seat = Some(host);
         }
         let advance = || epochs.advance();
         worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat, start| {
-            let slot = SlotId(number as u32);
-            let back_off = BackOff::new(options, slot.0);
+            let back_off = BackOff::new(options, number as u32);
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
             // A server serves while its architecture is dropped, until all have ended.
             let (client, allocations) = seat?;
-            let txn = Txn::new(architecture, tables, &epochs, slot, allocations);
+            let slot = SlotId((number - first_host) as u32);
+            let txn = Txn::new(architecture, tables, epochs, slot, allocations);
             Some(session::run(txn, client, start, run))
         })
         .into_iter()
         .flatten()
-        .unzip()
+        .collect()
     }
 }
 
@@ -205,29 +200,21 @@ where
         clients * options.in_flight
     }
 
-    fn run<C: Client>(setting: Setting<'_>, caches: Vec<AllocationCache>, clients: Vec<C>) -> Outcome<C> {
-        let Setting { tables, until, options, .. } = setting;
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
-        let (epochs, cool_down) = (Epochs::new(slots), CoolDown::new(workers));
-        let ids = CommitIds::of(options);
-        let run = session::Run { epochs: &epochs, options, until, cool_down: &cool_down, ids: ids.as_ref() };
+        let cool_down = CoolDown::new(workers);
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let world = fibers::World { tables, state: &state, run, workers };
-        let mut caches = caches.into_iter();
-        let seats = clients
-            .into_iter()
-            .map(|client| (client, caches.by_ref().take(slots / workers).collect::<Vec<AllocationCache>>()));
-        let seats = seats.collect();
+        let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let advance = || epochs.advance();
-        let ended: (Vec<_>, Vec<_>) = worker::run_each_with_service(
+        worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
             |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
         )
-        .into_iter()
-        .unzip();
-        (ended.0, ended.1.into_iter().flatten().collect())
     }
 }
 
@@ -275,11 +262,14 @@ impl<C: Client> Dispatch for Run<'_, C> {
         assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
         store.prepare(selection, options.latch);
         let slots = S::slots(clients.len(), options);
-        let caches = store.hand_out(slots);
-        let setting =
-            Setting { tables: &store.tables, architecture: selection.architecture(), until, options };
-        let (reports, caches) = S::run(setting, caches, clients);
-        store.take_back(caches);
+        let architecture = selection.architecture();
+        let (tables, epochs, caches) = store.work_on(slots);
+        let precedence = Precedence::after(options.precedence_after);
+        let precedence = precedence.as_ref();
+        let ids = CommitIds::of(options);
+        let ids = ids.as_ref();
+        let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence };
+        let reports = S::run(setting, clients);
         (reports, slots)
     }
 }

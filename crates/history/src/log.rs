@@ -75,7 +75,7 @@ impl Log {
     /// Forgets an aborted attempt.
     pub fn begin_attempt(&mut self) {
         assert_ne!(self.transaction, 0, "a procedure ran after it had ended");
-        self.attempts += 1;
+        self.attempts = self.attempts.saturating_add(1);
         self.writes = 0;
         self.operations.clear();
         self.scans.clear();

@@ -9,7 +9,7 @@
 //! | 0..26 | transaction: the worker's n-th, from 1 | 67,108,863 a worker |
 //! | 26..37 | worker | 2,046 |
 //! | 37..47 | write: the attempt's n-th, from 0 | 1,023 an attempt |
-//! | 47..63 | attempt: the transaction's n-th, from 0 | 65,535 a transaction |
+//! | 47..63 | attempt: the transaction's n-th, from 0 | 65,535 a transaction; then from 0 again |
 //! | 63 | dead: the version says that the key has no row | |
 //!
 //! Fields that usually stay small stand high, so that usual numbers fit in 53 bits and survive a JSON reader.
@@ -34,7 +34,7 @@ pub const MOST_WORKERS: usize = (1 << WORKER_BITS) - 1;
 pub const MOST_TRANSACTIONS: u32 = (1 << TRANSACTION_BITS) - 1;
 /// The most writes an attempt.
 pub const MOST_WRITES: u32 = 1 << WRITE_BITS;
-/// The most attempts a transaction.
+/// Attempts of a transaction whose writes can be told apart: later ones are numbered from 0 again.
 pub const MOST_ATTEMPTS: u32 = 1 << ATTEMPT_BITS;
 
 /// What a value says of its writer.
@@ -75,13 +75,12 @@ impl Version {
             (1..=MOST_TRANSACTIONS).contains(&transaction),
             "a checked run has at most {MOST_TRANSACTIONS} transactions a worker"
         );
-        assert!(attempt < MOST_ATTEMPTS, "a checked transaction has at most {MOST_ATTEMPTS} attempts");
         assert!(write < MOST_WRITES, "a checked attempt has at most {MOST_WRITES} writes");
         Version(
             u64::from(transaction)
                 | (worker as u64) << WORKER_SHIFT
                 | u64::from(write) << WRITE_SHIFT
-                | u64::from(attempt) << ATTEMPT_SHIFT,
+                | u64::from(attempt % MOST_ATTEMPTS) << ATTEMPT_SHIFT,
         )
     }
 

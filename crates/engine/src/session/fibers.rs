@@ -34,7 +34,6 @@ pub(crate) struct World<'e, P: Protocol> {
 /// What a worker's fibers share, at home.
 struct Home<'e, C: Client> {
     statistics: WorkerStatistics<'e, C>,
-    caches: Vec<AllocationCache>,
     panic: Option<Box<dyn Any + Send>>,
     /// Transactions that have ended since a partition was offered last.
     kept_for: u64,
@@ -52,22 +51,22 @@ impl<C: Client> Home<'_, C> {
 pub(crate) fn run<P: Protocol, C: Client>(
     me: usize,
     client: C,
-    caches: Vec<AllocationCache>,
+    caches: &mut [AllocationCache],
     start: Ticks,
     world: &World<'_, P>,
-) -> (Report<C>, Vec<AllocationCache>) {
+) -> Report<C> {
     let in_flight = caches.len();
     let statistics = WorkerStatistics::new(client, start, world.run.until, in_flight, world.run.cool_down);
-    let mut home = Home { statistics, caches: Vec::new(), panic: None, kept_for: 0 };
+    let mut home = Home { statistics, panic: None, kept_for: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
         let slot = SlotId((me * in_flight + number) as u32);
-        // SAFETY: `home` and `world` outlive the fibers, all of which end before this function does. What the body holds
+        // SAFETY: `home`, `world` and the caches outlive the fibers, all of which end before this function does. What the body holds
         // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
         // for `place`, which is used at home only.
         unsafe { Fiber::new(move |current| live(current, slot, allocations, start, place, world)) }
     };
-    let fibers = caches.into_iter().enumerate().map(body).collect();
+    let fibers = caches.iter_mut().enumerate().map(body).collect();
     let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
     let mut scheduler = Scheduler::new(me, rings, grants, fibers, world.workers * in_flight);
     let mut spin = cpu::Spin::new();
@@ -95,14 +94,14 @@ pub(crate) fn run<P: Protocol, C: Client>(
     if let Some(panic) = home.panic {
         resume_unwind(panic);
     }
-    (home.statistics.report(), home.caches)
+    home.statistics.report()
 }
 
 /// A fiber's life.
 fn live<P: Protocol, C: Client>(
     current: Current,
     slot: SlotId,
-    allocations: AllocationCache,
+    allocations: &mut AllocationCache,
     start: Ticks,
     home: *mut Home<'_, C>,
     world: &World<'_, P>,
@@ -170,7 +169,5 @@ fn live<P: Protocol, C: Client>(
         slot.txn.architecture.idle();
     }
     // SAFETY: as above.
-    let home = unsafe { &mut *home };
-    let allocations = slot.leave(&mut home.statistics, free_since);
-    home.caches.push(allocations);
+    slot.leave(unsafe { &mut (*home).statistics }, free_since);
 }

@@ -6,6 +6,7 @@
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
+//! | [`precedence`] | a bound for every transaction: who was aborted too often goes first |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
 //!
@@ -17,18 +18,19 @@
 
 pub(crate) mod fibers;
 mod interval;
+mod precedence;
 mod ring;
 mod slot;
 mod statistics;
 
 pub(crate) use interval::CoolDown;
+pub(crate) use precedence::Precedence;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
-use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use slot::Slot;
@@ -43,16 +45,17 @@ pub(crate) struct Run<'e> {
     pub cool_down: &'e CoolDown,
     /// Where ids come from, if they are asked for.
     pub ids: Option<&'e CommitIds>,
+    pub precedence: Option<&'e Precedence>,
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
-/// counted, and the slot's cache of records.
+/// counted.
 pub(crate) fn run<A: Architecture, C: Client>(
     txn: Txn<'_, A>,
     client: C,
     start: Ticks,
     run: Run<'_>,
-) -> (Report<C>, AllocationCache) {
+) -> Report<C> {
     let mut slot = Slot::new(txn, run);
     let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
@@ -72,6 +75,6 @@ pub(crate) fn run<A: Architecture, C: Client>(
         }
         free_since = statistics.last();
     }
-    let allocations = slot.leave(&mut statistics, free_since);
-    (statistics.report(), allocations)
+    slot.leave(&mut statistics, free_since);
+    statistics.report()
 }

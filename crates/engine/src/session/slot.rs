@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::interval::Interval;
+use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use crate::architecture::Architecture;
@@ -9,7 +10,6 @@ use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::memory;
 use crate::protocol::Attempt;
-use crate::storage::AllocationCache;
 use crate::transaction::Txn;
 use crate::work;
 use contract::{AbortReason, Client, CommitId, Outcome, Plan, Procedure, RunError};
@@ -38,6 +38,7 @@ pub(super) struct Slot<'e, A: Architecture> {
     epochs: &'e Epochs,
     sampling: Sampling,
     prefetch: bool,
+    precedence: Option<&'e Precedence>,
     /// Of the transaction that runs, in the interval.
     aborts: Aborts,
     ended: u64,
@@ -49,13 +50,14 @@ impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
     pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
         txn.ids = run.ids;
-        let Run { epochs, options, until, .. } = run;
+        let Run { epochs, options, until, precedence, .. } = run;
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
         Slot {
             txn,
             epochs,
             sampling,
             prefetch,
+            precedence,
             aborts: Aborts::default(),
             ended: 0,
             phase: Phase::first(until),
@@ -77,7 +79,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
 
     #[inline(always)]
     fn plan_again<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan) {
-        let mut attempts = 0;
+        let mut attempts = 0u32;
         loop {
             plan.clear();
             self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
@@ -90,13 +92,13 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 // The plan was for prefetching only.
                 return plan.clear();
             }
-            attempts += 1;
+            attempts = attempts.saturating_add(1);
             self.txn.architecture.back_off(attempts);
         }
     }
 
-    /// Runs one transaction until it ends, or if it will not (as transactions that retry at once may abort for ever), until
-    /// the run is over; `None`: it was given up. Its aborts count if they happen in the interval.
+    /// Runs one transaction until it ends, or if it will not (as transactions that retry at once may abort for ever, unless they
+    /// get precedence), until the run is over; `None`: it was given up. Its aborts count if they happen in the interval.
     #[inline(always)]
     pub fn execute<P: Procedure>(
         &mut self,
@@ -106,9 +108,15 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
-        let mut attempts = 1;
+        let mut attempts = 1u32;
         let mut plans = 1;
+        let mut turn = None;
         let (outcome, attempts) = loop {
+            if turn.is_none()
+                && let Some(precedence) = self.precedence
+            {
+                precedence.defer(&mut self.txn.architecture);
+            }
             work::attempt();
             self.txn.begin(if attempts == 1 { Attempt::First } else { Attempt::Retry }, &drawn.plan);
             let ended = match drawn.procedure.run(&mut self.txn) {
@@ -137,10 +145,16 @@ impl<'e, A: Architecture> Slot<'e, A> {
                     if now >= interval.given_up_at {
                         return Ok(None);
                     }
-                    attempts += 1;
+                    if turn.is_none()
+                        && let Some(precedence) = self.precedence
+                    {
+                        turn = precedence.turn(attempts, &mut self.txn.architecture);
+                    }
+                    attempts = attempts.saturating_add(1);
                 }
             }
         };
+        drop(turn);
         let sampled = self.txn.stopwatch.is_on();
         if sampled {
             self.txn.stopwatch.stop();
@@ -214,14 +228,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
     }
 
-    /// Ends the slot, which has been free since then; the worker is given its statistics and its records.
-    pub fn leave<C: Client>(
-        mut self,
-        statistics: &mut WorkerStatistics<'_, C>,
-        free_since: Ticks,
-    ) -> AllocationCache {
+    /// Ends the slot, which has been free since then.
+    pub fn leave<C: Client>(mut self, statistics: &mut WorkerStatistics<'_, C>, free_since: Ticks) {
         statistics.idle(free_since);
         self.tell_effort(statistics);
-        self.txn.leave()
     }
 }

@@ -20,8 +20,9 @@ pub(crate) struct PartitionCache {
     pub nodes: ordered::AllocationCache,
 }
 
-/// One worker's caches.
+/// One worker's caches. Aligned, because those of all workers lie side by side.
 #[derive(Default)]
+#[repr(align(128))]
 pub(crate) struct AllocationCache {
     /// That each table has.
     partitions: usize,
@@ -91,12 +92,6 @@ impl AllocationCache {
             records.reclaim(reclaimable);
             records.has_garbage()
         });
-    }
-
-    /// Frees everything: no transaction runs.
-    pub fn reclaim_all(&mut self) {
-        self.reclaim(u64::MAX);
-        self.made.iter_mut().for_each(|allocations| allocations.nodes.reclaim_all());
     }
 
     /// Records that are neither linked nor in use.

@@ -54,7 +54,8 @@ impl Arena {
     ///
     /// Panics when the address space is used up.
     pub fn take(&self, wanted: u64) -> Chunk {
-        // Relaxed: a counter; the memory behind it is only reached through links that are released.
+        // Relaxed: a counter, by which everybody gets memory of their own, fresh from the system; others reach it through links
+        // that are released.
         let first = self.taken.fetch_add(wanted, Ordering::Relaxed);
         let last = first + wanted;
         assert!(
@@ -76,6 +77,7 @@ impl Arena {
 
     /// Records taken from the region, used or not.
     pub fn taken(&self) -> u64 {
+        // Relaxed: a counter; who visits what was taken does so when workers have ended.
         self.taken.load(Ordering::Relaxed)
     }
 

@@ -94,7 +94,8 @@ impl RecordRef {
     /// The key.
     #[inline(always)]
     pub fn key(&self) -> Key {
-        // Relaxed: published with the record, by the Release that linked it.
+        // Relaxed: published with the record, by the Release that linked it; and it changes after an epoch has passed, which
+        // comes after all that those did who found it.
         Key(self.key_word().load(Ordering::Relaxed))
     }
 

@@ -7,6 +7,7 @@
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::table::{Partition, Table};
+use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
 use contract::{
@@ -18,8 +19,10 @@ pub struct Store {
     pub(crate) tables: Vec<Table>,
     /// Of all tables.
     layout: Layout,
-    /// By worker of the last runs.
-    pub(crate) caches: Vec<AllocationCache>,
+    /// They go on from one run to the next, and so does reclamation.
+    epochs: Epochs,
+    /// By transaction slot of a run.
+    caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
     pub(crate) last: Option<(Selection, LatchName)>,
 }
@@ -63,7 +66,7 @@ impl Store {
                 }
             }
         };
-        let mut store = Store { caches: Vec::new(), last: None, tables, layout };
+        let mut store = Store { tables, layout, epochs: Epochs::new(), caches: Vec::new(), last: None };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
@@ -75,7 +78,6 @@ impl Store {
             }
         }
         store.caches.push(first);
-        store.reclaim_all();
         Ok(store)
     }
 
@@ -85,7 +87,7 @@ impl Store {
 
     /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
-        // Also for the same system again: a run's epochs start anew, and versions must not come from later ones.
+        // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
             unobserved(|| self.reset());
         }
@@ -94,19 +96,17 @@ impl Store {
         self.tables.iter_mut().for_each(|table| table.get_ready(&mut left));
     }
 
-    /// Takes one allocation cache for each of `workers` workers; those of earlier runs first.
-    pub(crate) fn hand_out(&mut self, workers: usize) -> Vec<AllocationCache> {
-        let missing = workers.saturating_sub(self.caches.len());
+    /// What a run with `slots` transaction slots works on: the tables, the epochs, and an allocation cache for each slot, which
+    /// goes on with what it has of earlier runs; what was retired in them is free.
+    pub(crate) fn work_on(&mut self, slots: usize) -> (&[Table], &Epochs, &mut [AllocationCache]) {
+        let missing = slots.saturating_sub(self.caches.len());
         let fresh: Vec<AllocationCache> =
             std::iter::repeat_with(|| self.empty_allocation_cache()).take(missing).collect();
         self.caches.extend(fresh);
-        self.caches.drain(..workers).collect()
-    }
-
-    /// Takes caches back from a run that has ended: nobody holds a pointer into their garbage.
-    pub(crate) fn take_back(&mut self, caches: impl IntoIterator<Item = AllocationCache>) {
-        self.caches.extend(caches);
-        self.reclaim_all();
+        self.epochs.provide(slots);
+        let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
+        caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
+        (&self.tables, &self.epochs, caches)
     }
 
     /// What its records have before their rows.
@@ -118,10 +118,6 @@ impl Store {
         for partition in self.tables.iter().flat_map(Table::partitions) {
             reset(partition, self.layout.header);
         }
-    }
-
-    fn reclaim_all(&mut self) {
-        self.caches.iter_mut().for_each(AllocationCache::reclaim_all);
     }
 
     /// Bytes of memory taken, indexes included.

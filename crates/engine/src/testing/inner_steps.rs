@@ -2,7 +2,6 @@
 //! engine's interface.
 
 use crate::architecture::{self, Architecture, BackOff, DelegationState, Grants, SharedState};
-use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::region::Region;
@@ -196,17 +195,15 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 }
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
-    let allocations = store.hand_out(1).pop().expect("one was asked for");
-    let (epochs, state) = (Epochs::new(1), SharedState::<P, Shared>::new(1, 1, &EngineOptions::default()));
+    let (tables, epochs, caches) = store.work_on(1);
+    let state = SharedState::<P, Shared>::new(1, 1, &EngineOptions::default());
     let back_off = BackOff::new(&EngineOptions::default(), 0);
-    let architecture = architecture::SharedEverything::new(&store.tables, &state, back_off);
-    let mut txn = Txn::new(architecture, &store.tables, &epochs, SlotId(0), allocations);
+    let architecture = architecture::SharedEverything::new(tables, &state, back_off);
+    let mut txn = Txn::new(architecture, tables, epochs, SlotId(0), &mut caches[0]);
     let plan = Plan::default();
     for _ in 0..repeat {
         txn.begin(Attempt::First, &plan);
         procedure.run(&mut txn).expect("nobody else is around");
         txn.commit().expect("nobody else is around");
     }
-    let allocations = txn.leave();
-    store.take_back([allocations]);
 }

@@ -1,7 +1,6 @@
 //! The seam of commit: a transaction stands prepared while another one wants what it has read and written.
 
 use crate::architecture::{self, Architecture, BackOff, SharedState};
-use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::cpu::Spin;
 use crate::facade::{clock, worker};
@@ -56,16 +55,17 @@ fn stand<P: Protocol, T: Procedure + Sync>(
 where
     P::Common<Shared>: Sync,
 {
-    let caches = store.hand_out(2);
-    let (epochs, state) = (Epochs::new(2), SharedState::<P, Shared>::new(2, 1, &EngineOptions::default()));
+    let options = EngineOptions::default();
+    let (tables, epochs, caches) = store.work_on(2);
+    let state = SharedState::<P, Shared>::new(2, 1, &options);
     let (is_prepared, has_passed) = (AtomicU32::new(0), AtomicU32::new(0));
-    let (tables, options) = (&store.tables, EngineOptions::default());
     let service = || epochs.advance();
     let period = options.epoch_interval;
-    let ended = worker::run_each_with_service(caches, period, service, |me, allocations, _| {
+    let seats = caches.iter_mut().collect();
+    let ended = worker::run_each_with_service(seats, period, service, |me, allocations, _| {
         let back_off = BackOff::new(&options, me as u32);
         let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-        let mut txn = Txn::new(architecture, tables, &epochs, SlotId(me as u32), allocations);
+        let mut txn = Txn::new(architecture, tables, epochs, SlotId(me as u32), allocations);
         let plan = Plan::default();
         if me == 0 {
             txn.begin(Attempt::First, &plan);
@@ -81,7 +81,7 @@ where
             // Relaxed: what was done before is not looked at.
             let passed = if has_passed.load(Ordering::Relaxed) != 0 { Passed::While } else { Passed::After };
             txn.decide(prepared, if commits { Decision::Commit } else { Decision::Abort });
-            return (Some(passed), txn.leave());
+            return Some(passed);
         }
         let mut spin = Spin::new();
         while is_prepared.load(Ordering::Acquire) == 0 {
@@ -98,9 +98,7 @@ where
         }
         // Relaxed: as above.
         has_passed.store(1, Ordering::Relaxed);
-        (None, txn.leave())
+        None
     });
-    let (passed, caches): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
-    store.take_back(caches);
-    passed[0].expect("the first worker looks")
+    ended[0].expect("the first worker looks")
 }

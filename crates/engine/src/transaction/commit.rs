@@ -5,9 +5,10 @@
 //! else's word stands between the two. To commit is to decide at once.
 //!
 //! The phases are the same for every protocol; those that its way of access has no use for vanish:
-//! 1. prepare: exclude others from the write set, certify or lock it; choose the id; validate what was read;
+//! 1. prepare: exclude others from the write set, certify or lock it; choose the id; validate what was read; apply merges, which
+//!    are the workload's and may panic, to private copies;
 //! 2. install private copies;
-//! 3. give everything back.
+//! 3. release everything.
 //!
 //! Only the first can fail, and aborts then.
 

@@ -133,10 +133,43 @@ impl<A: Architecture> Txn<'_, A> {
         match write.merge {
             None => part.copy_from_slice(&bytes[start - write.span.start()..][..end - start]),
             Some(merge) => {
-                // The real argument is for install.
+                // The real argument is for commit.
                 let mut argument = bytes.to_vec();
                 merge(part, &mut argument);
             }
+        }
+    }
+
+    /// Makes a private copy of what every merge in the log makes of its row, which the transaction has prepared: what it wrote
+    /// there before, and the merge.
+    #[inline(always)]
+    pub(super) fn apply_merges(&mut self) {
+        if self.log.has_merges() {
+            self.apply_all_merges();
+        }
+    }
+
+    fn apply_all_merges(&mut self) {
+        for number in 0..self.log.writes().len() {
+            let write = self.log.writes()[number];
+            let access = self.accesses[write.access as usize];
+            // If it was deleted after the merge, nobody will know.
+            let (Some(merge), Kind::Write) = (write.merge, access.kind) else { continue };
+            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+            // SAFETY: the span was checked against the row; the transaction has prepared the record, so nobody else writes it.
+            unsafe { access.record.row::<HeaderOf<A>>().copy_out_racing(write.span.offset, part) };
+            for earlier in access.first_write as usize..number {
+                let earlier = self.log.writes()[earlier];
+                if earlier.access == write.access && earlier.span.overlaps(write.span) {
+                    self.overlay(earlier, write.span);
+                }
+            }
+            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+            merge(part, self.log.get_mut(write.bytes));
+            let bytes = self.reserve_copy(write.span);
+            let part = &self.scratch.as_bytes()[write.span.start() % 8..][..write.span.length()];
+            self.log.get_mut(bytes).copy_from_slice(part);
+            self.log.merged(number, bytes);
         }
     }
 
@@ -156,19 +189,8 @@ impl<A: Architecture> Txn<'_, A> {
                 // Deleted after it was written.
                 continue;
             }
-            match write.merge {
-                None => copy_in(access, write.span.offset, self.log.get(write.bytes)),
-                Some(merge) => {
-                    let part =
-                        &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
-                    // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only
-                    // writer.
-                    unsafe { access.record.row::<HeaderOf<A>>().copy_out_racing(write.span.offset, part) };
-                    merge(part, self.log.get_mut(write.bytes));
-                    // SAFETY: as above.
-                    unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(write.span.offset, part) };
-                }
-            }
+            assert!(write.merge.is_none(), "merges are applied before anything is installed");
+            copy_in(access, write.span.offset, self.log.get(write.bytes));
         }
     }
 }

@@ -106,7 +106,7 @@ pub(crate) enum Blind<'a> {
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
     pub stopwatch: Stopwatch,
-    pub allocations: AllocationCache,
+    pub allocations: &'e mut AllocationCache,
     /// Where ids come from, if they are asked for.
     pub ids: Option<&'e CommitIds>,
     tables: &'e [Table],
@@ -147,7 +147,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         tables: &'e [Table],
         epochs: &'e Epochs,
         slot: SlotId,
-        allocations: AllocationCache,
+        allocations: &'e mut AllocationCache,
     ) -> Self {
         let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
         Txn {
@@ -237,11 +237,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         } else {
             self.abort();
         }
-    }
-
-    /// Ends the slot; answers its allocations of records.
-    pub fn leave(mut self) -> AllocationCache {
-        std::mem::take(&mut self.allocations)
     }
 
     /// What the merges of the last committed transaction left; until the next begins.

@@ -13,7 +13,7 @@ pub(crate) struct Write {
     pub span: Span,
     /// Their content before (undo) or after (redo), or the argument of `merge`.
     pub bytes: Bytes,
-    /// Redo of a blind change: what to do to the row at install.
+    /// Redo of a blind change: what to do to the row at commit, before install.
     pub merge: Option<Merge>,
 }
 
@@ -72,6 +72,18 @@ impl WriteLog {
     #[inline(always)]
     pub fn writes(&self) -> &[Write] {
         &self.writes
+    }
+
+    /// Whether there are merges, applied or not.
+    #[inline(always)]
+    pub fn has_merges(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// A merge has made these bytes of its row.
+    pub fn merged(&mut self, number: usize, bytes: Bytes) {
+        let write = &mut self.writes[number];
+        (write.merge, write.bytes) = (None, bytes);
     }
 
     /// Bytes of the log.

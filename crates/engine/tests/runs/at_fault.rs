@@ -113,7 +113,9 @@ fn a_panic_is_passed_on_and_leaves_nothing_behind() {
             let words =
                 panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(|w| &**w));
             assert!(words.expect("words").contains("one that panics"), "{pair}: {words:?}");
-            assert_eq!(ThisEngine::leak_check(&store).held, 0, "{pair}");
+            let leaks = ThisEngine::leak_check(&store);
+            assert_eq!(leaks.held, 0, "{pair}");
+            assert_eq!(leaks.allocated_records, leaks.linked_records, "{pair}");
         }
     }
 }

@@ -2,8 +2,11 @@
 
 mod at_fault;
 mod interval;
+mod panics;
+mod reclaimed;
 mod rows;
 mod time;
+mod writes;
 
 use contract::{Engine, PairName, Support};
 use engine::ThisEngine;

@@ -1,8 +1,10 @@
 //! Tests of an engine through its contract, run over both compilations.
+#![allow(dead_code, reason = "each test uses its part")]
 
 pub mod concurrent;
 pub mod model;
 pub mod queues;
+pub mod starving;
 
 use contract::{ArchitectureName, Arrangement, Engine, EngineOptions, Indexing, PairName, Support};
 

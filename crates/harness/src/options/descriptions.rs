@@ -176,6 +176,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         },
     },
     OptionDescription {
+        name: "precedence-after",
+        value: "N|never",
+        help: "Let a transaction go before all others once it was aborted N times, so that it ends",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.precedence_after, at_least_one_or("never", value)),
+        get: |options| show_unless_zero("never", u64::from(options.engine.precedence_after)),
+    },
+    OptionDescription {
         name: "servers",
         value: "N",
         help: "Workers that own the partitions and host no transactions",

@@ -5,7 +5,7 @@ use crate::history::{History, TransactionRecord};
 use crate::operation::{Operation, OperationKind};
 use crate::scanned::ScanRecord;
 use crate::verdict::TransactionName;
-use crate::version::{Version, Writer};
+use crate::version::{MOST_ATTEMPTS, Version, Writer};
 use contract::Outcome;
 
 /// No transaction has this number.
@@ -139,13 +139,12 @@ impl<'a> Index<'a> {
             return Origin::Unfinished(writer);
         }
         let (_, record) = self.record(transaction);
-        match (writer.attempt + 1).cmp(&record.attempts) {
-            std::cmp::Ordering::Less => Origin::AbortedAttempt(transaction, writer),
-            std::cmp::Ordering::Greater => Origin::Nobody,
-            std::cmp::Ordering::Equal if record.outcome == Outcome::Rollback => {
-                Origin::RolledBack(transaction)
-            }
-            std::cmp::Ordering::Equal => Origin::Committed(transaction),
+        let is_last = writer.attempt == (record.attempts - 1) % MOST_ATTEMPTS;
+        match record.outcome {
+            Outcome::Rollback if is_last => Origin::RolledBack(transaction),
+            Outcome::Commit if is_last => Origin::Committed(transaction),
+            _ if writer.attempt < record.attempts => Origin::AbortedAttempt(transaction, writer),
+            _ => Origin::Nobody,
         }
     }
 }

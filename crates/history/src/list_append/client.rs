@@ -149,7 +149,7 @@ pub struct ListAppendProcedure {
 impl Procedure for ListAppendProcedure {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         let mut log = self.log.take().expect("a procedure runs once at a time");
-        log.attempts += 1;
+        log.attempts = log.attempts.saturating_add(1);
         log.entries.clear();
         log.values.clear();
         let performed = (0..self.count as u16).try_for_each(|position| self.perform(txn, &mut log, position));

@@ -128,12 +128,6 @@ impl AllocationCache {
         }
     }
 
-    /// Frees everything, for epochs that start anew: nobody uses the index.
-    pub fn reclaim_all(&mut self) {
-        self.refresh(u64::MAX, u64::MAX);
-        self.epoch = 0;
-    }
-
     /// A node's number, its memory as it was left.
     pub(super) fn take_node(&mut self, nodes: &Nodes) -> u32 {
         if let Some(number) = self.free.pop() {

@@ -11,6 +11,8 @@
 //! A piece does not change while it can be reached, except that an inner node's piece of numbers changes with the node.
 //! A reader that follows the number of a piece from a node that is changing may see the piece before it was written; so
 //! all words are atomics, lengths and numbers are bounded, and what was read counts once the node has been validated.
+//! Relaxed ones: a node's state is released after the pieces that it leads to were written, and a piece is written anew
+//! after an epoch has passed, which comes after all that its readers did ([`crate::epoch`], 4).
 //! That is so in every synchronization policy: a relaxed load costs what a plain one does.
 
 use super::keys::{KeyBuffer, Probe, SLICE_BYTES};

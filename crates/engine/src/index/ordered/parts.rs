@@ -111,7 +111,9 @@ impl<F: SynchronizationPolicy> Tree<F> {
             .collect();
         let index =
             OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].allocations).expect("address space");
-        (Tree { index, epochs: Epochs::new(workers), mutant: None }, places)
+        let mut epochs = Epochs::new();
+        epochs.provide(workers);
+        (Tree { index, epochs, mutant: None }, places)
     }
 
     /// The same, leaving out a step.
@@ -343,11 +345,12 @@ impl<F: SynchronizationPolicy> Tree<F> {
         census
     }
 
-    /// Puts all tokens back, and frees what waits in `workers`' caches: the tree is quiet, and epochs start anew.
+    /// Puts all tokens back, and frees what waits in `workers`' caches: the tree is quiet.
     pub fn start_anew<'a>(&mut self, workers: impl ExactSizeIterator<Item = &'a mut Worker>) {
         self.index.reset();
-        self.epochs = Epochs::new(workers.len());
-        workers.for_each(|worker| worker.allocations.reclaim_all());
+        self.epochs.provide(workers.len());
+        let (epoch, reclaimable) = (self.epochs.serialization_point(), self.epochs.reclaimable());
+        workers.for_each(|worker| worker.allocations.refresh(epoch, reclaimable));
         self.index
             .for_each_leaf(|leaf| assert_eq!(token_of(self.index.leaf(leaf)).load(Ordering::Relaxed), 0));
     }

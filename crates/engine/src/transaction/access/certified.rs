@@ -65,6 +65,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
+        txn.apply_merges();
         txn.draw_id();
         Ok(0)
     }

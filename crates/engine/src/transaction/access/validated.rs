@@ -184,6 +184,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         }
         txn.stopwatch.enter(TimeClass::Manager);
         txn.validate(id)?;
+        txn.apply_merges();
         Ok(id)
     }
 

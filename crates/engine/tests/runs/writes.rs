@@ -1,0 +1,196 @@
+//! Transactions of chosen writes, over a table of either kind, by the first worker; the others only read.
+
+use contract::{
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, LeakCheck,
+    Outcome, PairName, Plan, Presence, Procedure, RunError, Seat, Selection, Span, TableDescription, TableId,
+    Transaction, Until, Workload,
+};
+use engine::ThisEngine;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+const WORKERS: usize = 3;
+/// Keys below this are loaded.
+const LOADED: u64 = 12;
+/// Keys are below this.
+const KEYS: u64 = 24;
+const ROW_BYTES: usize = 16;
+
+/// The tables: a hashed one and an ordered one.
+pub const TABLES: [TableId; 2] = [TableId(0), TableId(1)];
+
+/// Rows by key.
+pub type Rows = BTreeMap<u64, [u8; ROW_BYTES]>;
+
+/// A write of a key's row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Write {
+    Insert(u64),
+    /// Of the row's first half.
+    Blind(u64),
+    /// Adds one to every byte of the second half.
+    Update(u64),
+    /// Adds one to every byte of the row, at install where writes are installed.
+    Merge(u64),
+    Delete(u64),
+    /// Overwrites half of what it is shown, and panics.
+    Panic(u64),
+}
+
+fn add_one(row: &mut [u8], _: &mut [u8]) {
+    row.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+}
+
+fn panic_half_way(row: &mut [u8], argument: &mut [u8]) {
+    let half = row.len() / 2;
+    row[..half].fill(0xEE);
+    argument.fill(0xEE);
+    panic!("a merge that panics");
+}
+
+impl Write {
+    fn make<X: Transaction + ?Sized>(self, table: TableId, txn: &mut X) -> Result<(), Abort> {
+        let (whole, second) = (Span::whole(ROW_BYTES), Span::new(ROW_BYTES / 2, ROW_BYTES / 2));
+        let presence = match self {
+            Write::Insert(key) => {
+                assert_eq!(txn.insert(table, Key(key), &[key as u8; ROW_BYTES])?, Insertion::Inserted);
+                return Ok(());
+            }
+            Write::Blind(key) => txn.write(table, Key(key), 0, &[0xBB; ROW_BYTES / 2])?,
+            Write::Update(key) => txn.update(table, Key(key), second, &mut |row| add_one(row, &mut []))?,
+            Write::Merge(key) => txn.merge(table, Key(key), whole, add_one, &[0])?,
+            Write::Delete(key) => txn.delete(table, Key(key))?,
+            Write::Panic(key) => txn.merge(table, Key(key), whole, panic_half_way, &[0])?,
+        };
+        assert_eq!(presence, Presence::Present, "{self:?}");
+        Ok(())
+    }
+}
+
+/// One transaction: some writes, or if there are none, a look at all rows.
+pub struct Writes {
+    table: TableId,
+    writes: Vec<Write>,
+    seen: Mutex<Rows>,
+}
+
+impl Procedure for Writes {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        self.writes.iter().try_for_each(|write| write.make(self.table, txn))?;
+        if self.writes.is_empty() {
+            let mut seen = Rows::new();
+            for key in 0..KEYS {
+                let mut row = [0; ROW_BYTES];
+                let look = &mut |bytes: &[u8]| row.copy_from_slice(bytes);
+                if txn.read(self.table, Key(key), Span::whole(ROW_BYTES), look)? == Presence::Present {
+                    seen.insert(key, row);
+                }
+            }
+            *self.seen.lock().expect("one worker") = seen;
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        (0..KEYS).for_each(|key| plan.declare(self.table, Key(key)));
+        Ok(())
+    }
+}
+
+/// Makes one of its transactions after the other, and then the first again.
+pub struct WritesClient {
+    table: TableId,
+    scripts: Vec<Vec<Write>>,
+    drawn: usize,
+    seen: Rows,
+}
+
+impl Client for WritesClient {
+    type Procedure = Writes;
+
+    fn next(&mut self) -> Writes {
+        let writes = self.scripts[self.drawn % self.scripts.len()].clone();
+        self.drawn += 1;
+        Writes { table: self.table, writes, seen: Mutex::default() }
+    }
+
+    fn finished(&mut self, writes: Writes, _: &Completion<'_>) {
+        self.seen = writes.seen.into_inner().expect("one worker");
+    }
+}
+
+struct Loading;
+
+impl Workload for Loading {
+    type Client = WritesClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        let table = |(name, indexing)| TableDescription {
+            name,
+            row_bytes: ROW_BYTES,
+            kept_bytes: ROW_BYTES,
+            rows: LOADED,
+            capacity: KEYS,
+            indexing,
+            partition: TableDescription::partition_by_remainder,
+        };
+        [("hashed", Indexing::Hashed), ("ordered", Indexing::Ordered)].map(table).into()
+    }
+
+    fn fill(&self, _: TableId, key: Key, row: &mut [u8]) {
+        row.fill(key.0 as u8);
+    }
+
+    fn client(&self, _: Seat) -> WritesClient {
+        unreachable!("clients are made for a table and their transactions")
+    }
+}
+
+/// One transaction at a time: each slot has memory of its own.
+fn options() -> EngineOptions {
+    EngineOptions { in_flight: 1, ..EngineOptions::default() }
+}
+
+/// A loaded store, and how to run over it.
+pub struct Loaded {
+    store: <ThisEngine as Engine>::Store,
+    pair: PairName,
+    clients: usize,
+}
+
+impl Loaded {
+    pub fn load(pair: PairName) -> Loaded {
+        let arrangement = ThisEngine::arrange(pair.architecture, WORKERS, &options());
+        let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
+        let store = ThisEngine::load(&Loading, layout, &|_| ()).expect("small tables");
+        Loaded { store, pair, clients }
+    }
+
+    /// Lets the first worker make `transactions` transactions, those of `scripts`; answers the rows that its last one saw.
+    pub fn run(
+        &mut self,
+        table: TableId,
+        scripts: &[Vec<Write>],
+        transactions: u64,
+    ) -> Result<Rows, RunError> {
+        let client = |worker| WritesClient {
+            table,
+            scripts: if worker == 0 { scripts.to_vec() } else { vec![vec![]] },
+            drawn: 0,
+            seen: Rows::new(),
+        };
+        let clients = (0..self.clients).map(client).collect();
+        let (selection, until) = (Selection::Pair(self.pair), Until::Transactions(transactions));
+        let run = ThisEngine::run_checked(&mut self.store, selection, clients, until, &options())?;
+        Ok(run.clients.into_iter().next().expect("the first worker").seen)
+    }
+
+    /// All rows, as a transaction sees them.
+    pub fn rows(&mut self, table: TableId) -> Rows {
+        self.run(table, &[vec![]], 1).expect("it only reads")
+    }
+
+    pub fn leak_check(&self) -> LeakCheck {
+        ThisEngine::leak_check(&self.store)
+    }
+}
