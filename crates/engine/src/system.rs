@@ -61,9 +61,10 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     let mut held = 0;
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
-        // SAFETY: the metadata is the last protocol's; there is one thread.
         index.for_each_record(|record| {
-            held += u64::from(!P::is_quiescent::<F>(unsafe { record.meta::<P::Header, P::Meta<F>>() }))
+            // SAFETY: the metadata is the last protocol's; there is one thread.
+            let meta = unsafe { record.meta::<P::Header, P::Meta<F>>() };
+            held += u64::from(!P::is_quiescent::<F>(meta));
         });
         // SAFETY: as above.
         unsafe { index.for_each_gap(|gap| held += u64::from(!P::is_gap_quiescent::<F>(gap))) };
