@@ -80,6 +80,12 @@ pub trait Client: Send + 'static {
     }
 }
 
+/// A committed transaction's place in the serial order. Of two that conflict, the one that comes later has the larger id; under a
+/// protocol that is not strict, one that only reads what the other wrote may have the same. Ids of transactions that do not
+/// conflict say nothing, and may be equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId(pub u64);
+
 /// How a transaction ended.
 pub struct Completion<'a> {
     /// By commit or by the procedure's own rollback.
@@ -90,6 +96,8 @@ pub struct Completion<'a> {
     pub ended_ns: u64,
     /// Attempts, 1 if the first succeeded.
     pub attempts: u32,
+    /// Of a committed transaction in a run that asks for ids ([`EngineOptions::commit_ids`](crate::EngineOptions)).
+    pub id: Option<CommitId>,
     /// What merges left in their arguments.
     pub receipts: &'a dyn Receipts,
 }
