@@ -164,7 +164,7 @@ impl std::error::Error for Misfit {}
 /// How a store is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Physical partitions of every table, each with its own index and arena.
+    /// Physical partitions of every table, each with its own index, over memory that a table's partitions share.
     pub partitions: u32,
 }
 
