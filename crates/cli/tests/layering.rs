@@ -243,6 +243,84 @@ fn the_engine_touches_the_world_only_through_its_facade() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// Rooms of a crate that name each other for a reason.
+///
+/// A protocol picks its way of access, which is a text over any architecture, and an architecture runs steps of its protocol: in
+/// types, the three are one. A report shows results, and what lays results down lays their report beside them.
+const KNOTS: &[(&str, &[&str])] =
+    &[("engine", &["protocol", "transaction", "architecture"]), ("harness", &["report", "results", "sweep"])];
+
+/// The room of a source: the folder or the file below `src` that it belongs to.
+fn room(folder: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(folder).expect("a source of the crate");
+    let first = below.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+    first.strip_suffix(".rs").map_or(first.clone(), str::to_owned)
+}
+
+/// The rooms that a source names.
+fn rooms_named(source: &str, rooms: &[String]) -> Vec<String> {
+    let is_named = |room: &&String| {
+        let path = format!("crate::{room}");
+        code_lines(source).any(|(_, line)| {
+            line.match_indices(&path).any(|(at, path)| {
+                let after = line[at + path.len()..].chars().next();
+                !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            })
+        })
+    };
+    rooms.iter().filter(is_named).cloned().collect()
+}
+
+/// Pairs of rooms of which each leads to the other.
+fn circles(arrows: &[(String, String)]) -> Vec<(String, String)> {
+    let leads = |from: &String, to: &String| {
+        let mut seen = vec![from.clone()];
+        let mut next = 0;
+        while let Some(room) = seen.get(next).cloned() {
+            next += 1;
+            for (_, below) in arrows.iter().filter(|(above, _)| *above == room) {
+                if below == to {
+                    return true;
+                }
+                if !seen.contains(below) {
+                    seen.push(below.clone());
+                }
+            }
+        }
+        false
+    };
+    arrows.iter().filter(|(above, below)| leads(below, above)).cloned().collect()
+}
+
+#[test]
+fn no_rooms_name_each_other_in_a_circle() {
+    let mut faults = Vec::new();
+    for krate in ["engine", "machine", "harness", "workloads", "contract"] {
+        let folder = root().join("crates").join(krate).join("src");
+        let files = sources(&folder);
+        let is_room = |room: &String| !["lib", "main", "testing"].contains(&room.as_str());
+        let mut rooms: Vec<String> = files.iter().map(|file| room(&folder, file)).filter(is_room).collect();
+        rooms.dedup();
+        let knot = KNOTS.iter().find(|(name, _)| *name == krate).map_or(&[][..], |(_, knot)| *knot);
+        let mut arrows = Vec::new();
+        for file in files.iter().filter(|file| is_room(&room(&folder, file))) {
+            let above = room(&folder, file);
+            let named = rooms_named(&fs::read_to_string(file).expect("text"), &rooms);
+            arrows.extend(
+                named.into_iter().filter(|below| *below != above).map(|below| (above.clone(), below)),
+            );
+        }
+        let is_knot = |(above, below): &(String, String)| {
+            knot.contains(&above.as_str()) && knot.contains(&below.as_str())
+        };
+        arrows.retain(|arrow| !is_knot(arrow));
+        faults.extend(
+            circles(&arrows).into_iter().map(|(above, below)| format!("{krate}: {above} names {below}")),
+        );
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
 /// What a table of crates says that each may depend on: `| `name` | what | below, below |`.
 fn drawn(page: &str) -> Vec<(String, Vec<String>)> {
     let cells = |line: &str| -> Option<(String, Vec<String>)> {
@@ -291,6 +369,13 @@ fn planted_violations_are_found() {
             .is_empty()
     );
     assert_eq!(dependency_faults("newcomer", &[], &ours).len(), 1);
+
+    let arrow = |above: &str, below: &str| (above.to_owned(), below.to_owned());
+    let round = [arrow("a", "b"), arrow("b", "c"), arrow("c", "a"), arrow("c", "d")];
+    assert_eq!(circles(&round), round[..3]);
+    assert!(circles(&round[1..]).is_empty());
+    let rooms = ["a".to_owned(), "ab".to_owned()];
+    assert_eq!(rooms_named("use crate::ab::C; // crate::a\n", &rooms), ["ab"]);
 
     assert_eq!(upward_names("workloads", "use engine::Store;\n", &[], &ours).len(), 1);
     assert_eq!(upward_names("contract", "    pub use machine::hardware;\n", &[], &ours).len(), 1);

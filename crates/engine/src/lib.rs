@@ -34,6 +34,7 @@ mod matrix;
 mod message;
 pub mod physical;
 mod protocol;
+mod record;
 mod session;
 mod storage;
 mod system;

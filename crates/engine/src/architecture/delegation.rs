@@ -20,10 +20,11 @@
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
 use super::watchdog::Watch;
-use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
+use super::{Architecture, BackOff, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::{clock, cpu};
+use crate::message::Grants;
 use crate::message::{Inbox, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};

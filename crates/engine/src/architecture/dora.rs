@@ -17,11 +17,12 @@
 
 use super::owners::Owners;
 use super::watchdog::Watch;
-use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
+use super::{Architecture, BackOff, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::AtomicUsize;
 use crate::facade::clock;
 use crate::fiber::{Current, Suspension};
+use crate::message::Grants;
 use crate::message::{Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};

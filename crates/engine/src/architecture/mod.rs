@@ -22,7 +22,6 @@
 mod back_off;
 mod delegation;
 mod dora;
-mod grants;
 mod owners;
 mod partitioned_serial;
 mod shared_everything;
@@ -31,18 +30,18 @@ mod watchdog;
 pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
-pub(crate) use grants::Grants;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::sole::{SoleUse, Using};
 use crate::index::ordered::Leaf;
-use crate::index::ordered::synchronization_policy::SynchronizationPolicy;
 use crate::index::{Bucket, GapId};
-use crate::message::step;
+use crate::message::{Grants, step};
 use crate::physical::Physical;
+use crate::physical::synchronization_policy::SynchronizationPolicy;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
-use crate::storage::{Partition, RecordRef, Table};
+use crate::record::RecordRef;
+use crate::storage::{Partition, Table};
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.

@@ -14,9 +14,10 @@
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
 //! out of date anyway.
 
-use super::{Architecture, Grants, SharedState, Site, SiteOf};
+use super::{Architecture, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::latch::{Latch, TestAndSet, TestAndTestAndSet, Ticket};
+use crate::message::Grants;
 use crate::physical::Owned;
 use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;

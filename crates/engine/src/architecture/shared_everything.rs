@@ -18,8 +18,9 @@
 //! ```
 
 use super::watchdog::Watch;
-use super::{Architecture, BackOff, Grants, SharedState, Site, SiteOf};
+use super::{Architecture, BackOff, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
+use crate::message::Grants;
 use crate::physical::Concurrent;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;

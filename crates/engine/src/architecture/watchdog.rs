@@ -15,8 +15,9 @@
 //! Where a protocol cannot say whom a transaction waits for, none is judged; a transaction that is told to ask again and again
 //! waits for nobody in particular, and is not either.
 
-use super::{Grants, Site};
+use super::Site;
 use crate::facade::clock::{self, Ticks};
+use crate::message::Grants;
 use crate::physical::Physical;
 use crate::protocol::waits_for::SlotSet;
 use crate::protocol::{Protocol, SlotId};

@@ -18,6 +18,7 @@ use crate::facade::clock::Ticks;
 use crate::facade::stack::Stack;
 use crate::facade::{cpu, worker};
 use crate::protocol::SlotId;
+use crate::work::TOUCHED_LINES;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::mem::{ManuallyDrop, MaybeUninit};
 
@@ -54,10 +55,6 @@ pub(crate) struct Hot(u64);
 
 const LINE_BYTES: usize = 64;
 
-/// Lines of a fiber's frames that a visit touches: those of the operation, nearest to the top, and what it needs of the
-/// transaction and the procedure below. An estimate, which decides what a migration costs on a simulated machine; charged for
-/// all its frames, DORA does about half as much there.
-pub(crate) const TOUCHED_LINES: usize = 24;
 const ADDRESS_BITS: u32 = 48;
 
 const _: () = assert!(

@@ -14,8 +14,8 @@
 //! thread from one that holds the lock it wants.
 
 use super::{Fiber, Parcel, Suspension};
-use crate::architecture::Grants;
 use crate::facade::clock::{self, Ticks};
+use crate::message::Grants;
 use crate::message::{Inbox, Outbox, Rings};
 use crate::protocol::SlotId;
 use crate::work;

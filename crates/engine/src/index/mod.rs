@@ -12,7 +12,7 @@ use crate::facade::latch::TestAndTestAndSet;
 use crate::facade::region::RegionError;
 use crate::facade::shared::Arc;
 use crate::physical::{Metadata, Physical};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use buckets::Buckets;
 use contract::Indexing;
 use hash::{Hash, HashIndex};

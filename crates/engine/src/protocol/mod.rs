@@ -43,7 +43,7 @@ pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
-use crate::storage::header::RecordHeader;
+use crate::record::header::RecordHeader;
 use crate::transaction::access::Access;
 use contract::AbortReason;
 use waits_for::SlotSet;

@@ -13,7 +13,7 @@ use super::semaphore::{self, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 

@@ -38,7 +38,7 @@ use super::{Attempt, Observation, Preparing, Protocol, Request, SlotState, Valid
 use super::{Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, SingleWriter, Word};
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Validated;
 use contract::AbortReason;
 

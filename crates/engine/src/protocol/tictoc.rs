@@ -39,7 +39,7 @@
 use super::{Observation, Preparing, Protocol, Request, Validating, Validity, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Validated;
 use contract::AbortReason;
 

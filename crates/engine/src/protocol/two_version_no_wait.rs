@@ -21,7 +21,7 @@ use super::semaphore::{self, CERTIFIED, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Preparing, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Certified;
 use contract::AbortReason;
 

@@ -5,7 +5,7 @@
 use super::Protocol;
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Alone;
 
 /// No protocol.

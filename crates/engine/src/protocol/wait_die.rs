@@ -40,7 +40,7 @@ use crate::facade::clock;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical, Word};
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;

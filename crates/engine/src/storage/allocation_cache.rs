@@ -7,9 +7,9 @@
 //! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; whoever lends
 //! waits for the step's answer.
 
-use super::arena::RecordCache;
-use super::record::RecordRef;
 use crate::index::ordered;
+use crate::record::RecordRef;
+use crate::record::arena::RecordCache;
 use contract::{PartitionId, TableId};
 
 /// One worker's allocation cache for one partition of a table.

@@ -1,13 +1,13 @@
 //! Loading a table: every core takes blocks of rows, and links them as it goes.
 
 use super::allocation_cache::PartitionCache;
-use super::arena::Chunk;
-use super::header::{Narrow, Wide};
-use super::record::RecordRef;
 use super::table::Table;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::worker;
 use crate::index::{hash, ordered};
+use crate::record::RecordRef;
+use crate::record::arena::Chunk;
+use crate::record::header::{Narrow, Wide};
 use contract::{Header, Key, Span, TableId, Workload};
 
 /// Rows that a loading thread takes at once.

@@ -1,12 +1,12 @@
 //! A table: partitions, each with an index of its own, over memory that they share.
 
 use super::allocation_cache::AllocationCache;
-use super::arena::Arena;
-use super::record::Shape;
 use crate::facade::region::RegionError;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
+use crate::record::Shape;
+use crate::record::arena::Arena;
 use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.

@@ -1,20 +1,22 @@
 //! The inner steps of a transaction one by one, for the benches and the `doctor` command: nothing here is part of the
 //! engine's interface.
 
-use crate::architecture::{self, Architecture, BackOff, DelegationState, Grants, SharedState};
+use crate::architecture::{self, Architecture, BackOff, DelegationState, SharedState};
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::region::Region;
 use crate::facade::{clock, cpu, worker};
 use crate::fiber::{Current, Fiber, Scheduler};
 use crate::index::hash::Hash;
+use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
     Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
     SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
-use crate::storage::{RecordRef, Store};
+use crate::record::RecordRef;
+use crate::storage::Store;
 use crate::transaction::Txn;
 use contract::{EngineOptions, Header, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
 use std::ptr::NonNull;

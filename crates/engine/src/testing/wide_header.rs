@@ -11,8 +11,8 @@ use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical, Shared, Word};
 use crate::protocol::semaphore::Semaphore;
 use crate::protocol::{DlDetect, GapMode, Locking, Mode, NoWait, Protocol, Request, SlotId, Verdict, Waker};
+use crate::record::header::Wide;
 use crate::storage::Store;
-use crate::storage::header::Wide;
 use crate::system::{CountLeaks, Delegation, Dispatch, Dora, Run, SharedEverything, System};
 use crate::transaction::access::Locked;
 use contract::{

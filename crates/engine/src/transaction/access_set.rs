@@ -8,7 +8,7 @@
 use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::GapMode;
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Key, PartitionId, TableId};
 use hashbrown::HashTable;
 

@@ -24,7 +24,7 @@ use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
 use crate::protocol::{GapMode, Locking, Requester, Verdict};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::Abort;
 
 /// What a step that holds a gap and links came to.

@@ -5,7 +5,7 @@ use super::{HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, AbortReason, PartitionId, Presence, Span, TimeClass};
 
 /// What came of a request.

@@ -10,7 +10,7 @@ use super::{HeaderOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{GapMode, Observation, Validating};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, Span, TimeClass};
 use zerocopy::IntoBytes;
 

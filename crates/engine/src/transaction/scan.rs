@@ -25,7 +25,7 @@ use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
 use crate::index::{GapId, Index, OrderedFlavour};
 use crate::protocol::{GapMode, Locking, Requester, StampOf, Verdict};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
 use std::ops::Bound;

@@ -13,8 +13,8 @@ use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::hash::{Hash, Linked};
 use crate::protocol::GapMode;
-use crate::storage::RecordRef;
-use crate::storage::header::RecordHeader;
+use crate::record::RecordRef;
+use crate::record::header::RecordHeader;
 use crate::work;
 use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, Span, TableId};
 

@@ -1,7 +1,7 @@
 //! An index's memory, and each worker's cache of allocations of it: nodes and pieces of the key heap, fresh, freed, or waiting for
 //! their epoch.
 //!
-//! As for records ([`crate::storage::arena`]): a worker takes a chunk at a time, and what it took out of the tree waits
+//! As for records ([`crate::record::arena`]): a worker takes a chunk at a time, and what it took out of the tree waits
 //! in its garbage until nobody can hold it ([`crate::epoch`]), and is then used again.
 //!
 //! Invariants:
@@ -16,7 +16,7 @@ use super::state::MOST_LEVELS;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Region, RegionError};
 use crate::facade::shared::Arc;
-use crate::storage::ready::Ready;
+use crate::record::ready::Ready;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;

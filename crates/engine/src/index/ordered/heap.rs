@@ -20,7 +20,7 @@ use super::{MAX_KEY_BYTES, OVERSIZE};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::payload;
 use crate::facade::region::{Region, RegionError};
-use crate::storage::ready::Ready;
+use crate::record::ready::Ready;
 use std::ops::Range;
 
 /// Bytes of a unit.

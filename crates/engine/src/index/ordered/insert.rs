@@ -22,7 +22,7 @@ use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, Split};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 
 /// The inner nodes from the root to a leaf.
 pub(super) type Trail = Stack<Step, MOST_LEVELS>;

@@ -63,8 +63,6 @@ mod remove;
 mod scan;
 mod search;
 mod stack;
-mod state;
-pub mod synchronization_policy;
 pub mod wrong;
 
 pub(crate) use allocation_cache::AllocationCache;
@@ -82,7 +80,9 @@ use self::node::{Inner, prefetch};
 use self::state::State;
 use self::synchronization_policy::{SynchronizationPolicy, Word};
 use crate::facade::shared::Arc;
-use crate::storage::RecordRef;
+use crate::physical::node_state as state;
+pub use crate::physical::synchronization_policy;
+use crate::record::RecordRef;
 use std::marker::PhantomData;
 
 /// Bytes of the longest key.

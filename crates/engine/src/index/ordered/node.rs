@@ -16,12 +16,13 @@
 //! | 168..248 | 20 numbers of children |
 //! | 248..256 | unused |
 
+use super::MAX_KEY_BYTES;
 use super::keys::LONG;
-use super::state::State;
+use super::state::{COUNTS, POSITIONS, PREFIXES, State};
 use super::synchronization_policy::{SynchronizationPolicy, Word};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::physical::Metadata;
-use crate::storage::record::META_BYTES;
+use crate::record::META_BYTES;
 
 /// Bytes of a node.
 pub(super) const NODE_BYTES: usize = 256;
@@ -31,6 +32,12 @@ const LINE_BYTES: usize = 64;
 pub(super) const LEAF_ENTRIES: usize = 15;
 /// Separators of an inner node, which has one child more.
 pub(super) const SEPARATORS: usize = 19;
+
+const _: () = {
+    assert!(LEAF_ENTRIES < POSITIONS && LEAF_ENTRIES < COUNTS);
+    assert!(SEPARATORS < COUNTS);
+    assert!(MAX_KEY_BYTES < PREFIXES);
+};
 
 /// A slice that is not in use: not less than any.
 pub(super) const UNUSED: u64 = u64::MAX;

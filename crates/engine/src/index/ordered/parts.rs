@@ -9,7 +9,7 @@ use super::{
 use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::cpu;
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use std::ops::Bound;
 use std::ptr::NonNull;
 

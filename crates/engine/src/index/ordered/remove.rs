@@ -30,7 +30,7 @@ use super::state::{MOST_LEVELS, State};
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{LeafAt, LeafRef, OrderedIndex, Pruned, Unlinked};
 use crate::facade::cpu::Spin;
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 
 /// Latched nodes, from the top down.
 type Latched = Stack<Stop, MOST_LEVELS>;

@@ -11,7 +11,7 @@ use super::keys::{Probe, SLICE_BYTES, slice_of};
 use super::node::{Leaf, Version, prefetch};
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{LeafRef, OrderedIndex};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use std::ops::{Bound, Range};
 
 /// The order in which a scan visits keys.

@@ -60,7 +60,7 @@ use crate::architecture::Architecture;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical, Word};
-use crate::storage::header::Narrow;
+use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;

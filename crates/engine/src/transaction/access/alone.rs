@@ -8,7 +8,7 @@ use super::super::{Blind, HeaderOf, Kind, Place, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::Mode;
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, Presence, Scan, Span, TimeClass};
 
 /// See the module.

@@ -7,7 +7,7 @@ use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Locking, Mode, Preparing};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, Presence, Scan, Span};
 
 /// See the module.

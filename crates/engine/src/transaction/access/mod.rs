@@ -28,7 +28,7 @@ use super::structure::Attempt;
 use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Mode, Protocol};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, Presence, Scan, Span};
 
 /// The way of access of an architecture's protocol.

@@ -19,7 +19,7 @@ use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
 use crate::protocol::{GapMode, Mode, Observation, Validating, Validity};
-use crate::storage::RecordRef;
+use crate::record::RecordRef;
 use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Scan, Span, TableId, TimeClass};
 use zerocopy::IntoBytes;
 

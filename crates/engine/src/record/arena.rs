@@ -6,7 +6,7 @@
 //! has passed ([`crate::epoch`]), and are then used again.
 
 use super::ready::Ready;
-use super::record::{RecordRef, Shape};
+use super::{RecordRef, Shape};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::{Region, RegionError};
 use std::collections::VecDeque;

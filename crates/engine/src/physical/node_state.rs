@@ -25,7 +25,13 @@ const LAST: Field = Field { shift: 23, bits: 4 };
 const VERSION_SHIFT: u32 = 27;
 
 /// Levels below this exist: a tree of 2^32 nodes has fewer by far.
-pub(super) const MOST_LEVELS: usize = 1 << LEVEL.bits;
+pub(crate) const MOST_LEVELS: usize = 1 << LEVEL.bits;
+/// Entries of a node are fewer than this.
+pub(crate) const COUNTS: usize = 1 << COUNT.bits;
+/// Entries of a leaf are fewer than this, too.
+pub(crate) const POSITIONS: usize = 1 << LAST.bits;
+/// Bytes of a prefix are fewer than this.
+pub(crate) const PREFIXES: usize = 1 << PREFIX.bits;
 
 #[derive(Clone, Copy)]
 struct Field {
@@ -51,89 +57,85 @@ const _: () = {
     assert!(LEVEL.shift + LEVEL.bits == PREFIX.shift);
     assert!(PREFIX.shift + PREFIX.bits == LAST.shift);
     assert!(LAST.shift + LAST.bits == VERSION_SHIFT);
-    assert!(super::node::LEAF_ENTRIES < 1 << LAST.bits);
-    assert!(super::MAX_KEY_BYTES < 1 << PREFIX.bits);
-    assert!(super::node::LEAF_ENTRIES < 1 << COUNT.bits);
-    assert!(super::node::SEPARATORS < 1 << COUNT.bits);
 };
 
 impl State {
     #[inline(always)]
-    pub(super) const fn is_latched(self) -> bool {
+    pub(crate) const fn is_latched(self) -> bool {
         self.0 & LATCHED != 0
     }
 
     #[inline(always)]
-    pub(super) const fn is_dead(self) -> bool {
+    pub(crate) const fn is_dead(self) -> bool {
         self.0 & DEAD != 0
     }
 
     #[inline(always)]
-    pub(super) const fn count(self) -> usize {
+    pub(crate) const fn count(self) -> usize {
         COUNT.get(self.0)
     }
 
     #[inline(always)]
-    pub(super) const fn level(self) -> usize {
+    pub(crate) const fn level(self) -> usize {
         LEVEL.get(self.0)
     }
 
     #[inline(always)]
-    pub(super) const fn is_leaf(self) -> bool {
+    pub(crate) const fn is_leaf(self) -> bool {
         self.level() == 0
     }
 
     #[inline(always)]
-    pub(super) const fn prefix(self) -> usize {
+    pub(crate) const fn prefix(self) -> usize {
         PREFIX.get(self.0)
     }
 
     /// The same, being changed.
     #[inline(always)]
-    pub(super) const fn latched(self) -> State {
+    pub(crate) const fn latched(self) -> State {
         State(self.0 | LATCHED)
     }
 
     /// The next version, with `count` entries or separators.
     #[inline(always)]
-    pub(super) const fn changed(self, count: usize) -> State {
+    pub(crate) const fn changed(self, count: usize) -> State {
         State(LAST.put(COUNT.put(self.0 & !LATCHED, count), 0).wrapping_add(1 << VERSION_SHIFT))
     }
 
     /// A leaf's state after a change that linked the key at `position`.
     #[inline(always)]
-    pub(super) const fn with_last(self, position: usize) -> State {
+    pub(crate) const fn with_last(self, position: usize) -> State {
         State(LAST.put(self.0, position + 1))
     }
 
     /// Whether the key linked last is just before `position`: keys come in ascending order there.
     #[inline(always)]
-    pub(super) const fn ascends_to(self, position: usize) -> bool {
+    pub(crate) const fn ascends_to(self, position: usize) -> bool {
         position > 0 && LAST.get(self.0) == position
     }
 
     #[inline(always)]
-    pub(super) const fn with_prefix(self, prefix: usize) -> State {
+    pub(crate) const fn with_prefix(self, prefix: usize) -> State {
         State(PREFIX.put(self.0, prefix))
     }
 
     #[inline(always)]
-    pub(super) const fn with_level(self, level: usize) -> State {
+    pub(crate) const fn with_level(self, level: usize) -> State {
         State(LEVEL.put(self.0, level))
     }
 
     /// The state of a node that begins a life, after that of the last one.
-    pub(super) const fn reborn(self, level: usize, count: usize, prefix: usize) -> State {
+    pub(crate) const fn reborn(self, level: usize, count: usize, prefix: usize) -> State {
         State(self.changed(count).with_level(level).with_prefix(prefix).0 & !DEAD)
     }
 
     /// The next version, out of the tree.
-    pub(super) const fn died(self) -> State {
+    pub(crate) const fn died(self) -> State {
         State(self.changed(0).0 | DEAD)
     }
 
     /// For a synchronization policy that is wrong on purpose.
-    pub(super) const fn without_version(self) -> State {
+    pub(crate) const fn without_version(self) -> State {
         State(self.0 & ((1 << VERSION_SHIFT) - 1))
     }
 }

@@ -9,11 +9,15 @@
 //! How much metadata there is the store's layout says ([`super::header`]). Key, metadata and the first bytes of the row share a
 //! cache line: see [`Shape::new`]. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
 
-use super::header::{KEY_BYTES, RecordHeader, header_bytes};
+pub(crate) mod arena;
+pub(crate) mod header;
+pub(crate) mod ready;
+
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
 use crate::physical::Metadata;
 use contract::{Header, Key, Span};
+use header::{KEY_BYTES, RecordHeader, header_bytes};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 

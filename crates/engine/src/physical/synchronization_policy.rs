@@ -14,7 +14,7 @@
 //! and validates; prefetching under partitioned serial execution looks at partitions that others have latched, and may see
 //! anything. [`Owned`] is for an index that nobody else reads at all.
 
-use super::state::State;
+use super::node_state::State;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::facade::cell::Cell;
 use crate::facade::cpu::Spin;
@@ -103,14 +103,14 @@ fn wait(word: &AtomicU64) -> State {
 }
 
 #[inline(always)]
-pub(super) fn stable(word: &AtomicU64) -> State {
+pub(crate) fn stable(word: &AtomicU64) -> State {
     // Acquire: pairs with the Release in `unlatch`, so that what is read next is at least as new as the state.
     let state = State(word.load(Ordering::Acquire));
     if state.is_latched() { wait(word) } else { state }
 }
 
 #[inline(always)]
-pub(super) fn is_unchanged(word: &AtomicU64, seen: State) -> bool {
+pub(crate) fn is_unchanged(word: &AtomicU64, seen: State) -> bool {
     // Acquire: the relaxed loads of the node come before the load below. Who read something that a writer wrote
     // therefore sees its latch bit, or a later state: pairs with the Release fence in `try_latch`.
     fence(Ordering::Acquire);
@@ -118,7 +118,7 @@ pub(super) fn is_unchanged(word: &AtomicU64, seen: State) -> bool {
 }
 
 #[inline(always)]
-pub(super) fn unlatch(word: &AtomicU64, state: State) {
+pub(crate) fn unlatch(word: &AtomicU64, state: State) {
     debug_assert!(!state.is_latched());
     // Release: publishes the changes; pairs with the Acquire in `stable` and `try_latch`.
     word.store(state.0, Ordering::Release);

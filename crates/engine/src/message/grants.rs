@@ -1,7 +1,7 @@
 //! Grant words: what a transaction that waits in a record's queue was told, one word a slot.
 //!
 //! Whoever releases the record writes the word, whoever waits reads it; each has a cache line of its own. A second word in the
-//! line is for those who wait for long ([`super::watchdog`]).
+//! line is for those who wait for long ([`crate::architecture`]).
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};

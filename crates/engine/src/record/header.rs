@@ -3,7 +3,7 @@
 //!
 //! A layout ([`contract::Header`]) decides the header of all records of a store. A protocol states in which it has its metadata
 //! ([`crate::protocol::Protocol::Header`]), so the offsets of its transactions are constants; what serves all of them, loading and
-//! allocating, is told by the store's [`super::record::Shape`].
+//! allocating, is told by the store's [`super::Shape`].
 
 use contract::Header;
 use std::ptr::NonNull;

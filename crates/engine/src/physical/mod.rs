@@ -17,11 +17,14 @@
 //! A word's operations are named for what they mean, so that the orderings are argued here, once, and a
 //! protocol's text is free of them.
 
+pub(crate) mod node_state;
+pub mod synchronization_policy;
+
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
-use crate::index::ordered::synchronization_policy::{self, SynchronizationPolicy};
 use std::marker::PhantomData;
+use synchronization_policy::SynchronizationPolicy;
 
 /// What a protocol keeps in a record, or in a gap.
 ///
