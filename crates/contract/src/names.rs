@@ -116,6 +116,19 @@ names! {
     Ticket = "ticket", "first come, first served";
 }
 
+impl CanaryName {
+    /// The protocol that it breaks: it runs wherever that does.
+    pub const fn protocol(self) -> ProtocolName {
+        match self {
+            CanaryName::NoReadValidation | CanaryName::NoMissValidation => ProtocolName::Silo,
+            CanaryName::EarlyRelease | CanaryName::DirtyReads | CanaryName::UnlockedGaps => {
+                ProtocolName::NoWait
+            }
+            CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
+        }
+    }
+}
+
 /// An architecture with a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PairName {
