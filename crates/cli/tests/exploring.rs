@@ -7,13 +7,15 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 8] = [
+const SHOWN_BY: [(&str, &str); 10] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
     ("early-release", "micro"),
     ("skipped-certify", "micro"),
     ("dirty-reads", "micro"),
+    ("eager-upgrade", "lost-update"),
+    ("no-extension", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];

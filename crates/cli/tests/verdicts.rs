@@ -6,13 +6,15 @@ use common::{Ran, assert_nothing_wrong, fresh_folder, run, systems};
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 8] = [
+const SHOWN_BY: [(&str, &str); 10] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
     ("early-release", "micro --records 100 --writes 50"),
     ("skipped-certify", "micro --records 100 --writes 50"),
     ("dirty-reads", "micro --records 100 --writes 50"),
+    ("eager-upgrade", "lost-update"),
+    ("no-extension", "micro --records 100 --writes 50"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 /// One compilation of the engine, for the hardware or for the simulated machine.
 pub trait Engine {
-    /// A loaded database. The record layout is the same for every protocol, so systems with the same [`Layout`]
-    /// can run over one store in turn.
+    /// A loaded database. A store serves every system of its [`Layout`], in turn.
     type Store: Send;
 
     /// Whether the engine has this pair, and if not, why.
@@ -131,6 +130,14 @@ impl Selection {
             Selection::Canary(architecture, _) => architecture,
         }
     }
+
+    /// Whether its histories are to be strictly serializable, or only serializable.
+    pub fn is_strict(self) -> bool {
+        match self {
+            Selection::Pair(pair) => pair.protocol.is_strict(),
+            Selection::Canary(_, canary) => canary.is_strict(),
+        }
+    }
 }
 
 /// How an architecture uses its workers.
@@ -166,6 +173,35 @@ impl std::error::Error for Misfit {}
 pub struct Layout {
     /// Physical partitions of every table, each with its own index, over memory that a table's partitions share.
     pub partitions: u32,
+    /// What a record has before its row.
+    pub header: Header,
+}
+
+impl Layout {
+    /// So many partitions of records with narrow headers, in which every named protocol has its metadata.
+    pub const fn of(partitions: u32) -> Layout {
+        Layout { partitions, header: Header::Narrow }
+    }
+}
+
+/// What a record has before its row: the key, and metadata of a size that all protocols of the layout can do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Header {
+    /// Eight bytes of metadata: a lock, a count, a version.
+    #[default]
+    Narrow,
+    /// Twenty-four: room for two timestamps and a pointer to an older version, or for a set of readers.
+    Wide,
+}
+
+impl Header {
+    /// Bytes of metadata.
+    pub const fn metadata_bytes(self) -> usize {
+        match self {
+            Header::Narrow => 8,
+            Header::Wide => 24,
+        }
+    }
 }
 
 /// When a run ends.
@@ -209,6 +245,8 @@ pub struct EngineOptions {
     /// How often the global epoch advances; 40 ms in *silo* 4.1.
     #[serde(skip)]
     pub epoch_interval: Duration,
+    /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
+    pub commit_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -227,10 +265,9 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
-    /// Partitioned serial execution: the latch of a partition. First come, first served by default, as in a queue of the
-    /// partition's transactions. If there are more workers than cores, the next in line may not be running, and all behind
-    /// it wait; the other kinds then do more, but let some wait for long.
-    pub partition_latch: LatchName,
+    /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
+    /// ([`LatchName::of_partitions`]).
+    pub partition_latch: Option<LatchName>,
 }
 
 impl Default for EngineOptions {
@@ -243,6 +280,7 @@ impl Default for EngineOptions {
             precedence_after: 256,
             patience: None,
             epoch_interval: Duration::from_millis(40),
+            commit_ids: false,
             sample_one_in: 64,
             servers: 1,
             in_flight: 4,
@@ -250,8 +288,15 @@ impl Default for EngineOptions {
             split_indexes: false,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
-            partition_latch: LatchName::Ticket,
+            partition_latch: None,
         }
+    }
+}
+
+impl EngineOptions {
+    /// The latch of a partition, with so many workers on a machine of so many cores.
+    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> LatchName {
+        self.partition_latch.unwrap_or_else(|| LatchName::of_partitions(workers, cores))
     }
 }
 

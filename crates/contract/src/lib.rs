@@ -28,7 +28,7 @@ pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use engine::{
-    Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
+    Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,
 };
 pub use erased::{Erased, ErasedClient};
@@ -39,4 +39,4 @@ pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
 pub use table::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
-pub use workload::{Client, Completion, Receipts, Seat, Workload};
+pub use workload::{Client, CommitId, Completion, Receipts, Seat, Workload};

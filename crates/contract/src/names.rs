@@ -93,7 +93,9 @@ names! {
     NoWait = "no-wait", "two-phase locking; a conflicting request aborts (trireme 3.1)";
     TwoVersionNoWait = "2v-no-wait", "no-wait with certify locks: readers pass a writer until it commits (trireme 3.1)";
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
+    WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+    TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
 
@@ -105,6 +107,8 @@ names! {
     EarlyRelease = "early-release", "no-wait that releases a read lock right after the read";
     SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
+    EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
+    NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
 
@@ -116,6 +120,25 @@ names! {
     Ticket = "ticket", "first come, first served";
 }
 
+impl LatchName {
+    /// The latch of a partition that suits so many workers on a machine of so many cores.
+    ///
+    /// First come, first served as long as each worker has a core, as in a queue of the partition's transactions: with a latch
+    /// that lets in the quickest, the worker that has just unlatched takes it again, and others wait for milliseconds. With more
+    /// workers than cores the next in line may not be running, and all behind it wait for its time slice; then the latch goes
+    /// to the quickest. Both are measured in `docs/results/partition-latch.md`.
+    pub const fn of_partitions(workers: usize, cores: usize) -> LatchName {
+        if workers > cores { LatchName::TestAndTestAndSet } else { LatchName::Ticket }
+    }
+}
+
+impl ProtocolName {
+    /// Whether transactions are also in the order of time: whoever begins after another has ended comes after it.
+    pub const fn is_strict(self) -> bool {
+        !matches!(self, ProtocolName::TicToc)
+    }
+}
+
 impl CanaryName {
     /// The protocol that it breaks: it runs wherever that does.
     pub const fn protocol(self) -> ProtocolName {
@@ -125,7 +148,14 @@ impl CanaryName {
                 ProtocolName::NoWait
             }
             CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
+            CanaryName::EagerUpgrade => ProtocolName::WaitDie,
+            CanaryName::NoExtension => ProtocolName::TicToc,
         }
+    }
+
+    /// Whether the protocol that it breaks is strict.
+    pub const fn is_strict(self) -> bool {
+        self.protocol().is_strict()
     }
 }
 

@@ -18,16 +18,19 @@ pub struct Seat {
 
 impl Seat {
     /// Over tables of one partition.
+    #[inline]
     pub const fn new(worker: usize, workers: usize, seed: u64) -> Self {
         Seat { worker, workers, seed, partitions: 1 }
     }
 
     /// The same over tables of `partitions` partitions.
+    #[inline]
     pub const fn over(self, partitions: u32) -> Self {
         Seat { partitions, ..self }
     }
 
     /// The partition that is nearest to the worker.
+    #[inline]
     pub const fn home(self) -> PartitionId {
         PartitionId((self.worker % self.partitions as usize) as u32)
     }
@@ -77,6 +80,12 @@ pub trait Client: Send + 'static {
     }
 }
 
+/// A committed transaction's place in the serial order. Of two that conflict, the one that comes later has the larger id; under a
+/// protocol that is not strict, one that only reads what the other wrote may have the same. Ids of transactions that do not
+/// conflict say nothing, and may be equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId(pub u64);
+
 /// How a transaction ended.
 pub struct Completion<'a> {
     /// By commit or by the procedure's own rollback.
@@ -87,6 +96,8 @@ pub struct Completion<'a> {
     pub ended_ns: u64,
     /// Attempts, 1 if the first succeeded.
     pub attempts: u32,
+    /// Of a committed transaction in a run that asks for ids ([`EngineOptions::commit_ids`](crate::EngineOptions)).
+    pub id: Option<CommitId>,
     /// What merges left in their arguments.
     pub receipts: &'a dyn Receipts,
 }

@@ -68,6 +68,16 @@ fn no_phantom_comes_in_between_under_dl_detect() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_wait_die() {
+    every_scene_under(ProtocolName::WaitDie);
+}
+
+#[test]
+fn no_phantom_comes_in_between_under_tictoc() {
+    every_scene_under(ProtocolName::TicToc);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_silo() {
     every_scene_under(ProtocolName::Silo);
 }

@@ -70,7 +70,7 @@ impl Workload for Rows {
 }
 
 fn load(rows: u64) -> Store {
-    ThisEngine::load(&Rows(rows), Layout { partitions: 1 }, &|_| ()).expect("fits in memory")
+    ThisEngine::load(&Rows(rows), Layout::of(1), &|_| ()).expect("fits in memory")
 }
 
 fn probes(c: &mut Criterion) {

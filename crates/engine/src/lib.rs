@@ -7,6 +7,7 @@
 //! | which pairs there are | [`matrix`] |
 //! | a transaction over any pair | [`transaction`] |
 //! | a worker's loop | [`session`] |
+//! | ids of committed transactions | [`commit_id`] |
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
 //! | from a key to its record | [`index`] |
@@ -23,6 +24,7 @@
 )]
 
 mod architecture;
+mod commit_id;
 mod engine;
 mod epoch;
 mod facade;

@@ -72,7 +72,7 @@ pub(crate) fn arrange(
             (workers, workers)
         }
     };
-    Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
+    Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
 }
 
 /// The most workers that an architecture allows.
@@ -116,6 +116,8 @@ fn dispatch_pair<D: Dispatch>(
             shared_everything::<protocol::TwoVersionNoWait, D>(dispatch)
         }
         (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, dispatch),
+        (A::SharedEverything, P::WaitDie) => latched::<protocol::WaitDie, D>(latch, dispatch),
+        (A::SharedEverything, P::TicToc) => shared_everything::<protocol::TicToc, D>(dispatch),
         (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(dispatch),
         (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(dispatch),
         (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
@@ -124,10 +126,13 @@ fn dispatch_pair<D: Dispatch>(
         (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
             delegation::<protocol::DlDetect, D>(dispatch)
         }
+        (A::Delegation | A::AsymmetricDelegation, P::WaitDie) => delegation::<protocol::WaitDie, D>(dispatch),
+        (A::Delegation | A::AsymmetricDelegation, P::TicToc) => delegation::<protocol::TicToc, D>(dispatch),
         (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(dispatch),
         (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(dispatch),
         (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(dispatch),
         (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(dispatch),
+        (A::Dora, P::WaitDie) => dora::<protocol::WaitDie, D>(dispatch),
         (A::PartitionedSerial, P::Unprotected) => dispatch.run::<system::Serial>(),
         (A::Dora, P::Silo) => {
             return Err(
@@ -135,7 +140,16 @@ fn dispatch_pair<D: Dispatch>(
                  does not scale under updates (trireme 3.5)",
             );
         }
-        (A::PartitionedSerial, P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::Silo) => {
+        (A::Dora, P::TicToc) => {
+            return Err(
+                "tictoc's reads touch no metadata, so migrating to it would cost without need, and every extension at commit \
+                 would be one migration more (as silo: trireme 3.5)",
+            );
+        }
+        (
+            A::PartitionedSerial,
+            P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::TicToc,
+        ) => {
             return Err(
                 "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
             );
@@ -158,6 +172,8 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::EarlyRelease => locking::<canary::EarlyRelease, D>(architecture, dispatch),
         CanaryName::SkippedCertify => locking::<canary::SkippedCertify, D>(architecture, dispatch),
         CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
+        CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }
 }

@@ -3,14 +3,16 @@
 use crate::architecture::{
     self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
 };
+use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
+use crate::storage::header::RecordHeader;
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, EngineOptions, LeakCheck, Selection, Until};
+use contract::{ArchitectureName, Client, EngineOptions, Header, LeakCheck, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -31,11 +33,16 @@ pub(crate) struct Setting<'e> {
     pub architecture: ArchitectureName,
     pub until: Until,
     pub options: &'e EngineOptions,
+    /// Where ids of committed transactions come from, if they are asked for.
+    pub ids: Option<&'e CommitIds>,
     pub precedence: Option<&'e Precedence>,
 }
 
 /// An architecture with a protocol.
 pub(crate) trait System {
+    /// What its records have before their rows.
+    const HEADER: Header;
+
     /// How many records and gaps are held, of a store that nobody runs over.
     fn held(tables: &[Table]) -> u64;
 
@@ -54,8 +61,11 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     let mut held = 0;
     for partition in tables.iter().flat_map(Table::partitions) {
         let index = &partition.index;
-        // SAFETY: the metadata is the last protocol's; there is one thread.
-        index.for_each_record(|record| held += u64::from(!P::is_quiescent::<F>(unsafe { record.meta() })));
+        index.for_each_record(|record| {
+            // SAFETY: the metadata is the last protocol's; there is one thread.
+            let meta = unsafe { record.meta::<P::Header, P::Meta<F>>() };
+            held += u64::from(!P::is_quiescent::<F>(meta));
+        });
         // SAFETY: as above.
         unsafe { index.for_each_gap(|gap| held += u64::from(!P::is_gap_quiescent::<F>(gap))) };
     }
@@ -69,15 +79,17 @@ impl<P: Protocol, F: Concurrent> System for SharedEverything<P, F>
 where
     P::Common<F>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, F>(tables)
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
-        let Setting { tables, epochs, caches, until, options, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -99,17 +111,20 @@ where
 pub(crate) struct Serial;
 
 impl System for Serial {
+    const HEADER: Header = Header::Narrow;
+
     fn held(tables: &[Table]) -> u64 {
         held::<Unprotected, Owned>(tables)
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
-        let Setting { tables, epochs, caches, until, options, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
-        let latches = PartitionLatches::new(partitions, options.partition_latch);
+        let latches =
+            PartitionLatches::new(partitions, options.latch_of_partitions(clients.len(), worker::cores()));
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(
@@ -132,12 +147,14 @@ impl<P: Protocol> System for Delegation<P>
 where
     P::Common<Owned>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, Owned>(tables)
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
-        let Setting { tables, epochs, caches, until, options, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
         let (owners, hosts) = (partitions(tables) as usize, clients.len());
         let (first_host, workers) = match setting.architecture {
@@ -146,7 +163,7 @@ where
         };
         let state = DelegationState::<P>::new(workers, owners, options);
         let cool_down = CoolDown::new(hosts);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
@@ -175,6 +192,8 @@ impl<P: Protocol> System for Dora<P>
 where
     P::Common<Owned>: Sync,
 {
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
     fn held(tables: &[Table]) -> u64 {
         held::<P, Owned>(tables)
     }
@@ -184,11 +203,11 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
-        let Setting { tables, epochs, caches, until, options, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let world = fibers::World { tables, state: &state, run, workers };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let advance = || epochs.advance();
@@ -242,13 +261,16 @@ impl<C: Client> Dispatch for Run<'_, C> {
 
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
+        assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
         store.prepare(selection, options.latch);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();
         let (tables, epochs, caches) = store.work_on(slots);
         let precedence = Precedence::after(options.precedence_after);
         let precedence = precedence.as_ref();
-        let setting = Setting { tables, epochs, caches, architecture, until, options, precedence };
+        let ids = CommitIds::of(options);
+        let ids = ids.as_ref();
+        let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence };
         let reports = S::run(setting, clients);
         (reports, slots)
     }

@@ -94,7 +94,7 @@ impl Workload for Numbers {
 const KINDS: [Indexing; 2] = [Indexing::Hashed, Indexing::Ordered];
 
 fn loaded(indexing: Indexing) -> Store {
-    ThisEngine::load(&Numbers(indexing), Layout { partitions: 1 }, &|_| {}).expect("a page")
+    ThisEngine::load(&Numbers(indexing), Layout::of(1), &|_| {}).expect("a page")
 }
 
 fn protocols() -> impl Iterator<Item = ProtocolName> {

@@ -66,7 +66,7 @@ fn mappings() -> usize {
 #[test]
 fn a_store_of_256_partitions_takes_few_mappings() {
     let before = mappings();
-    let layout = Layout { partitions: 256 };
+    let layout = Layout::of(256);
     let store = ThisEngine::load(&Tables, layout, &|_| ()).expect("empty tables");
     let taken = mappings() - before;
     assert!(taken > 2 * NAMES.len(), "{taken} mappings: nothing was loaded");

@@ -70,7 +70,7 @@ impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
             }
             _ => (1, workers),
         };
-        Ok(Arrangement { layout: Layout { partitions: partitions as u32 }, clients })
+        Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {
@@ -193,7 +193,10 @@ impl Tally {
         }
         self.measurement.time_share.samples += 1;
         let receipts = &MockReceipts(receipts);
-        client.finished(procedure, &Completion { outcome, began_ns, ended_ns, attempts: 1, receipts });
+        client.finished(
+            procedure,
+            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, receipts },
+        );
     }
 }
 

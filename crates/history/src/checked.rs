@@ -199,6 +199,7 @@ impl<C: Client> Client for CheckedClient<C> {
             began_ns: completion.began_ns,
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
+            id: completion.id,
         };
         self.history.push_with_scans(ending, log.operations(), log.scans());
         log.named().for_each(|(table, key, bytes)| self.names.keep(table, key, bytes));

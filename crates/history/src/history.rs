@@ -8,7 +8,7 @@ use crate::key_names::{KeyBytes, KeyNames};
 use crate::operation::{Operation, OperationKind};
 use crate::scanned::{ScanEnd, ScanRecord};
 use crate::version::Version;
-use contract::{Key, Outcome, TableId};
+use contract::{CommitId, Key, Outcome, TableId};
 use std::fmt;
 use std::ops::Bound;
 
@@ -53,6 +53,8 @@ pub struct TransactionRecord {
     pub ended_ns: u64,
     /// How it ended.
     pub outcome: Outcome,
+    /// What the engine says of its place in the serial order, if it does.
+    pub id: Option<CommitId>,
     /// Position of its last attempt's first operation among its worker's.
     pub first: u64,
     /// Number of its last attempt's operations.
@@ -62,11 +64,20 @@ pub struct TransactionRecord {
 impl TransactionRecord {
     /// A transaction that ended, whose last attempt's operations are so many from position `first` on.
     pub(crate) fn new(ending: Ending, first: usize, operations: usize) -> Self {
-        let Ending { number, attempts, began_ns, ended_ns, outcome } = ending;
+        let Ending { number, attempts, began_ns, ended_ns, outcome, id } = ending;
         assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
         assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
         let operations = u32::try_from(operations).expect("fewer than 2^32 operations an attempt");
-        TransactionRecord { number, attempts, began_ns, ended_ns, outcome, first: first as u64, operations }
+        TransactionRecord {
+            number,
+            attempts,
+            began_ns,
+            ended_ns,
+            outcome,
+            id,
+            first: first as u64,
+            operations,
+        }
     }
 }
 
@@ -96,6 +107,8 @@ pub struct Ending {
     pub ended_ns: u64,
     /// How.
     pub outcome: Outcome,
+    /// Its place in the serial order, if the engine says it.
+    pub id: Option<CommitId>,
 }
 
 impl WorkerHistory {

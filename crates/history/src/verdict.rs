@@ -42,6 +42,7 @@ kinds! {
     Phantom = "phantom", "a cycle through a key that was found missing or passed over by a scan, inserted or deleted (P3)";
     ReadSkew = "read skew", "a transaction saw one effect of another and missed an earlier one (A5A, G-single)";
     WriteSkew = "write skew", "transactions that each missed what the next one wrote (A5B, G2-item)";
+    DisorderedIds = "disordered ids", "the ids that the engine gave two transactions contradict the order in which one depends on the other";
     StaleRead = "stale read", "serializable, but not in the order in which the transactions followed each other";
 }
 
@@ -135,6 +136,16 @@ impl Verdict {
         self.counts.is_empty()
     }
 
+    /// Whether the history is serializable, in whatever order: what is stale only is not counted.
+    pub fn is_serializable(&self) -> bool {
+        self.counts.keys().all(|kind| *kind == AnomalyKind::StaleRead)
+    }
+
+    /// Whether the history is serializable, strictly if that is asked for.
+    pub fn holds(&self, strictly: bool) -> bool {
+        if strictly { self.is_strictly_serializable() } else { self.is_serializable() }
+    }
+
     /// Anomalies found of a kind.
     pub fn count(&self, kind: AnomalyKind) -> u64 {
         self.counts.get(&kind).copied().unwrap_or(0)
@@ -154,7 +165,11 @@ impl fmt::Display for Verdict {
         if self.is_strictly_serializable() {
             return f.write_str("strictly serializable");
         }
-        f.write_str("NOT strictly serializable")?;
+        f.write_str(if self.is_serializable() {
+            "serializable, NOT strictly"
+        } else {
+            "NOT strictly serializable"
+        })?;
         for (position, (kind, count)) in self.counts.iter().enumerate() {
             let separator = if position == 0 { ": " } else { ", " };
             write!(f, "{separator}{kind} ({}{count})", if self.more { "at least " } else { "" })?;
@@ -249,6 +264,13 @@ mod tests {
         let words = verdict.to_string();
         assert!(words.contains("lost update (2), write skew (40)"), "{words}");
         assert!(words.ends_with("and 32 more"), "{words}");
-        assert!(!verdict.is_strictly_serializable());
+        assert!(!verdict.is_strictly_serializable() && !verdict.is_serializable());
+    }
+
+    #[test]
+    fn what_is_only_stale_is_serializable() {
+        let verdict = Verdict { counts: [(AnomalyKind::StaleRead, 3)].into(), ..Verdict::default() };
+        assert!(verdict.holds(false) && !verdict.holds(true));
+        assert!(verdict.to_string().contains("serializable, NOT strictly: stale read (3)"), "{verdict}");
     }
 }

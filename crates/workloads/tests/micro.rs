@@ -240,8 +240,14 @@ fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> V
         for auditor in &mut auditors {
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
-            let completion =
-                contract::Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, receipts: &Nothing };
+            let completion = contract::Completion {
+                outcome,
+                began_ns: 0,
+                ended_ns: 1,
+                attempts: 1,
+                id: None,
+                receipts: &Nothing,
+            };
             auditor.finished(transaction, &completion);
         }
     }
@@ -319,6 +325,7 @@ fn a_rolled_back_transaction_counts_for_nothing() {
     let mut client = workload.client(seat(0));
     let transaction = client.next();
     let completion = contract::Completion {
+        id: None,
         outcome: Outcome::Rollback,
         began_ns: 0,
         ended_ns: 1,

@@ -263,8 +263,14 @@ fn audited_by(count: usize, workload: &SmallBank, store: &mut Store<'_, SmallBan
         for auditor in &mut auditors {
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
-            let completion =
-                contract::Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, receipts: &Nothing };
+            let completion = contract::Completion {
+                outcome,
+                began_ns: 0,
+                ended_ns: 1,
+                attempts: 1,
+                id: None,
+                receipts: &Nothing,
+            };
             auditor.finished(transaction, &completion);
         }
     }

@@ -100,7 +100,7 @@ impl<'e, P: Protocol, F: Physical, W: Waker> Site<'e, P, F, W> {
     pub fn meta(&self, record: RecordRef) -> &'e P::Meta<F> {
         // SAFETY: of the protocol that runs, in its policy, and here it may be touched, by the contract of `SharedState::site`.
         // The tables own the arena.
-        unsafe { record.meta() }
+        unsafe { record.meta::<P::Header, P::Meta<F>>() }
     }
 
     /// A gap's metadata.

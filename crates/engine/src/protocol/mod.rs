@@ -28,17 +28,22 @@ mod dl_detect;
 mod no_wait;
 pub(crate) mod semaphore;
 mod silo;
+mod tictoc;
 mod two_version_no_wait;
 mod unprotected;
+mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
 pub(crate) use silo::Silo;
+pub(crate) use tictoc::TicToc;
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
+pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
+use crate::storage::header::RecordHeader;
 use crate::transaction::access::Access;
 use contract::AbortReason;
 use waits_for::SlotSet;
@@ -190,7 +195,6 @@ pub(crate) enum Validity {
     Valid,
     /// What it names is no more.
     Invalid,
-    #[allow(dead_code, reason = "no token expires yet")]
     /// It holds, but not up to the transaction's id; it may be extended.
     Expired,
 }
@@ -205,6 +209,9 @@ pub(crate) trait Waker {
 pub(crate) trait Protocol: Sized + 'static {
     /// The metadata of a record, all-zero when it is present and free.
     type Meta<P: Physical>: Metadata;
+
+    /// The header in which a record has it.
+    type Header: RecordHeader;
 
     /// The metadata of a gap, all-zero when it is free.
     type Gap<P: Physical>: Metadata;
@@ -311,6 +318,12 @@ pub(crate) unsafe trait Validating: Preparing {
 
     /// What the record looks like now; what it showed before the token was set is visible. Of any thread.
     fn observe<P: Physical>(meta: &Self::Meta<P>) -> Observation;
+
+    /// Whether two tokens of a record, or of a gap, name the same version.
+    #[inline(always)]
+    fn is_same(one: u64, other: u64) -> bool {
+        one == other
+    }
 
     /// Whether the record still is what `token` named, and is not prepared by another; `mine`: prepared by this
     /// transaction, whose id is `id`. Of any thread.

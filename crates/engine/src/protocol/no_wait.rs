@@ -13,6 +13,7 @@ use super::semaphore::{self, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
+use crate::storage::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 
@@ -21,6 +22,7 @@ pub(crate) struct NoWait;
 
 impl Protocol for NoWait {
     type Meta<P: Physical> = Semaphore<P>;
+    type Header = Narrow;
     type Gap<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
     type Slot = ();

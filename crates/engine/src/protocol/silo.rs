@@ -38,6 +38,7 @@ use super::{Attempt, Observation, Preparing, Protocol, Request, SlotState, Valid
 use super::{Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, SingleWriter, Word};
+use crate::storage::header::Narrow;
 use crate::transaction::access::Validated;
 use contract::AbortReason;
 
@@ -71,6 +72,7 @@ impl SlotState for LastId {
 
 impl Protocol for Silo {
     type Meta<P: Physical> = P::SingleWriter;
+    type Header = Narrow;
     type Gap<P: Physical> = P::SingleWriter;
     type Common<P: Physical> = ();
     type Slot = LastId;

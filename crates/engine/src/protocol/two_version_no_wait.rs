@@ -21,6 +21,7 @@ use super::semaphore::{self, CERTIFIED, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Preparing, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
+use crate::storage::header::Narrow;
 use crate::transaction::access::Certified;
 use contract::AbortReason;
 
@@ -29,6 +30,7 @@ pub(crate) struct TwoVersionNoWait;
 
 impl Protocol for TwoVersionNoWait {
     type Meta<P: Physical> = Semaphore<P>;
+    type Header = Narrow;
     type Gap<P: Physical> = Semaphore<P>;
     type Common<P: Physical> = ();
     type Slot = ();

@@ -5,6 +5,7 @@
 use super::Protocol;
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
+use crate::storage::header::Narrow;
 use crate::transaction::access::Alone;
 
 /// No protocol.
@@ -12,6 +13,7 @@ pub(crate) struct Unprotected;
 
 impl Protocol for Unprotected {
     type Meta<P: Physical> = P::Word64;
+    type Header = Narrow;
     type Gap<P: Physical> = P::Word64;
     type Common<P: Physical> = ();
     type Slot = ();

@@ -28,6 +28,7 @@ pub(crate) use precedence::Precedence;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
+use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
 use crate::transaction::Txn;
@@ -42,6 +43,8 @@ pub(crate) struct Run<'e> {
     pub options: &'e EngineOptions,
     pub until: Until,
     pub cool_down: &'e CoolDown,
+    /// Where ids come from, if they are asked for.
+    pub ids: Option<&'e CommitIds>,
     pub precedence: Option<&'e Precedence>,
 }
 

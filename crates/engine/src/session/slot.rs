@@ -12,7 +12,7 @@ use crate::facade::memory;
 use crate::protocol::Attempt;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, Outcome, Plan, Procedure, RunError};
+use contract::{AbortReason, Client, CommitId, Outcome, Plan, Procedure, RunError};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -26,6 +26,8 @@ const MOST_PLANS: u32 = 8;
 pub(super) struct Ended {
     pub outcome: Outcome,
     pub attempts: u32,
+    /// If it committed and ids are asked for.
+    pub id: Option<CommitId>,
     /// Whether a stopwatch ran along, which takes time.
     pub sampled: bool,
 }
@@ -46,7 +48,8 @@ pub(super) struct Slot<'e, A: Architecture> {
 
 impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
-    pub fn new(txn: Txn<'e, A>, run: Run<'e>) -> Self {
+    pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
+        txn.ids = run.ids;
         let Run { epochs, options, until, precedence, .. } = run;
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
         Slot {
@@ -156,7 +159,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if sampled {
             self.txn.stopwatch.stop();
         }
-        Ok(Some(Ended { outcome, attempts, sampled }))
+        Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), sampled }))
     }
 
     /// Enters the transaction that has ended into the worker's statistics.

@@ -272,6 +272,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             began_ns: clock::nanoseconds(began.0),
             ended_ns: clock::nanoseconds(now.0),
             attempts: ended.attempts,
+            id: ended.id,
             receipts,
         };
         self.client.finished(drawn.procedure, &completion);

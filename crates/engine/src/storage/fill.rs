@@ -2,12 +2,13 @@
 
 use super::allocation_cache::PartitionCache;
 use super::arena::Chunk;
+use super::header::{Narrow, Wide};
 use super::record::RecordRef;
 use super::table::Table;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::worker;
 use crate::index::{hash, ordered};
-use contract::{Key, Span, TableId, Workload};
+use contract::{Header, Key, Span, TableId, Workload};
 
 /// Rows that a loading thread takes at once.
 const BLOCK: u64 = 1024;
@@ -101,10 +102,16 @@ impl<W: Workload> Loader<'_, W> {
             *chunk = arena.take(BLOCK.min(self.table.description.rows.max(1)));
             chunk.next(arena).expect("a chunk just taken")
         });
-        record.initialise(kept);
+        record.initialise(self.table.shape.header, kept);
         let whole = Span::whole(self.table.shape.row_bytes);
-        // SAFETY: the record is private to this thread until it is linked.
-        unsafe { record.view_mut(whole, |row| self.workload.fill(self.id, key, row)) };
+        let fill = |row: &mut [u8]| self.workload.fill(self.id, key, row);
+        // SAFETY: the record has this header, and is private to this thread until it is linked.
+        unsafe {
+            match self.table.shape.header {
+                Header::Narrow => record.row::<Narrow>().view_mut(whole, fill),
+                Header::Wide => record.row::<Wide>().view_mut(whole, fill),
+            }
+        }
         record
     }
 

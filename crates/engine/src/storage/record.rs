@@ -3,22 +3,21 @@
 //! | byte | what |
 //! |---|---|
 //! | 0..8 | the key, for the hash index to verify a tag match; immutable while the record is linked |
-//! | 8..16 | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
-//! | 16.. | the payload, padded to whole 64-bit words so that racing readers can copy word by word |
+//! | 8..16, or more | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
+//! | from there on | the row, padded to whole 64-bit words so that racing readers can copy word by word |
 //!
-//! Key, metadata and the first bytes of the payload share a cache line: see [`Shape::new`].
+//! How much metadata there is the store's layout says ([`super::header`]). Key, metadata and the first bytes of the row share a
+//! cache line: see [`Shape::new`]. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
 
+use super::header::{KEY_BYTES, RecordHeader, header_bytes};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
 use crate::physical::Metadata;
-use contract::{Key, Span};
+use contract::{Header, Key, Span};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Bytes of key and metadata before the payload.
-pub(crate) const HEADER_BYTES: usize = 16;
-const META_OFFSET: usize = 8;
-
-/// Bytes of metadata, for a record and for a bucket, under every protocol.
+/// Bytes of metadata of a bucket and of a leaf, under every protocol.
 pub(crate) const META_BYTES: usize = 8;
 
 const LINE_BYTES: usize = 64;
@@ -26,7 +25,9 @@ const LINE_BYTES: usize = 64;
 /// The size of a table's records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Payload bytes that the table's rows have.
+    /// What comes before the row.
+    pub header: Header,
+    /// Bytes that the table's rows have.
     pub row_bytes: usize,
     /// Distance between records, as the machine has them.
     pub stride: usize,
@@ -35,17 +36,15 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Rows of `row_bytes` bytes, the first `kept_bytes` of which matter.
+    /// Rows of `row_bytes` bytes behind this header, the first `kept_bytes` of which matter.
     ///
-    /// The stride is rounded up to the largest power of two, 64 at most, that keeps a record within
-    /// `row_bytes + 32` bytes. A multiple of 64 gives every record lines of its own; at 16 and above, header and
+    /// The stride is rounded up to the largest power of two, 64 at most, that adds no more than 16 bytes. A multiple of 64 gives every record lines of its own; at 16 and above, header and
     /// metadata never straddle a line.
-    pub fn new(row_bytes: usize, kept_bytes: usize) -> Self {
-        let exact = HEADER_BYTES + row_bytes;
-        let alignment =
-            [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= row_bytes + 32).unwrap_or(16);
-        let stored_bytes = HEADER_BYTES + kept_bytes;
-        Shape { row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes }
+    pub fn new(header: Header, row_bytes: usize, kept_bytes: usize) -> Self {
+        let exact = header_bytes(header) + row_bytes;
+        let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= exact + 16).unwrap_or(16);
+        let stored_bytes = header_bytes(header) + kept_bytes;
+        Shape { header, row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes }
     }
 }
 
@@ -106,42 +105,57 @@ impl RecordRef {
     /// `M` is the metadata of the protocol that runs, in its synchronization policy, and the caller is where that policy lets it be
     /// touched: see [`Site::meta`](crate::architecture::Site::meta). The arena outlives the reference.
     #[inline(always)]
-    pub unsafe fn meta<'a, M: Metadata>(self) -> &'a M {
-        const { assert!(size_of::<M>() == META_BYTES && align_of::<M>() <= META_BYTES) };
-        // SAFETY: bytes 8..16 of a record are its metadata, 8-aligned, and live as long as the caller says; any bits are a valid `M`, which
-        // has interior mutability, by its own contract.
-        unsafe { self.0.byte_add(META_OFFSET).cast::<M>().as_ref() }
+    pub unsafe fn meta<'a, H: RecordHeader, M: Metadata>(self) -> &'a M {
+        const { assert!(size_of::<M>() <= H::HEADER.metadata_bytes() && align_of::<M>() <= KEY_BYTES) };
+        // SAFETY: the bytes behind a record's key are its metadata, 8-aligned, and live as long as the caller says; any bits are a
+        // valid `M`, which has interior mutability, by its own contract.
+        unsafe { self.0.byte_add(KEY_BYTES).cast::<M>().as_ref() }
     }
 
-    /// The metadata as the bits that it consists of.
-    fn meta_word(&self) -> &AtomicU64 {
-        // SAFETY: whoever asks has the record to itself, as it is not linked yet, or nobody runs.
-        unsafe { self.meta() }
+    /// The metadata as the words that it consists of.
+    fn meta_words(&self, header: Header) -> &[AtomicU64] {
+        let first = self.0.as_ptr().cast::<AtomicU64>().wrapping_byte_add(KEY_BYTES);
+        // SAFETY: as in `meta`; whoever asks has the record to itself, as it is not linked yet, or nobody runs.
+        unsafe { std::slice::from_raw_parts(first, header.metadata_bytes() / 8) }
     }
 
     /// Gives unlinked memory its key and an all-zero metadata.
     #[inline]
-    pub fn initialise(self, key: Key) {
+    pub fn initialise(self, header: Header, key: Key) {
         // Relaxed, both: the record is private until it is linked, with Release.
         self.key_word().store(key.0, Ordering::Relaxed);
-        self.meta_word().store(0, Ordering::Relaxed);
+        self.meta_words(header).iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     /// Forgets what the last protocol left in the metadata of a quiescent store.
-    pub fn reset(self) {
-        // Relaxed: nobody else is running; workers start after.
-        if self.meta_word().load(Ordering::Relaxed) != 0 {
-            self.meta_word().store(0, Ordering::Relaxed);
+    pub fn reset(self, header: Header) {
+        for word in self.meta_words(header) {
+            // Relaxed: nobody else is running; workers start after.
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
         }
     }
 
+    /// The row of a record with header `H`.
+    #[inline(always)]
+    pub fn row<H: RecordHeader>(self) -> Row<H> {
+        Row(self, PhantomData)
+    }
+}
+
+/// The row of a record with header `H`.
+pub(crate) struct Row<H>(RecordRef, PhantomData<fn() -> H>);
+
+impl<H: RecordHeader> Row<H> {
     #[inline(always)]
     fn at(self, offset: u32) -> *mut u8 {
-        // SAFETY: `offset` lies within the row (asserted by the operation that named the span), so within the stride.
-        unsafe { payload::place(self.0.as_ptr(), HEADER_BYTES + offset as usize) }
+        // SAFETY: a record of this header, as all of its store; `offset` lies within the row (asserted by the operation that named
+        // the span), so within the stride.
+        unsafe { payload::place(H::row(self.0.0).as_ptr(), offset as usize) }
     }
 
-    /// Shows bytes of the payload in place.
+    /// Shows bytes of the row in place.
     ///
     /// # Safety
     /// `span` lies in the row, and nobody writes these bytes meanwhile: the caller's protocol holds the record.
@@ -151,7 +165,7 @@ impl RecordRef {
         unsafe { payload::view(self.at(span.offset), span.length(), see) }
     }
 
-    /// Lends bytes of the payload for change in place.
+    /// Lends bytes of the row for change in place.
     ///
     /// # Safety
     /// `span` lies in the row, and nobody else touches these bytes meanwhile.
@@ -161,7 +175,7 @@ impl RecordRef {
         unsafe { payload::view_mut(self.at(span.offset), span.length(), change) }
     }
 
-    /// Copies `into.len()` bytes from byte `offset` of the payload.
+    /// Copies `into.len()` bytes from byte `offset` of the row.
     ///
     /// # Safety
     /// They lie in the row, and nobody writes them meanwhile.
@@ -171,7 +185,7 @@ impl RecordRef {
         unsafe { payload::copy_out(self.at(offset), into) }
     }
 
-    /// Copies `from` to byte `offset` of the payload.
+    /// Copies `from` to byte `offset` of the row.
     ///
     /// # Safety
     /// The bytes lie in the row, and nobody else touches them meanwhile.
@@ -184,14 +198,14 @@ impl RecordRef {
     /// Copies bytes that somebody may be writing: what comes out may be torn.
     ///
     /// # Safety
-    /// They lie in the row; they are written by nothing but [`RecordRef::copy_in_racing`] meanwhile.
+    /// They lie in the row; they are written by nothing but [`Row::copy_in_racing`] meanwhile.
     #[inline(always)]
     pub unsafe fn copy_out_racing(self, offset: u32, into: &mut [u8]) {
         // SAFETY: by the caller's contract; the row is 8-aligned and padded to whole words.
         unsafe { payload::copy_out_racing(self.at(offset), into) }
     }
 
-    /// Writes bytes that somebody may be copying with [`RecordRef::copy_out_racing`].
+    /// Writes bytes that somebody may be copying with [`Row::copy_out_racing`].
     ///
     /// # Safety
     /// They lie in the row; the caller holds the record's lock, so it is the only writer.
@@ -204,13 +218,13 @@ impl RecordRef {
     /// Asks for the header's line and those of `span`.
     #[inline(always)]
     pub fn prefetch(self, span: Span, write_header: bool, write_span: bool) {
-        let header = self.0.as_ptr().cast_const();
+        let header = self.0.0.as_ptr().cast_const();
         if write_header {
             cpu::prefetch_write(header)
         } else {
             cpu::prefetch_read(header)
         }
-        let (first, last) = (HEADER_BYTES + span.start(), HEADER_BYTES + span.end());
+        let (first, last) = (header_bytes(H::HEADER) + span.start(), header_bytes(H::HEADER) + span.end());
         // From the line after the header's on, as far as the span touches; long spans are left to the hardware's
         // own stream prefetcher after its first lines.
         const MOST_LINES: usize = 4;
@@ -220,7 +234,8 @@ impl RecordRef {
         let stop = end.min(line + MOST_LINES - 1);
         while line <= stop {
             // SAFETY: not beyond the span, which lies in the record.
-            let at = unsafe { payload::place(self.0.as_ptr(), line * LINE_BYTES - misaligned) }.cast_const();
+            let at =
+                unsafe { payload::place(self.0.0.as_ptr(), line * LINE_BYTES - misaligned) }.cast_const();
             if write_span {
                 cpu::prefetch_write(at)
             } else {
@@ -237,13 +252,15 @@ mod tests {
 
     #[test]
     fn a_record_costs_at_most_32_bytes_more_than_its_row() {
-        for row_bytes in 0..5000 {
-            let shape = Shape::new(row_bytes, row_bytes);
-            assert!(shape.stride >= HEADER_BYTES + row_bytes.next_multiple_of(8), "{shape:?}");
-            assert!(shape.stride <= row_bytes + 32, "{shape:?}");
-            assert_eq!(shape.stride % 16, 0, "{shape:?}");
+        for (header, most) in [(Header::Narrow, 32), (Header::Wide, 48)] {
+            for row_bytes in 0..5000 {
+                let shape = Shape::new(header, row_bytes, row_bytes);
+                assert!(shape.stride >= header_bytes(header) + row_bytes.next_multiple_of(8), "{shape:?}");
+                assert!(shape.stride <= row_bytes + most, "{shape:?}");
+                assert_eq!(shape.stride % 16, 0, "{shape:?}");
+            }
         }
-        assert_eq!(Shape::new(1000, 1000).stride, 1024);
-        assert_eq!(Shape::new(80, 80).stride, 96);
+        assert_eq!(Shape::new(Header::Narrow, 1000, 1000).stride, 1024);
+        assert_eq!(Shape::new(Header::Narrow, 80, 80).stride, 96);
     }
 }

@@ -1,22 +1,24 @@
 //! A store: a workload's tables, loaded, with each worker's allocation cache.
 //!
-//! A store outlives the systems that run over it. The record layout is the same for every protocol and all-zero
-//! metadata means present and free under each, so changing the protocol costs one pass over the metadata.
+//! A store outlives the systems that run over it. It serves every protocol that has its metadata in
+//! headers of its layout; all-zero metadata means present and free under each, so changing the protocol costs one pass over the
+//! metadata.
 
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
-use super::record::RecordRef;
 use super::table::Table;
 use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
+use contract::{
+    Header, LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload,
+};
 
 /// A loaded database.
 pub struct Store {
     pub(crate) tables: Vec<Table>,
-    /// Of each table.
-    partitions: u32,
+    /// Of all tables.
+    layout: Layout,
     /// They go on from one run to the next, and so does reclamation.
     epochs: Epochs,
     /// By transaction slot of a run.
@@ -41,7 +43,7 @@ impl Store {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
         let descriptions = workload.tables();
-        let needed_bytes = descriptions.iter().map(|table| Table::bytes_for(table, layout.partitions)).sum();
+        let needed_bytes = descriptions.iter().map(|table| Table::bytes_for(table, layout)).sum();
         let available_bytes = memory::available_bytes();
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
@@ -53,7 +55,7 @@ impl Store {
         let (tables, first): (Vec<Table>, AllocationCache) = loop {
             let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
             let reserve = |(id, table): (TableId, &TableDescription)| {
-                Table::reserve(table.clone(), id, layout.partitions, most, &mut first)
+                Table::reserve(table.clone(), id, layout, most, &mut first)
             };
             match ids().zip(&descriptions).map(reserve).collect::<Result<_, RegionError>>() {
                 Ok(tables) => break (tables, first),
@@ -64,13 +66,7 @@ impl Store {
                 }
             }
         };
-        let mut store = Store {
-            tables,
-            partitions: layout.partitions,
-            epochs: Epochs::new(),
-            caches: Vec::new(),
-            last: None,
-        };
+        let mut store = Store { tables, layout, epochs: Epochs::new(), caches: Vec::new(), last: None };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
@@ -86,14 +82,14 @@ impl Store {
     }
 
     fn empty_allocation_cache(&self) -> AllocationCache {
-        AllocationCache::new(self.tables.len(), self.partitions as usize)
+        AllocationCache::new(self.tables.len(), self.layout.partitions as usize)
     }
 
     /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
-            unobserved(|| self.tables.iter().for_each(reset));
+            unobserved(|| self.reset());
         }
         self.last = Some((selection, latch));
         let mut left = memory::available_bytes() / 2;
@@ -113,6 +109,15 @@ impl Store {
         (&self.tables, &self.epochs, caches)
     }
 
+    /// What its records have before their rows.
+    pub(crate) fn header(&self) -> Header {
+        self.layout.header
+    }
+
+    fn reset(&self) {
+        self.tables.iter().for_each(|table| reset(table, self.layout.header));
+    }
+
     /// Bytes of memory taken, indexes included.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.tables.iter().map(Table::bytes_taken).sum()
@@ -127,14 +132,14 @@ impl Store {
 }
 
 /// Forgets what the last protocol left in the metadata of a table.
-fn reset(table: &Table) {
+fn reset(table: &Table, header: Header) {
     let threads = worker::cores() as u64;
     worker::run(threads as usize, |thread| {
         let share = |whole: u64| {
             let thread = thread as u64;
             whole * thread / threads..whole * (thread + 1) / threads
         };
-        table.arena.for_each(share(table.arena.taken()), RecordRef::reset);
+        table.arena.for_each(share(table.arena.taken()), |record| record.reset(header));
         table.partitions().iter().for_each(|partition| partition.index.reset(share));
     });
 }

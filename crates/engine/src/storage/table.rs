@@ -7,7 +7,7 @@ use crate::facade::region::RegionError;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
-use contract::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
+use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.
 pub(crate) struct Partition {
@@ -38,7 +38,7 @@ impl Table {
     pub fn reserve(
         description: TableDescription,
         id: TableId,
-        partitions: u32,
+        layout: Layout,
         most: usize,
         allocations: &mut AllocationCache,
     ) -> Result<Self, RegionError> {
@@ -49,25 +49,25 @@ impl Table {
                 description.name
             );
         }
-        let shape = Shape::new(description.row_bytes, description.kept_bytes);
-        let records = Self::records_by_partition(&description, partitions);
-        let arena = Arena::reserve(shape, records, partitions, most)?;
-        let memory = index::Memory::reserve(description.indexing, records, partitions, most)?;
+        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        let records = Self::records_by_partition(&description, layout.partitions);
+        let arena = Arena::reserve(shape, records, layout.partitions, most)?;
+        let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
         let partition = |number| {
             let nodes = &mut allocations.at(id, PartitionId(number)).nodes;
             Partition { index: Index::within(&memory, number, nodes) }
         };
-        let partitions = (0..partitions).map(partition).collect();
+        let partitions = (0..layout.partitions).map(partition).collect();
         let is_ordered = description.indexing != Indexing::Hashed;
         Ok(Table { description, shape, is_ordered, arena, memory, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.
-    pub fn bytes_for(description: &TableDescription, partitions: u32) -> u64 {
-        let records = Self::records_by_partition(description, partitions);
-        let shape = Shape::new(description.row_bytes, description.kept_bytes);
-        u64::from(partitions) * index::Memory::bytes_for(description.indexing, records)
-            + Arena::bytes_for(shape, records, partitions)
+    pub fn bytes_for(description: &TableDescription, layout: Layout) -> u64 {
+        let records = Self::records_by_partition(description, layout.partitions);
+        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        u64::from(layout.partitions) * index::Memory::bytes_for(description.indexing, records)
+            + Arena::bytes_for(shape, records, layout.partitions)
     }
 
     /// Bytes of memory taken, indexes included.

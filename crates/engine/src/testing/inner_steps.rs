@@ -12,11 +12,11 @@ use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
     Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
-    SlotState, TwoVersionNoWait, Verdict, Wake, Waker,
+    SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::storage::{RecordRef, Store};
 use crate::transaction::Txn;
-use contract::{EngineOptions, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
+use contract::{EngineOptions, Header, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
 use std::ptr::NonNull;
 
 /// Wakes nobody: there is one transaction.
@@ -54,7 +54,9 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::NoWait => lock_loop::<NoWait>(exclusive, repeat),
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
-        ProtocolName::Silo => prepare_loop(repeat),
+        ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
+        ProtocolName::Silo => prepare_loop::<Silo>(repeat),
+        ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")
         }
@@ -83,13 +85,14 @@ fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
     });
 }
 
-fn prepare_loop(repeat: u64) {
-    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: () };
-    let request = RequestWith { common: &(), who, waker: &Alone };
-    with_meta::<Silo>(|meta| {
+fn prepare_loop<P: Preparing>(repeat: u64) {
+    let common = P::common::<Shared>(1, 1);
+    let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: P::Slot::new().stamp() };
+    let request = RequestWith { common: &common, who, waker: &Alone };
+    with_meta::<P>(|meta| {
         for _ in 0..repeat {
-            let _ = std::hint::black_box(Silo::prepare::<Shared>(meta, false, request));
-            Silo::unprepare::<Shared>(meta, false, request);
+            let _ = std::hint::black_box(P::prepare::<Shared>(meta, false, request));
+            P::unprepare::<Shared>(meta, false, request);
         }
     });
 }
@@ -103,7 +106,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     // SAFETY: 64 bytes of a region that outlives the run, aligned far beyond 16.
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
-    record.initialise(Key(0));
+    record.initialise(Header::Narrow, Key(0));
     let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
@@ -182,7 +185,9 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
+        ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
+        ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")
         }

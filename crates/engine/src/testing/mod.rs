@@ -5,6 +5,7 @@
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
 //! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
+//! | `wide_header` | a protocol with more metadata a record than others |
 //! | [`seam`] | a transaction that stands prepared while another wants what it wrote |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
 //! | [`second_owner`] | two workers in a partition that has one owner, which must be noticed |
@@ -19,3 +20,5 @@ mod sequential;
 mod sequential_gaps;
 #[cfg(test)]
 mod watchdog;
+#[cfg(test)]
+mod wide_header;

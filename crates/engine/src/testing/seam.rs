@@ -5,7 +5,7 @@ use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::cpu::Spin;
 use crate::facade::{clock, worker};
 use crate::physical::Shared;
-use crate::protocol::{Attempt, DlDetect, NoWait, Protocol, Silo, SlotId, TwoVersionNoWait};
+use crate::protocol::{Attempt, DlDetect, NoWait, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie};
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
 use contract::{
@@ -39,6 +39,8 @@ pub fn stand_prepared<P: Procedure + Sync>(
             stand::<TwoVersionNoWait, P>(store, [first, second], commits, standing)
         }
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
+        ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
+        ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
         ProtocolName::Unprotected => unreachable!("where there is no protocol, nobody is excluded"),
     }

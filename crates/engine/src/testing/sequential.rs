@@ -5,11 +5,12 @@
 //! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
 //! what is left agree with some serial order, and no metadata is held at the end.
 
-use super::canary::{DirtyReads, NoReadValidation, SkippedCertify};
+use super::canary::{DirtyReads, EagerUpgrade, NoExtension, NoReadValidation, SkippedCertify};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
     Attempt, DlDetect, Locking, Mode, NoWait, Observation, Preparing, Protocol, Request, RequestWith,
-    Requester, Silo, SlotId, SlotState, TwoVersionNoWait, Validating, Validity, Verdict, Wake, Waker,
+    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
+    Wake, Waker,
 };
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -80,6 +81,10 @@ pub(super) trait Way<P: Protocol> {
     /// A token, where reads are validated; `None`: ask again.
     fn observe<F: Physical>(_: &P::Meta<F>) -> Option<Option<u64>> {
         Some(None)
+    }
+
+    fn is_same(_: u64, _: u64) -> bool {
+        true
     }
 
     fn prepare<F: Physical>(_: &P::Meta<F>, _: Request<'_, P, F, Wakes>) -> Verdict {
@@ -173,6 +178,10 @@ impl<P: Validating> Way<P> for Optimistic {
             Observation::Present(token) => Some(Some(token)),
             _ => None,
         }
+    }
+
+    fn is_same(one: u64, other: u64) -> bool {
+        P::is_same(one, other)
     }
 
     fn prepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
@@ -270,12 +279,16 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let held = &mut txn.held[record];
         match txn.script[at] {
             Op::Read(_) => {
-                if held.token.is_none() {
-                    let Some(token) = W::observe::<F>(self.meta(record)) else {
-                        return txn.stalled = true;
-                    };
-                    held.token = token;
+                let Some(token) = W::observe::<F>(self.meta(record)) else {
+                    return txn.stalled = true;
+                };
+                // Read again, it must be the version that was read.
+                if let (Some(seen), Some(now)) = (held.token, token)
+                    && !W::is_same(seen, now)
+                {
+                    return self.abort(number, txn);
                 }
+                held.token = held.token.or(token);
                 if W::LOCKS && held.mode.is_none() {
                     held.mode = Some(Mode::Shared);
                 }
@@ -543,7 +556,19 @@ fn silo_is_serializable() {
 }
 
 #[test]
+fn wait_die_is_serializable_and_never_stuck() {
+    accepts::<WaitDie, TwoPhase>();
+}
+
+#[test]
+fn tictoc_is_serializable() {
+    accepts::<TicToc, Optimistic>();
+}
+
+#[test]
 fn canaries_are_not() {
+    rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();
     rejects::<NoReadValidation, Optimistic>();
     rejects::<SkippedCertify, Certifying>();

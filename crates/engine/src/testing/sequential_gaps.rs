@@ -10,7 +10,7 @@ use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
     DlDetect, GapMode, Locking, NoWait, Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState,
-    TwoVersionNoWait, Validating, Validity, Verdict, Wake,
+    TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -368,6 +368,16 @@ fn two_version_no_wait_lets_no_phantom_in() {
 #[test]
 fn dl_detect_lets_no_phantom_in() {
     accepts::<DlDetect, TwoPhase>();
+}
+
+#[test]
+fn wait_die_lets_no_phantom_in() {
+    accepts::<WaitDie, TwoPhase>();
+}
+
+#[test]
+fn tictoc_lets_no_phantom_in() {
+    accepts::<TicToc, Optimistic>();
 }
 
 #[test]

@@ -85,7 +85,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 fn run<S: System>(architecture: ArchitectureName) -> Result<u64, String> {
     let partitions = if architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
     let options = EngineOptions { patience: Some(PATIENCE), ..EngineOptions::default() };
-    let mut store = Store::load(&Hot, Layout { partitions }, &|_| ()).expect("a few records");
+    let mut store = Store::load(&Hot, Layout::of(partitions), &|_| ()).expect("a few records");
     let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::DlDetect });
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let clients = (0..WORKERS).map(|_| HotClient).collect();

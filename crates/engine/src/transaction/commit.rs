@@ -17,7 +17,7 @@ use super::access::{Access as _, AccessOf};
 use super::access_set::Kind;
 use crate::architecture::Architecture;
 use crate::protocol::Mode;
-use contract::{Abort, TimeClass};
+use contract::{Abort, CommitId, TimeClass};
 
 /// A transaction that is prepared; to be decided.
 #[must_use = "a prepared transaction excludes others until it is decided"]
@@ -66,6 +66,19 @@ impl<A: Architecture> Txn<'_, A> {
         self.prune_emptied();
         self.forget();
         self.release_all();
+    }
+
+    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`].
+    #[inline(always)]
+    pub(super) fn draw_id(&mut self) {
+        if let Some(ids) = self.ids {
+            self.id = Some(ids.draw());
+        }
+    }
+
+    /// The id of the transaction that has committed, if ids are asked for; until the next begins.
+    pub fn commit_id(&self) -> Option<CommitId> {
+        self.id
     }
 
     /// Undoes the transaction's effects by the procedure's will; an abort if it is poisoned.

@@ -6,7 +6,7 @@
 use super::access_set::{Access, Kind};
 use super::locking::Answer;
 use super::write_log::{Bytes, Write};
-use super::{Blind, ProtocolOf, Txn};
+use super::{Blind, HeaderOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{Preparing, Verdict};
@@ -157,7 +157,7 @@ impl<A: Architecture> Txn<'_, A> {
             let (Some(merge), Kind::Write) = (write.merge, access.kind) else { continue };
             let part = self.scratch_for(write.span);
             // SAFETY: the span was checked against the row; the transaction has prepared the record: nobody else writes it.
-            unsafe { access.record.copy_out_racing(write.span.offset, part) };
+            unsafe { access.record.row::<HeaderOf<A>>().copy_out_racing(write.span.offset, part) };
             for earlier in self.first_write_of(access)..number {
                 let earlier = self.log.writes()[earlier];
                 if earlier.access == write.access && earlier.span.overlaps(write.span) {

@@ -1,7 +1,7 @@
 //! Asking records for locks, and waiting as their verdicts say.
 
 use super::gaps::GapHeld;
-use super::{Kind, Place, ProtocolOf, RequesterOf, Txn};
+use super::{HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
@@ -122,7 +122,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         };
         self.add(place, record, Kind::Read, None);
         // SAFETY: the span was checked against the row; the record is held against writers.
-        unsafe { record.view(span, see) };
+        unsafe { record.row::<HeaderOf<A>>().view(span, see) };
         Ok(Presence::Present)
     }
 
@@ -139,7 +139,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         }
         self.stopwatch.enter(TimeClass::Useful);
         // SAFETY: the span was checked against the row; the record is held against writers.
-        unsafe { record.view(span, see) };
+        unsafe { record.row::<HeaderOf<A>>().view(span, see) };
         Ok(Presence::Present)
     }
 

@@ -45,6 +45,7 @@ mod write_log;
 pub(crate) use commit::Decision;
 
 use crate::architecture::Architecture;
+use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::index::hash::Hash;
 use crate::index::{GapId, OrderedAs};
@@ -56,8 +57,8 @@ use access::Access as _;
 use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use contract::{
-    Abort, AbortReason, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError, Scan, Span,
-    TableId, TimeClass, Transaction,
+    Abort, AbortReason, CommitId, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
+    Scan, Span, TableId, TimeClass, Transaction,
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
@@ -69,6 +70,8 @@ use write_log::WriteLog;
 pub(crate) type ProtocolOf<A> = <A as Architecture>::Protocol;
 /// Its metadata, in the architecture's synchronization policy.
 pub(crate) type MetaOf<A> = <ProtocolOf<A> as Protocol>::Meta<<A as Architecture>::Physical>;
+/// What its records have before their rows.
+pub(crate) type HeaderOf<A> = <ProtocolOf<A> as Protocol>::Header;
 /// Who asks, with its stamp.
 pub(crate) type RequesterOf<A> = Requester<StampOf<ProtocolOf<A>>>;
 /// An ordered index, in the same synchronization policy.
@@ -104,6 +107,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
     pub stopwatch: Stopwatch,
     pub allocations: &'e mut AllocationCache,
+    /// Where ids come from, if they are asked for.
+    pub ids: Option<&'e CommitIds>,
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
@@ -129,6 +134,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     poisoned: Option<AbortReason>,
     /// The transaction only reads, to make a plan.
     reconnaissance: bool,
+    /// Drawn when it was prepared.
+    id: Option<CommitId>,
     /// The key whose partition was refused last.
     refused: Option<(TableId, Key, PartitionId)>,
 }
@@ -147,6 +154,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             architecture,
             stopwatch: Stopwatch::new(),
             allocations,
+            ids: None,
             tables,
             epochs,
             slot,
@@ -163,6 +171,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             scratch: vec![0; largest_row.div_ceil(8) + 2],
             poisoned: None,
             reconnaissance: false,
+            id: None,
             refused: None,
         }
     }
@@ -190,6 +199,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.keys.clear();
+        self.id = None;
         self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
     }
 

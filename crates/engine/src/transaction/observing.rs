@@ -6,7 +6,7 @@
 use super::access_set::{Kind, Token};
 use super::gaps::GapPlace;
 use super::write_log::Bytes;
-use super::{Place, ProtocolOf, Txn};
+use super::{HeaderOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{GapMode, Observation, Validating};
@@ -88,7 +88,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                 // Acquire: the copy comes before the second look; pairs with the Release fence before an install, so
                 // that a copy of any of its words sees its lock.
                 fence(Ordering::Acquire);
-                if self.look(record) != Observation::Present(token) {
+                if !self.still_is(record, token) {
                     return Observation::Locked;
                 }
             }
@@ -130,7 +130,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
             Into::Log(bytes) => self.log.get_mut(*bytes),
         };
         // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
-        unsafe { record.copy_out_racing(span.offset, bytes) };
+        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, bytes) };
     }
 
     /// Copies the named bytes of a record that was observed before into the scratch buffer, if it still carries the
@@ -139,6 +139,12 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         self.copy(record, span, &Into::Scratch);
         // Acquire: as in `observe`.
         fence(Ordering::Acquire);
-        self.look(record) == Observation::Present(seen.0)
+        self.still_is(record, seen.0)
+    }
+
+    /// Whether a record still carries the version that `token` names.
+    #[inline(always)]
+    fn still_is(&self, record: RecordRef, token: u64) -> bool {
+        matches!(self.look(record), Observation::Present(now) if ProtocolOf::<A>::is_same(now, token))
     }
 }

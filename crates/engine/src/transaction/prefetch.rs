@@ -1,8 +1,8 @@
 //! Asking for the lines of planned keys before they are needed: first the index's, later the records'. Lines of
 //! partitions whose steps run elsewhere are left to who will run them.
 
-use super::Txn;
 use super::access::{Access as _, AccessOf};
+use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::Index;
 use contract::{Access, Plan};
@@ -42,7 +42,7 @@ impl<A: Architecture> Txn<'_, A> {
                 let writes = planned.access != Access::Read;
                 let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
                 let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
-                record.prefetch(planned.span, header, row);
+                record.row::<HeaderOf<A>>().prefetch(planned.span, header, row);
             }
         }
     }

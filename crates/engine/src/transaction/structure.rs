@@ -8,12 +8,13 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Kind, Token};
-use super::{Blind, Place, Txn};
+use super::{Blind, HeaderOf, Place, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::hash::{Hash, Linked};
 use crate::protocol::GapMode;
 use crate::storage::RecordRef;
+use crate::storage::header::RecordHeader;
 use crate::work;
 use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, Span, TableId};
 
@@ -80,9 +81,9 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
         let arena = &self.table(place.table).arena;
         let record = self.allocations.at(place.table, place.partition).records.take(arena);
-        record.initialise(kept);
+        record.initialise(HeaderOf::<A>::HEADER, kept);
         // SAFETY: the record is private until it is linked.
-        unsafe { record.copy_in(0, row) };
+        unsafe { record.row::<HeaderOf<A>>().copy_in(0, row) };
         record
     }
 
@@ -123,7 +124,7 @@ impl<A: Architecture> Txn<'_, A> {
     fn heed_versions(&mut self, place: Place, versions: Option<Versions>) -> Result<(), Abort> {
         let Some(versions) = versions else { return Ok(()) };
         let Some(gap) = self.find_gap(place.gap(versions.gap)) else { return Ok(()) };
-        if self.gaps[gap].token != Token(versions.before) {
+        if !AccessOf::<A>::is_same(self.gaps[gap].token, Token(versions.before)) {
             return Err(self.poison(AbortReason::Phantom));
         }
         self.gaps[gap].token = Token(versions.after);

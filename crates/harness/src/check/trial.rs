@@ -9,7 +9,7 @@ use crate::observer::{Event, Observer};
 use crate::options::{BadValue, RunOptions};
 use crate::subject::Subject;
 use crate::summary::{Check, aborts_by_reason};
-use contract::{Engine, Measurement, Selection, Until, Workload};
+use contract::{Engine, EngineOptions, Measurement, Selection, Until, Workload};
 use history::anomalies::{Scenario, ScenarioWorkload};
 use history::list_append::{ListAppend, check_lists};
 use history::membership::Membership;
@@ -151,7 +151,8 @@ impl Trial<'_> {
             workers: self.options().workers,
             seed: self.options().engine.seed,
             until: Until::Transactions(self.transactions.div_ceil(hosts as u64)),
-            options: self.options().engine_options(0),
+            // They are held against what was seen and written.
+            options: EngineOptions { commit_ids: true, ..self.options().engine_options(0) },
         })
     }
 
@@ -169,9 +170,10 @@ impl Trial<'_> {
         verdict: Verdict,
         mut checks: Vec<Check>,
     ) -> Result<CheckSummary, Failure> {
-        let serializable = verdict.is_strictly_serializable();
+        let strictly = self.selection.is_strict();
+        let name = if strictly { "strictly-serializable" } else { "serializable" };
         let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        checks.insert(0, Check::new("strictly-serializable", serializable, found));
+        checks.insert(0, Check::new(name, verdict.holds(strictly), found));
         let summary = self.summary::<E>(measurement, checks, Happened::Dependencies(verdict.dependencies))?;
         Ok(CheckSummary { verdict: Some(verdict), ..summary })
     }
@@ -210,7 +212,7 @@ impl Trial<'_> {
             abort_rate: measurement.abort_rate(),
             aborts: aborts_by_reason(std::iter::once(measurement)),
             user_rollbacks: measurement.user_rollbacks,
-            engine: options.engine.clone(),
+            engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
             passed,

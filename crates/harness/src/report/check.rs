@@ -91,6 +91,9 @@ fn finding(summary: &CheckSummary) -> Vec<String> {
         (Some(verdict), _) if verdict.is_strictly_serializable() => {
             Some("The history is strictly serializable.".to_owned())
         }
+        (Some(verdict), _) if verdict.is_serializable() => {
+            Some("The history is serializable, but not in the order of time.".to_owned())
+        }
         (Some(_), _) => Some("The history is NOT strictly serializable.".to_owned()),
         (None, Some(judgement)) if judgement.is_serializable() => {
             Some("Every round went as in some serial order.".to_owned())

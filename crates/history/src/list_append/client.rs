@@ -100,6 +100,7 @@ impl Client for ListAppendClient {
             began_ns: completion.began_ns,
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
+            id: completion.id,
         };
         let record = TransactionRecord::new(ending, self.record.entries.len(), log.entries.len());
         self.record.transactions.push(record);

@@ -200,6 +200,7 @@ mod tests {
             began_ns: 0,
             ended_ns: 10,
             outcome: Outcome::Commit,
+            id: None,
             first: 0,
             operations,
         };

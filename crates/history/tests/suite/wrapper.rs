@@ -404,6 +404,7 @@ fn a_worker_may_have_several_transactions_in_flight() {
     let mut client = checked.client(Seat::new(0, 1, 1));
     let (first, second, third) = (client.next(), client.next(), client.next());
     let completion = |began_ns, ended_ns, attempts| Completion {
+        id: None,
         outcome: Outcome::Commit,
         began_ns,
         ended_ns,

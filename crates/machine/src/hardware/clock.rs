@@ -6,7 +6,10 @@
 //! the core's frequency (`constant_tsc`, `nonstop_tsc`: `doctor` tells), and the rate is measured once
 //! against the monotonic clock.
 
+use super::cpu::Spin;
+use super::worker;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A point in time, in ticks of the machine's counter.
@@ -25,6 +28,47 @@ impl Ticks {
 #[inline(always)]
 pub fn now() -> Ticks {
     Ticks(counter::read())
+}
+
+/// Now: after what the core has done before, and before what it does later.
+#[inline(always)]
+pub fn now_in_order() -> Ticks {
+    Ticks(counter::read_in_order())
+}
+
+/// Whether a reading of [`now_in_order`] is always larger than one on another core that it comes after, by cause and effect: the
+/// cores' counters agree, and tick faster than a line travels. Measured once, in some milliseconds, unless the machine does not
+/// promise it.
+///
+/// A token goes round the cores, each of which reads its counter while it has it.
+pub fn is_one_for_all_cores() -> bool {
+    static AGREED: OnceLock<bool> = OnceLock::new();
+    *AGREED.get_or_init(|| counter::is_steady() && ticks_per_second() >= 1e9 && readings_ascend())
+}
+
+fn readings_ascend() -> bool {
+    let cores = worker::cores();
+    let steps = 256 * cores as u64;
+    // Any order will do in which everybody passes it to everybody.
+    let holder = |step: u64| (step.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % cores;
+    let (turn, last, descents) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    worker::run(cores, |me| {
+        for step in (0..steps).filter(|&step| holder(step) == me) {
+            let mut spin = Spin::new();
+            // Acquire: pairs with the Release below.
+            while turn.load(Ordering::Acquire) != step {
+                spin.pause();
+            }
+            let now = now_in_order().0;
+            // Relaxed, both: the token orders them.
+            if now <= last.swap(now, Ordering::Relaxed) {
+                descents.fetch_add(1, Ordering::Relaxed);
+            }
+            // Release: pairs with the Acquire above.
+            turn.store(step + 1, Ordering::Release);
+        }
+    });
+    descents.into_inner() == 0
 }
 
 /// How long `ticks` are, in nanoseconds.
@@ -110,6 +154,26 @@ mod counter {
         // users.
         unsafe { std::arch::x86_64::_rdtsc() }
     }
+
+    #[inline(always)]
+    pub(super) fn read_in_order() -> u64 {
+        use std::arch::x86_64::_mm_lfence;
+        // SAFETY: every x86-64 processor has the instruction, which waits until all before it are done, and lets none begin that
+        // comes after it.
+        unsafe { _mm_lfence() };
+        let ticks = read();
+        // SAFETY: as above.
+        unsafe { _mm_lfence() };
+        ticks
+    }
+
+    /// It ticks at one rate, in every state of the core.
+    pub(super) fn is_steady() -> bool {
+        use std::arch::x86_64::__cpuid;
+        const POWER_MANAGEMENT: u32 = 0x8000_0007;
+        const INVARIANT_TSC: u32 = 1 << 8;
+        __cpuid(0x8000_0000).eax >= POWER_MANAGEMENT && __cpuid(POWER_MANAGEMENT).edx & INVARIANT_TSC != 0
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -125,6 +189,20 @@ mod counter {
         }
         ticks
     }
+
+    #[inline(always)]
+    pub(super) fn read_in_order() -> u64 {
+        let ticks: u64;
+        // SAFETY: as in `read`, between two barriers of the instruction stream; memory is not to be moved across them.
+        unsafe {
+            std::arch::asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags));
+        }
+        ticks
+    }
+
+    pub(super) fn is_steady() -> bool {
+        true
+    }
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -138,5 +216,14 @@ mod counter {
     pub(super) fn read() -> u64 {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+
+    pub(super) fn read_in_order() -> u64 {
+        read()
+    }
+
+    /// Two readings of it may be the same.
+    pub(super) const fn is_steady() -> bool {
+        false
     }
 }

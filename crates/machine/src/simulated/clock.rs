@@ -27,6 +27,17 @@ pub(super) fn passed_ns() -> u64 {
     }
 }
 
+/// Now.
+#[inline]
+pub fn now_in_order() -> Ticks {
+    now()
+}
+
+/// Two readings may be the same, and in a simulation each core has a clock of its own.
+pub const fn is_one_for_all_cores() -> bool {
+    false
+}
+
 /// How long `ticks` are, in nanoseconds.
 #[inline]
 pub const fn nanoseconds(ticks: u64) -> u64 {

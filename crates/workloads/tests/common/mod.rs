@@ -157,7 +157,8 @@ impl<'a, W: Workload> Store<'a, W> {
     pub fn run(&mut self, client: &mut W::Client) -> Outcome {
         let procedure = client.next();
         let outcome = self.attempt(&procedure);
-        let completion = Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, receipts: &NoReceipts };
+        let completion =
+            Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, id: None, receipts: &NoReceipts };
         client.finished(procedure, &completion);
         outcome
     }
@@ -200,8 +201,14 @@ impl<'a, W: Workload> Store<'a, W> {
             self.forget();
             let outcome = self.attempt(&procedure);
             assert_declared(self.workload, &self.log, &planned);
-            let completion =
-                Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, receipts: &NoReceipts };
+            let completion = Completion {
+                outcome,
+                began_ns: 0,
+                ended_ns: 1,
+                attempts: 1,
+                id: None,
+                receipts: &NoReceipts,
+            };
             client.finished(procedure, &completion);
             rollbacks += usize::from(outcome == Outcome::Rollback);
         }
@@ -371,8 +378,14 @@ pub fn audited<W: Workload, C, A: Audit<C>>(
             for auditor in &mut auditors {
                 let transaction = auditor.next();
                 let outcome = transaction.run(store).expect("the store never aborts");
-                let completion =
-                    Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, receipts: &NoReceipts };
+                let completion = Completion {
+                    outcome,
+                    began_ns: 0,
+                    ended_ns: 1,
+                    attempts: 1,
+                    id: None,
+                    receipts: &NoReceipts,
+                };
                 auditor.finished(transaction, &completion);
             }
             store.forget();

@@ -60,6 +60,7 @@ use crate::architecture::Architecture;
 use crate::facade::latch::Latch;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical, Word};
+use crate::storage::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
 use std::marker::PhantomData;
@@ -411,6 +412,7 @@ const STATE_DECIDED: u32 = 16;
 
 impl Protocol for DlDetect {
     type Meta<P: Physical> = Lock<P>;
+    type Header = Narrow;
     type Gap<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
     type Slot = Attempts;

@@ -76,6 +76,7 @@ pub(crate) trait Defect<B: Locking>: Sized + 'static {
 
 impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
     type Meta<P: Physical> = B::Meta<P>;
+    type Header = B::Header;
     type Gap<P: Physical> = B::Gap<P>;
     type Common<P: Physical> = B::Common<P>;
     type Slot = B::Slot;

@@ -5,10 +5,12 @@
 //! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, or a [`Flaw`] of one that validates.
 
 mod dirty_reads;
+mod eager_upgrade;
 mod early_release;
 mod locking;
 #[cfg(test)]
 mod lost_wake_up;
+mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
@@ -18,12 +20,16 @@ mod validating;
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{NoWait, Silo, TwoVersionNoWait};
+use crate::protocol::{NoWait, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
+/// WAIT_DIE that upgrades a read to a write although others read.
+pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// TICTOC that neither looks at reads that have expired nor extends them.
+pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
 /// DL_DETECT that grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
 #[cfg(test)]
 pub(crate) type LostWakeUp = Broken<crate::protocol::DlDetect, lost_wake_up::LostWakeUp>;

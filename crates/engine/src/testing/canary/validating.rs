@@ -22,6 +22,7 @@ pub(crate) trait Flaw<B: Validating>: 'static {
 
 impl<B: Validating, D: Flaw<B>> Protocol for Flawed<B, D> {
     type Meta<P: Physical> = B::Meta<P>;
+    type Header = B::Header;
     type Gap<P: Physical> = B::Gap<P>;
     type Common<P: Physical> = B::Common<P>;
     type Slot = B::Slot;
@@ -60,6 +61,10 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
 
     fn observe<P: Physical>(meta: &B::Meta<P>) -> Observation {
         B::observe(meta)
+    }
+
+    fn is_same(one: u64, other: u64) -> bool {
+        B::is_same(one, other)
     }
 
     fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, id: u64) -> Validity {

@@ -4,7 +4,7 @@
 
 use super::super::scan::Cursor;
 use super::super::structure::Attempt;
-use super::super::{Blind, Kind, Place, RequesterOf, Txn};
+use super::super::{Blind, HeaderOf, Kind, Place, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::Mode;
@@ -28,7 +28,7 @@ impl<A: Architecture> Access<A> for Alone {
         let Some(record) = txn.look_up_timed(place).0 else { return Ok(Presence::Missing) };
         txn.stopwatch.enter(TimeClass::Useful);
         // SAFETY: the span was checked against the row; nobody else is in the partition.
-        unsafe { record.view(span, see) };
+        unsafe { record.row::<HeaderOf<A>>().view(span, see) };
         Ok(Presence::Present)
     }
 
@@ -60,7 +60,7 @@ impl<A: Architecture> Access<A> for Alone {
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         // SAFETY: the span was checked against the row; nobody else is in the partition.
-        unsafe { record.view(span, see) };
+        unsafe { record.row::<HeaderOf<A>>().view(span, see) };
         Ok(Presence::Present)
     }
 
@@ -123,7 +123,8 @@ impl<A: Architecture> Access<A> for Alone {
     }
 
     #[inline(always)]
-    fn prepare(_: &mut Txn<'_, A>) -> Result<u64, Abort> {
+    fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
+        txn.draw_id();
         Ok(0)
     }
 

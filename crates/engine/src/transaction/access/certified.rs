@@ -3,7 +3,7 @@
 
 use super::super::scan::Cursor;
 use super::super::structure::Attempt;
-use super::super::{Blind, Kind, Place, ProtocolOf, RequesterOf, Txn};
+use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Locking, Mode, Preparing};
@@ -30,7 +30,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
         let position = txn.add(place, record, Kind::Write, None);
         let bytes = txn.reserve_copy(span);
         // SAFETY: the span was checked against the row; the record is held against writers.
-        unsafe { record.copy_out(span.offset, txn.log.get_mut(bytes)) };
+        unsafe { record.row::<HeaderOf<A>>().copy_out(span.offset, txn.log.get_mut(bytes)) };
         txn.change_copy(position, span, bytes, change);
         Ok(Presence::Present)
     }
@@ -66,6 +66,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
         txn.apply_merges();
+        txn.draw_id();
         Ok(0)
     }
 
@@ -73,7 +74,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     fn install(txn: &mut Txn<'_, A>, _: u64) {
         txn.install_copies(|access, offset, bytes| {
             // SAFETY: the span was checked against the row; the record is certified: nobody else reads or writes it.
-            unsafe { access.record.copy_in(offset, bytes) }
+            unsafe { access.record.row::<HeaderOf<A>>().copy_in(offset, bytes) }
         });
     }
 
@@ -184,6 +185,6 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
 fn copy_committed<A: Architecture>(txn: &mut Txn<'_, A>, position: usize, part: Span) -> Result<(), Abort> {
     let record = txn.accesses[position].record;
     // SAFETY: a part of the row; the record is held against writers.
-    unsafe { record.copy_out(part.offset, txn.scratch_for(part)) };
+    unsafe { record.row::<HeaderOf<A>>().copy_out(part.offset, txn.scratch_for(part)) };
     Ok(())
 }

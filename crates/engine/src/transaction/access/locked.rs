@@ -59,7 +59,8 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     }
 
     #[inline(always)]
-    fn prepare(_: &mut Txn<'_, A>) -> Result<u64, Abort> {
+    fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
+        txn.draw_id();
         Ok(0)
     }
 

@@ -22,6 +22,7 @@ pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
 pub(crate) use validated::Validated;
 
+use super::access_set::Token;
 use super::scan::Cursor;
 use super::structure::Attempt;
 use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
@@ -123,6 +124,11 @@ pub(crate) trait Access<A: Architecture>: Sized {
         cursor: &mut Cursor,
         most: usize,
     ) -> Result<(), Abort>;
+
+    /// Whether two tokens of a gap name the same state.
+    fn is_same(one: Token, other: Token) -> bool {
+        one == other
+    }
 
     // Commit and abort.
 

@@ -14,13 +14,13 @@ use super::super::access_set::Token;
 use super::super::gaps::GapPlace;
 use super::super::scan::Cursor;
 use super::super::structure::Attempt;
-use super::super::{Blind, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
+use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
 use crate::protocol::{GapMode, Mode, Observation, Validating, Validity};
 use crate::storage::RecordRef;
-use contract::{Abort, AbortReason, PartitionId, Presence, Scan, Span, TableId, TimeClass};
+use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Scan, Span, TableId, TimeClass};
 use zerocopy::IntoBytes;
 
 /// See the module.
@@ -166,12 +166,22 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         Ok(())
     }
 
+    fn is_same(one: Token, other: Token) -> bool {
+        ProtocolOf::<A>::is_same(one.0, other.0)
+    }
+
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
         let epoch = txn.epochs.serialization_point();
         txn.stopwatch.enter(TimeClass::Timestamp);
         let id = txn.choose_id(epoch);
+        if ProtocolOf::<A>::EXPIRES {
+            // Logical time is the order.
+            txn.id = txn.ids.map(|_| CommitId(id));
+        } else {
+            txn.draw_id();
+        }
         txn.stopwatch.enter(TimeClass::Manager);
         txn.validate(id)?;
         txn.apply_merges();
@@ -182,7 +192,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     fn install(txn: &mut Txn<'_, A>, id: u64) {
         txn.install_copies(|access, offset, bytes| {
             // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
-            unsafe { access.record.copy_in_racing(offset, bytes) }
+            unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
         });
         for number in 0..txn.write_set.len() {
             let access = txn.accesses[txn.write_set[number] as usize];
@@ -266,7 +276,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     #[inline(always)]
     pub(in super::super) fn watched(&self, record: RecordRef) -> &MetaOf<A> {
         // SAFETY: any thread may look, by the contract of `Validating`; the record lives as long as the tables.
-        unsafe { record.meta() }
+        unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }
     }
 
     /// What a record looks like.

@@ -182,7 +182,7 @@ impl<R: Rules> Engine for Toy<R> {
     }
 
     fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
-        Ok(Arrangement { layout: Layout { partitions: 1 }, clients: workers })
+        Ok(Arrangement { layout: Layout::of(1), clients: workers })
     }
 
     fn most_workers(_architecture: ArchitectureName) -> usize {
@@ -298,7 +298,7 @@ fn transact<R: Rules, C: Client>(shared: &Shared, worker: usize, client: &mut C)
             }
         };
         let ended_ns = shared.pass(worker).clock_ns;
-        let completion = Completion { outcome, began_ns, ended_ns, attempts, receipts: &txn };
+        let completion = Completion { outcome, began_ns, ended_ns, attempts, id: None, receipts: &txn };
         client.finished(procedure, &completion);
         return;
     }

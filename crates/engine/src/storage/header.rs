@@ -1,0 +1,47 @@
+//! A record's header, as types: what it has before its row, told apart from the row, so that a protocol can have more metadata than
+//! others, and the row need not be behind it.
+//!
+//! A layout ([`contract::Header`]) decides the header of all records of a store. A protocol states in which it has its metadata
+//! ([`crate::protocol::Protocol::Header`]), so the offsets of its transactions are constants; what serves all of them, loading and
+//! allocating, is told by the store's [`super::record::Shape`].
+
+use contract::Header;
+use std::ptr::NonNull;
+
+/// Bytes of the key, which comes first under every layout.
+pub(crate) const KEY_BYTES: usize = 8;
+
+/// Bytes of a record before its row.
+pub(crate) const fn header_bytes(header: Header) -> usize {
+    KEY_BYTES + header.metadata_bytes()
+}
+
+/// A header.
+pub(crate) trait RecordHeader: 'static {
+    /// The layout that has it.
+    const HEADER: Header;
+
+    /// Where the row of the record at `base` begins: behind the header, in the same piece of memory.
+    ///
+    /// # Safety
+    /// A record of this header begins at `base`.
+    #[inline(always)]
+    unsafe fn row(base: NonNull<u8>) -> NonNull<u8> {
+        // SAFETY: a record is longer than its header.
+        unsafe { base.byte_add(header_bytes(Self::HEADER)) }
+    }
+}
+
+/// Eight bytes of metadata.
+pub(crate) struct Narrow;
+
+impl RecordHeader for Narrow {
+    const HEADER: Header = Header::Narrow;
+}
+
+/// Twenty-four.
+pub(crate) struct Wide;
+
+impl RecordHeader for Wide {
+    const HEADER: Header = Header::Wide;
+}
