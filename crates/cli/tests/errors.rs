@@ -108,8 +108,8 @@ const LINES: &[(&str, &str)] = &[
     ("check ycsb --canary dirty-reads --protocol silo", "--canary does not go with --protocol; allowed: one"),
     ("check --protocol silo ycsb --canary dirty-reads", "--canary does not go with --protocol; allowed: one"),
     (
-        "check ycsb --canary dirty-reads --architecture dora",
-        "--canary dirty-reads --architecture dora: canaries run under shared-everything",
+        "check ycsb --canary no-read-validation --architecture dora",
+        "--canary no-read-validation --architecture dora: silo's reads touch no metadata",
     ),
     ("check ycsb --protocol silo --out file/results", "--out file/results: "),
     (

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Ran, fresh_folder, run, systems};
+use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
@@ -18,6 +19,33 @@ const SHOWN_BY: [(&str, &str); 10] = [
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];
+
+/// The architectures that have the protocol which a canary breaks.
+fn architectures(folder: &Path, canary: &str) -> Vec<String> {
+    let canary: CanaryName = canary.parse().expect("a canary");
+    let protocol = canary.protocol().name();
+    let systems = systems(folder);
+    let has_it = |system: &String| {
+        let (architecture, of) = system.split_once(' ').expect("two names");
+        (of == protocol).then(|| architecture.to_owned())
+    };
+    systems.iter().filter_map(has_it).collect()
+}
+
+#[test]
+fn every_canary_is_found_under_every_architecture_of_its_protocol() {
+    let folder = fresh_folder("explored-canaries-everywhere");
+    for (canary, workload) in SHOWN_BY {
+        let architectures = architectures(&folder, canary);
+        assert!(architectures.len() >= 3, "{canary}: {architectures:?}");
+        for architecture in architectures {
+            let more =
+                format!("--explore random --canary {canary} --architecture {architecture} --seeds 20000");
+            let ran = explore(&folder, workload, &more);
+            assert_eq!(ran.code, Some(1), "{canary} under {architecture}: {}\n{}", ran.out, ran.err);
+        }
+    }
+}
 
 fn explore(folder: &Path, workload: &str, more: &str) -> Ran {
     let line: Vec<&str> = ["check"].into_iter().chain(workload.split(' ')).chain(more.split(' ')).collect();

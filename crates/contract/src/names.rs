@@ -140,9 +140,22 @@ impl ProtocolName {
 }
 
 impl CanaryName {
+    /// The protocol that it breaks: it runs wherever that does.
+    pub const fn protocol(self) -> ProtocolName {
+        match self {
+            CanaryName::NoReadValidation | CanaryName::NoMissValidation => ProtocolName::Silo,
+            CanaryName::EarlyRelease | CanaryName::DirtyReads | CanaryName::UnlockedGaps => {
+                ProtocolName::NoWait
+            }
+            CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
+            CanaryName::EagerUpgrade => ProtocolName::WaitDie,
+            CanaryName::NoExtension => ProtocolName::TicToc,
+        }
+    }
+
     /// Whether the protocol that it breaks is strict.
     pub const fn is_strict(self) -> bool {
-        !matches!(self, CanaryName::NoExtension)
+        self.protocol().is_strict()
     }
 }
 

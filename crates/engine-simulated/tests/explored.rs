@@ -4,7 +4,7 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, CanaryName, EngineOptions, Indexing, Selection};
+use contract::{ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, PairName, Selection, Support};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::bank_run;
@@ -122,26 +122,41 @@ fn partitions_change_hands_under_every_schedule() {
     }
 }
 
+/// Every canary under every architecture that has its protocol.
+fn canaries() -> impl Iterator<Item = (ArchitectureName, CanaryName)> {
+    let architectures = |&canary: &CanaryName| {
+        let is_there = move |&architecture: &ArchitectureName| {
+            let pair = PairName { architecture, protocol: canary.protocol() };
+            ThisEngine::support(pair) == Support::Supported
+        };
+        let architectures = ArchitectureName::ALL.iter().copied().filter(is_there);
+        architectures.map(move |architecture| (architecture, canary))
+    };
+    CanaryName::ALL.iter().flat_map(architectures)
+}
+
 /// How many schedules it takes until each canary is found by `explored`, and in what words.
-fn find_canaries(canaries: &[CanaryName], explored: impl Fn(Selection, Schedule, u64) -> Result<(), String>) {
+fn find_canaries(
+    canaries: impl Iterator<Item = (ArchitectureName, CanaryName)>,
+    explored: impl Fn(Selection, Schedule, u64) -> Result<(), String>,
+) {
     // A canary panics when it trips over itself; its words are expected.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
     let found: Vec<_> = canaries
-        .iter()
-        .map(|&canary| {
-            let selection = Selection::Canary(ArchitectureName::SharedEverything, canary);
+        .map(|(architecture, canary)| {
+            let selection = Selection::Canary(architecture, canary);
             let tries = (0..400).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)));
             let found = tries.enumerate().find_map(|(tried, (seed, schedule))| {
                 explored(selection, schedule, seed).err().map(|broken| (tried + 1, broken))
             });
-            (canary, found)
+            (architecture, canary, found)
         })
         .collect();
     std::panic::set_hook(hook);
-    for (canary, found) in found {
-        let (tried, broken) = found.unwrap_or_else(|| panic!("{canary} was not found"));
-        println!("{canary}: found by schedule {tried}: {broken}");
+    for (architecture, canary, found) in found {
+        let (tried, broken) = found.unwrap_or_else(|| panic!("{canary} under {architecture} was not found"));
+        println!("{canary} under {architecture}: found by schedule {tried}: {broken}");
     }
 }
 
@@ -149,16 +164,14 @@ fn find_canaries(canaries: &[CanaryName], explored: impl Fn(Selection, Schedule,
 /// gap and need not look again, so that the sums stay right.
 #[test]
 fn every_canary_is_found() {
-    let canaries: Vec<_> =
-        CanaryName::ALL.iter().copied().filter(|&canary| canary != CanaryName::UnlockedGaps).collect();
-    find_canaries(&canaries, explored);
+    find_canaries(canaries().filter(|&(_, canary)| canary != CanaryName::UnlockedGaps), explored);
 }
 
 /// All: those that let phantoms into ranges, too.
 #[test]
 fn every_canary_is_found_in_queues() {
     for indexing in shared::ORDERED {
-        find_canaries(CanaryName::ALL, |selection, schedule, seed| {
+        find_canaries(canaries(), |selection, schedule, seed| {
             explored_queues(selection, indexing, schedule, seed)
         });
     }

@@ -160,20 +160,48 @@ fn dispatch_pair<D: Dispatch>(
     })
 }
 
+/// Hands a canary to `dispatch`, under any architecture that has the protocol that it breaks.
 fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, dispatch: D) -> D::Output {
-    assert!(
-        architecture == ArchitectureName::SharedEverything,
-        "{canary} under {architecture}: canaries run under shared-everything"
-    );
+    let pair = PairName { architecture, protocol: canary.protocol() };
+    if let Support::Unsupported { why } = support(pair) {
+        panic!("{canary} under {architecture}: {why}");
+    }
     match canary {
-        CanaryName::NoReadValidation => shared_everything::<canary::NoReadValidation, D>(dispatch),
-        CanaryName::NoMissValidation => shared_everything::<canary::NoMissValidation, D>(dispatch),
-        CanaryName::EarlyRelease => shared_everything::<canary::EarlyRelease, D>(dispatch),
-        CanaryName::SkippedCertify => shared_everything::<canary::SkippedCertify, D>(dispatch),
-        CanaryName::DirtyReads => shared_everything::<canary::DirtyReads, D>(dispatch),
-        CanaryName::EagerUpgrade => shared_everything::<canary::EagerUpgrade, D>(dispatch),
-        CanaryName::NoExtension => shared_everything::<canary::NoExtension, D>(dispatch),
-        CanaryName::UnlockedGaps => shared_everything::<canary::UnlockedGaps, D>(dispatch),
+        CanaryName::NoReadValidation => validating::<canary::NoReadValidation, D>(architecture, dispatch),
+        CanaryName::NoMissValidation => validating::<canary::NoMissValidation, D>(architecture, dispatch),
+        CanaryName::EarlyRelease => locking::<canary::EarlyRelease, D>(architecture, dispatch),
+        CanaryName::SkippedCertify => locking::<canary::SkippedCertify, D>(architecture, dispatch),
+        CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
+        CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
+        CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
+    }
+}
+
+/// A broken protocol that locks.
+fn locking<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
+where
+    P::Common<Shared>: Sync,
+    P::Common<Owned>: Sync,
+{
+    match architecture {
+        ArchitectureName::Dora => dora::<P, D>(dispatch),
+        _ => validating::<P, D>(architecture, dispatch),
+    }
+}
+
+/// A broken protocol that validates, which DORA does not have.
+fn validating<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
+where
+    P::Common<Shared>: Sync,
+    P::Common<Owned>: Sync,
+{
+    match architecture {
+        ArchitectureName::SharedEverything => shared_everything::<P, D>(dispatch),
+        ArchitectureName::Delegation | ArchitectureName::AsymmetricDelegation => delegation::<P, D>(dispatch),
+        ArchitectureName::PartitionedSerial | ArchitectureName::Dora => {
+            unreachable!("{architecture} does not have the protocol")
+        }
     }
 }
 

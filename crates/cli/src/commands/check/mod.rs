@@ -9,7 +9,7 @@ use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, CanaryName, Engine, Selection};
+use contract::{CanaryName, Engine, PairName, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
@@ -166,14 +166,13 @@ fn transactions(matches: &ArgMatches, default: u64) -> Result<u64, Failure> {
 fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) -> Result<(), Failure> {
     match selection {
         Selection::Pair(pair) => measure::admit::<E>(pair, &subject.options)?,
-        Selection::Canary(ArchitectureName::SharedEverything, _) => {
-            measure::admit_workers::<E>(ArchitectureName::SharedEverything, &subject.options)?;
-        }
         Selection::Canary(architecture, canary) => {
-            let what = format!(
-                "--canary {canary} --architecture {architecture}: canaries run under shared-everything"
-            );
-            return Err(Failure::Usage(what));
+            let pair = PairName { architecture, protocol: canary.protocol() };
+            if let Support::Unsupported { why } = E::support(pair) {
+                let what = format!("--canary {canary} --architecture {architecture}: {why}");
+                return Err(Failure::Usage(what));
+            }
+            measure::admit_workers::<E>(architecture, &subject.options)?;
         }
     }
     let options = &subject.options;
