@@ -171,7 +171,7 @@ impl std::error::Error for Misfit {}
 /// How a store is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Physical partitions of every table, each with its own index and arena.
+    /// Physical partitions of every table, each with its own index, over memory that a table's partitions share.
     pub partitions: u32,
     /// What a record has before its row.
     pub header: Header,
@@ -265,10 +265,9 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
-    /// Partitioned serial execution: the latch of a partition. First come, first served by default, as in a queue of the
-    /// partition's transactions. If there are more workers than cores, the next in line may not be running, and all behind
-    /// it wait; the other kinds then do more, but let some wait for long.
-    pub partition_latch: LatchName,
+    /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
+    /// ([`LatchName::of_partitions`]).
+    pub partition_latch: Option<LatchName>,
 }
 
 impl Default for EngineOptions {
@@ -289,8 +288,15 @@ impl Default for EngineOptions {
             split_indexes: false,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
-            partition_latch: LatchName::Ticket,
+            partition_latch: None,
         }
+    }
+}
+
+impl EngineOptions {
+    /// The latch of a partition, with so many workers on a machine of so many cores.
+    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> LatchName {
+        self.partition_latch.unwrap_or_else(|| LatchName::of_partitions(workers, cores))
     }
 }
 

@@ -37,6 +37,7 @@ impl TimeClass {
     ];
 
     /// Position in [`TimeClass::ALL`].
+    #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -71,6 +72,7 @@ impl TimeShare {
     }
 
     /// Adds another worker's samples.
+    #[inline]
     pub fn add(&mut self, other: &TimeShare) {
         for (sum, ns) in self.ns.iter_mut().zip(other.ns) {
             *sum += ns;

@@ -134,6 +134,18 @@ impl CanaryName {
     }
 }
 
+impl LatchName {
+    /// The latch of a partition that suits so many workers on a machine of so many cores.
+    ///
+    /// First come, first served as long as each worker has a core, as in a queue of the partition's transactions: with a latch
+    /// that lets in the quickest, the worker that has just unlatched takes it again, and others wait for milliseconds. With more
+    /// workers than cores the next in line may not be running, and all behind it wait for its time slice; then the latch goes
+    /// to the quickest. Both are measured in `docs/results/partition-latch.md`.
+    pub const fn of_partitions(workers: usize, cores: usize) -> LatchName {
+        if workers > cores { LatchName::TestAndTestAndSet } else { LatchName::Ticket }
+    }
+}
+
 /// An architecture with a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PairName {

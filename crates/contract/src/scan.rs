@@ -38,6 +38,7 @@ pub struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// Whether no key lies between the ends.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         match (self.from, self.to) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
@@ -49,6 +50,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether `key` lies between the ends.
+    #[inline]
     pub fn covers(&self, key: &[u8]) -> bool {
         let after = match self.from {
             Bound::Included(from) => key >= from,

@@ -55,6 +55,7 @@ pub struct TableId(pub u16);
 
 impl TableId {
     /// The position as an index.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -66,6 +67,7 @@ pub struct PartitionId(pub u32);
 
 impl PartitionId {
     /// The partition as an index.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -84,32 +86,38 @@ impl Span {
     /// `len` bytes from byte `offset` of the row.
     ///
     /// Panics if either exceeds 4 GiB.
+    #[inline]
     pub fn new(offset: usize, len: usize) -> Self {
         let small = |n: usize| u32::try_from(n).expect("a row is smaller than 4 GiB");
         Span { offset: small(offset), len: small(len) }
     }
 
     /// A whole row of `row_bytes` bytes.
+    #[inline]
     pub fn whole(row_bytes: usize) -> Self {
         Span::new(0, row_bytes)
     }
 
     /// The first byte as an index.
+    #[inline]
     pub const fn start(self) -> usize {
         self.offset as usize
     }
 
     /// The number of bytes as a length.
+    #[inline]
     pub const fn length(self) -> usize {
         self.len as usize
     }
 
     /// One past the last byte.
+    #[inline]
     pub const fn end(self) -> usize {
         self.offset as usize + self.len as usize
     }
 
     /// Whether a byte is in both.
+    #[inline]
     pub const fn overlaps(self, other: Span) -> bool {
         self.start() < other.end() && other.start() < self.end()
     }

@@ -70,6 +70,7 @@ impl AbortReason {
     ];
 
     /// Position in [`AbortReason::ALL`].
+    #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }

@@ -18,16 +18,19 @@ pub struct Seat {
 
 impl Seat {
     /// Over tables of one partition.
+    #[inline]
     pub const fn new(worker: usize, workers: usize, seed: u64) -> Self {
         Seat { worker, workers, seed, partitions: 1 }
     }
 
     /// The same over tables of `partitions` partitions.
+    #[inline]
     pub const fn over(self, partitions: u32) -> Self {
         Seat { partitions, ..self }
     }
 
     /// The partition that is nearest to the worker.
+    #[inline]
     pub const fn home(self) -> PartitionId {
         PartitionId((self.worker % self.partitions as usize) as u32)
     }

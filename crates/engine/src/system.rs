@@ -121,7 +121,8 @@ impl System for Serial {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
-        let latches = PartitionLatches::new(partitions, options.partition_latch);
+        let latches =
+            PartitionLatches::new(partitions, options.latch_of_partitions(clients.len(), worker::cores()));
         let cool_down = CoolDown::new(clients.len());
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();

@@ -243,6 +243,35 @@ fn keys_that_ascend_in_several_places_fill_their_leaves() {
     assert_eq!(census.entries, next.iter().sum::<u64>());
 }
 
+/// Memory for whatever a change may need is taken before its latches: under one, asking the system for a chunk is a panic
+/// (in debug builds). Long keys with long common beginnings need most.
+#[test]
+fn nothing_under_latches() {
+    for (keys, tail) in Keys::ALL.into_iter().flat_map(|keys| [(keys, 0), (keys, 900)]) {
+        let key_bytes = if tail == 0 && matches!(keys, Keys::Numbers | Keys::Words) { 8 } else { 40 };
+        let (tree, mut workers) = Tree::<Shared>::new(1_000, key_bytes, 1);
+        let worker = &mut workers[0];
+        tree.enter(worker);
+        let key = |n: u64| {
+            let mut key = keys.key(n);
+            let room = MAX_KEY_BYTES - key.len();
+            key.extend(std::iter::repeat_n(b'y', tail.min(room)));
+            key
+        };
+        for round in 0..3 {
+            let linked: Vec<u64> = (0..3_000).filter(|&n| tree.link(worker, &key(n), n).is_ok()).collect();
+            for (position, &n) in linked.iter().enumerate() {
+                tree.unlink(worker, &key(n), n);
+                if (position + round).is_multiple_of(64) {
+                    tree.advance();
+                    tree.refresh(worker);
+                }
+            }
+        }
+        assert_eq!(tree.check([&*worker]).entries, 0);
+    }
+}
+
 #[test]
 fn a_tree_takes_what_is_expected() {
     for (keys, key_bytes) in [(Keys::Words, 8), (Keys::Long, 40)] {

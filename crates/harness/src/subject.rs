@@ -1,6 +1,7 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
 use crate::options::RunOptions;
+use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use workloads::AnyWorkload;
@@ -41,6 +42,15 @@ pub struct Place {
     /// with on the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+}
+
+impl Subject {
+    /// What the engine was told, with what it was left to choose.
+    pub fn engine_options(&self) -> EngineOptions {
+        let engine = self.options.engine.clone();
+        let latch = engine.latch_of_partitions(self.options.workers, self.place.cores);
+        EngineOptions { partition_latch: Some(latch), ..engine }
+    }
 }
 
 impl Place {

@@ -13,6 +13,7 @@
 //! | to wait, to hint, to account for computation | `cpu` |
 //! | the bytes of records | `payload` |
 //! | memory, and how much of it there is | `region`, `memory` |
+//! | what several parts own | `shared` |
 //! | time | `clock` |
 //! | threads and cores | `worker` |
 //! | stacks of coroutines | `stack` |

@@ -154,29 +154,62 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         self.outbox.call(owner, step::call(step));
         self.effort.messages += 1;
         self.spin = cpu::Spin::new();
-        loop {
+        let called = Called { worker: self, owner };
+        let answer = loop {
             // SAFETY: the last message to this owner is the call just sent, whose answer is the step's.
-            if let Some(answer) = unsafe { self.outbox.answer(owner) } {
-                if let Some(began) = began {
-                    self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
-                }
-                return answer;
+            if let Some(answer) = unsafe { called.worker.outbox.answer(owner) } {
+                break answer;
             }
+            called.worker.serve_or_pause();
+        };
+        std::mem::forget(called);
+        if let Some(began) = began {
+            self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
+        }
+        answer
+    }
+
+    /// Serves until nobody can need what is here any more.
+    fn serve_to_the_end(&mut self) {
+        // Acquire: pairs with the Release in `drop`.
+        while self.state.ended.0.load(Ordering::Acquire) < self.state.workers {
             self.serve_or_pause();
         }
+        // What came before the last of them ended.
+        self.serve();
+    }
+}
+
+/// A call that was sent. Who is unwound before the answer has come waits for it all the same: others are sent from here.
+struct Called<'d, 'e, P: Protocol> {
+    worker: &'d mut Delegation<'e, P>,
+    owner: usize,
+}
+
+impl<P: Protocol> Drop for Called<'_, '_, P> {
+    fn drop(&mut self) {
+        // SAFETY: of the answer, whatever it is, nothing is read.
+        while unsafe { self.worker.outbox.answer::<()>(self.owner) }.is_none() {
+            self.worker.serve_or_pause();
+        }
+    }
+}
+
+/// A worker that has ended and serves on; also if it is unwound meanwhile.
+struct Ended<'d, 'e, P: Protocol>(&'d mut Delegation<'e, P>);
+
+impl<P: Protocol> Drop for Ended<'_, '_, P> {
+    fn drop(&mut self) {
+        self.0.serve_to_the_end();
     }
 }
 
 /// Serves on until all have ended.
 impl<P: Protocol> Drop for Delegation<'_, P> {
     fn drop(&mut self) {
-        // Release: all that this worker posted comes before; pairs with the Acquire below.
+        // Release: all that this worker posted comes before; pairs with the Acquire in `serve_to_the_end`.
         self.state.ended.0.fetch_add(1, Ordering::Release);
-        while self.state.ended.0.load(Ordering::Acquire) < self.state.workers {
-            self.serve_or_pause();
-        }
-        // What came before the last of them ended.
-        self.serve();
+        Ended(self).0.serve_to_the_end();
     }
 }
 

@@ -5,9 +5,10 @@
 //! procedure's plan and latched in ascending order, so nobody waits in a circle. A transaction that touches a partition
 //! which it did not declare is aborted with [`AbortReason::Undeclared`], undone, and planned again.
 //!
-//! Partitions are latched first come, first served, as if each had a queue of its transactions. With a latch that lets in
-//! whoever is quickest, the worker that has just unlatched takes it again: on 28 simulated cores without prefetching, some
-//! transactions waited milliseconds for one partition while they held others. Which kind it is can be chosen ([`contract::EngineOptions`]).
+//! While each worker has a core, partitions are latched first come, first served, as if each had a queue of its transactions.
+//! With a latch that lets in the quickest, the worker that has just unlatched takes it again, and some transactions wait for
+//! milliseconds for one partition while they hold others. With more workers than cores it is that latch nevertheless: the next
+//! in line may not be running ([`contract::LatchName::of_partitions`]).
 //!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | 0..8 | the protocol's metadata: it protects keys that the bucket does *not* hold |
 //! | 8..12 | a latch, for writers |
-//! | 12..16 | the number of the next overflow bucket, 0 for none |
+//! | 12..16 | the number of the next overflow bucket, of those that the table's partitions share; 0 for none |
 //! | 16..64 | six slots: 15 bits of the key's hash (a tag, never zero) and 48 bits of the record's address, 0 for empty |
 //!
 //! A look-up therefore costs the bucket's line and the record's, where the key is verified; a tag that matches
@@ -26,27 +26,21 @@
 //! inserters. So a missing key stays missing until commit, under every protocol, at the price of false conflicts
 //! between keys that share a bucket. Deletes need not touch it: until they commit, the record is found, and held.
 
+use super::buckets::{BUCKET_BYTES, Buckets};
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cpu;
 use crate::facade::latch::Latch;
-use crate::facade::region::{Region, RegionError};
+use crate::facade::shared::Arc;
 use crate::physical::Metadata;
 use crate::storage::RecordRef;
 use crate::storage::record::META_BYTES;
 use contract::Key;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 const SLOTS: usize = 6;
 const TAG_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << TAG_SHIFT) - 1;
-
-/// Entries that a bucket holds on average when the table has its expected size. At this load about 3 % of the
-/// look-ups meet an overflow bucket.
-const EXPECTED_LOAD: f64 = 3.6;
-
-/// Address space for overflow buckets, in multiples of the first buckets, and the least.
-const OVERFLOW_OVERSIZE: u64 = 2;
-const LEAST_OVERFLOW: u64 = 1 << 16;
 
 /// A key's hash: high bits choose the bucket, low bits are the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +74,7 @@ pub(crate) struct Bucket<L: Latch> {
 }
 
 impl<L: Latch> Bucket<L> {
-    const LAYOUT: () = assert!(size_of::<Self>() == 64, "a bucket is one cache line");
+    const LAYOUT: () = assert!(size_of::<Self>() == BUCKET_BYTES as usize, "a bucket is one cache line");
 
     /// The protocol's metadata that protects the keys which the bucket does not hold.
     ///
@@ -119,13 +113,18 @@ impl<L: Latch> Bucket<L> {
 
 /// The index of one partition. Its own synchronization policy is its latch, apart from the metadata's.
 pub(crate) struct HashIndex<L: Latch> {
-    region: Region,
-    /// First buckets; overflow buckets follow them.
+    memory: Arc<Buckets>,
+    /// The partition's first bucket.
+    base: NonNull<u8>,
+    /// First buckets of the partition.
     buckets: u64,
-    overflow_room: u32,
-    overflow_taken: AtomicU32,
     latch: PhantomData<fn() -> L>,
 }
+
+// SAFETY: `base` is a place in the region, which `memory` keeps; buckets are made of words that threads share.
+unsafe impl<L: Latch> Send for HashIndex<L> {}
+// SAFETY: as above.
+unsafe impl<L: Latch> Sync for HashIndex<L> {}
 
 /// What an attempt to link a record met.
 #[derive(Clone, Copy)]
@@ -137,48 +136,25 @@ pub(crate) enum Linked {
 }
 
 impl<L: Latch> HashIndex<L> {
-    fn buckets_for(records: u64) -> u64 {
-        ((records as f64 / EXPECTED_LOAD).ceil() as u64).max(1)
-    }
-
-    /// Bytes that an index of `records` entries is expected to take.
-    pub fn bytes_for(records: u64) -> u64 {
-        // Overflow buckets at the expected load: a few percent.
-        Self::buckets_for(records) * 64 * 108 / 100
-    }
-
-    /// An empty index for about `records` entries, its first buckets faulted in. Beyond that it may grow to `most` bytes of
-    /// address space; chains of buckets become long then.
-    pub fn reserve(records: u64, most: usize) -> Result<Self, RegionError> {
+    /// The empty index of partition `number`.
+    pub fn within(memory: &Arc<Buckets>, number: u32) -> Self {
         let () = Bucket::<L>::LAYOUT;
-        let buckets = Self::buckets_for(records);
-        let overflow_room = (buckets * OVERFLOW_OVERSIZE).max(LEAST_OVERFLOW);
-        let bytes = usize::try_from((buckets + overflow_room) * 64).expect("a 64-bit machine");
-        let region = Region::reserve_to_grow(bytes.max(most), buckets as usize * 64)?;
-        region.fault_in(0..buckets as usize * 64);
-        let overflow_room = region.len() as u64 / 64 - buckets;
-        Ok(HashIndex {
-            region,
-            buckets,
-            overflow_room: u32::try_from(overflow_room).unwrap_or(u32::MAX),
-            // Number 0 means none.
-            overflow_taken: AtomicU32::new(1),
-            latch: PhantomData,
-        })
-    }
-
-    /// Bytes of memory behind the index.
-    pub fn bytes_taken(&self) -> u64 {
-        // Relaxed: a counter.
-        (self.buckets + u64::from(self.overflow_taken.load(Ordering::Relaxed))) * 64
+        let base = NonNull::new(memory.base(number)).expect("a region is not at address 0");
+        let buckets = memory.of_partition;
+        HashIndex { memory: Arc::clone(memory), base, buckets, latch: PhantomData }
     }
 
     #[inline(always)]
     fn nth(&self, bucket: u64) -> &Bucket<L> {
-        debug_assert!(bucket < self.buckets + u64::from(self.overflow_room));
+        debug_assert!(bucket < self.buckets);
         // SAFETY: the bucket lies within the region, which is zeroed, 64-aligned and lives as long as `self`; zero
         // bytes are an empty bucket, and all its fields have interior mutability.
-        unsafe { &*self.region.base().cast::<Bucket<L>>().add(bucket as usize) }
+        unsafe { self.base.cast::<Bucket<L>>().add(bucket as usize).as_ref() }
+    }
+
+    fn overflow(&self, number: u32) -> &Bucket<L> {
+        // SAFETY: as for `nth`.
+        unsafe { &*self.memory.overflow(number).cast::<Bucket<L>>() }
     }
 
     /// The bucket that holds, or would hold, keys of this hash. Says which line a look-up needs.
@@ -192,7 +168,7 @@ impl<L: Latch> HashIndex<L> {
         // Acquire: the overflow bucket was zeroed memory before; pairs with the Release in `link`.
         match bucket.overflow.load(Ordering::Acquire) {
             0 => None,
-            number => Some(self.nth(self.buckets + u64::from(number))),
+            number => Some(self.overflow(number)),
         }
     }
 
@@ -245,6 +221,7 @@ impl<L: Latch> HashIndex<L> {
     /// Links `record`, which carries its key, unless the key is linked already. `linked` runs under the latch, after
     /// the record can be found.
     pub fn link(&self, hash: Hash, record: RecordRef, linked: impl FnOnce(&Bucket<L>)) -> Linked {
+        self.memory.provide();
         let first = self.bucket(hash);
         first.latch.lock();
         let result = match self.find(hash, record.key()) {
@@ -271,16 +248,10 @@ impl<L: Latch> HashIndex<L> {
             bucket = match self.next(bucket) {
                 Some(next) => next,
                 None => {
-                    // Relaxed: a counter.
-                    let number = self.overflow_taken.fetch_add(1, Ordering::Relaxed);
-                    assert!(
-                        number < self.overflow_room,
-                        "the address space of a hash index is used up: {} overflow buckets",
-                        self.overflow_room
-                    );
+                    let number = self.memory.take();
                     // Release: pairs with the Acquire in `next`.
                     bucket.overflow.store(number, Ordering::Release);
-                    self.nth(self.buckets + u64::from(number))
+                    self.overflow(number)
                 }
             };
         }

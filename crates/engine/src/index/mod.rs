@@ -3,17 +3,20 @@
 //! A partition has one of two kinds. They are told apart by a branch that is always taken the same way for a table: the hash
 //! index is in the way of every operation, and nothing else is.
 
+mod buckets;
 pub(crate) mod hash;
 pub(crate) mod ordered;
 
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;
 use crate::facade::region::RegionError;
+use crate::facade::shared::Arc;
 use crate::physical::{Metadata, Physical};
 use crate::storage::RecordRef;
+use buckets::Buckets;
 use contract::Indexing;
 use hash::{Hash, HashIndex};
-use ordered::LeafRef;
+use ordered::{KeyBytes, LeafRef};
 use std::ops::Range;
 
 /// The latch of index buckets: writers are few and hold it for nanoseconds.
@@ -46,39 +49,73 @@ pub(crate) enum GapId {
     Leaf(LeafRef),
 }
 
-impl Index {
+/// The memory of a table's indexes, which its partitions share.
+pub(crate) enum Memory {
+    /// Buckets.
+    Hashed(Arc<Buckets>),
+    /// Nodes, and keys that do not fit into them.
+    Ordered(ordered::Memory),
+}
+
+impl Memory {
     /// Bytes of the keys, as an ordered index has them.
-    fn key_bytes(indexing: Indexing) -> usize {
+    fn key_bytes(indexing: Indexing) -> KeyBytes {
         match indexing {
-            Indexing::Hashed | Indexing::Ordered => size_of::<u64>(),
-            Indexing::OrderedBytes { most } => most,
+            Indexing::Hashed | Indexing::Ordered => KeyBytes::Number,
+            Indexing::OrderedBytes { most } => KeyBytes::Most(most),
         }
     }
 
     /// Bytes that an index of `records` entries is expected to take.
     pub fn bytes_for(indexing: Indexing, records: u64) -> u64 {
         match indexing {
-            Indexing::Hashed => Hashed::bytes_for(records),
+            Indexing::Hashed => Buckets::bytes_for(records),
             Indexing::Ordered | Indexing::OrderedBytes { .. } => {
-                Ordered::bytes_for(records, Self::key_bytes(indexing))
+                ordered::Memory::bytes_for(records, Self::key_bytes(indexing))
             }
         }
     }
 
-    /// An empty index for about `records` entries, which may grow to `most` bytes of address space; `allocations` is an ordered
-    /// one's, and is to be kept.
+    /// For indexes of `partitions` partitions of about `records` entries each; each region may grow to `most` bytes of address
+    /// space.
     pub fn reserve(
         indexing: Indexing,
         records: u64,
+        partitions: u32,
         most: usize,
-        allocations: &mut ordered::AllocationCache,
     ) -> Result<Self, RegionError> {
         Ok(match indexing {
-            Indexing::Hashed => Index::Hashed(Hashed::reserve(records, most)?),
+            Indexing::Hashed => Memory::Hashed(Arc::new(Buckets::reserve(records, partitions, most)?)),
             Indexing::Ordered | Indexing::OrderedBytes { .. } => {
-                Index::Ordered(Ordered::reserve(records, Self::key_bytes(indexing), most, allocations)?)
+                let entries = u64::from(partitions) * records;
+                Memory::Ordered(ordered::Memory::reserve(entries, Self::key_bytes(indexing), most)?)
             }
         })
+    }
+
+    /// Bytes of memory taken.
+    pub fn bytes_taken(&self) -> u64 {
+        match self {
+            Memory::Hashed(buckets) => buckets.bytes_taken(),
+            Memory::Ordered(memory) => memory.bytes_taken(),
+        }
+    }
+
+    /// Faults in what the next run is expected to take, up to `left` bytes.
+    pub fn get_ready(&self, left: &mut u64) {
+        if let Memory::Ordered(memory) = self {
+            memory.get_ready(left);
+        }
+    }
+}
+
+impl Index {
+    /// An empty index of partition `number`; `allocations` is an ordered one's, and is to be kept.
+    pub fn within(memory: &Memory, number: u32, allocations: &mut ordered::AllocationCache) -> Self {
+        match memory {
+            Memory::Hashed(buckets) => Index::Hashed(Hashed::within(buckets, number)),
+            Memory::Ordered(memory) => Index::Ordered(Ordered::within(memory, allocations)),
+        }
     }
 
     /// The index of a table that is hashed.
@@ -121,14 +158,6 @@ impl Index {
         (&raw const *unsafe { self.gap::<AtomicU64>(gap) }).addr()
     }
 
-    /// Bytes of memory behind the index.
-    pub fn bytes_taken(&self) -> u64 {
-        match self {
-            Index::Hashed(index) => index.bytes_taken(),
-            Index::Ordered(index) => index.bytes_taken(),
-        }
-    }
-
     /// Visits every linked record of a quiet index.
     pub fn for_each_record(&self, visit: impl FnMut(RecordRef)) {
         match self {
@@ -150,12 +179,8 @@ impl Index {
                 });
             }
             Index::Ordered(index) => index.for_each_leaf(|leaf| {
-                // One that is dead is taken for ever.
-                let leaf = index.leaf(leaf);
-                if !leaf.is_dead() {
-                    // SAFETY: as above.
-                    visit(unsafe { leaf.meta() });
-                }
+                // SAFETY: as above.
+                visit(unsafe { index.leaf(leaf).meta() });
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Record memory: one region a partition, carved into chunks that workers take, and records that come back.
+//! Record memory: one region a table, carved into chunks that workers take for a partition, and records that come back.
 //!
 //! A region is address space reserved once, as much as the machine has memory if there is so much; memory is behind
 //! it only where records are. A worker takes a chunk of consecutive records at a time, so the shared counter is
@@ -19,7 +19,7 @@ const CHUNK_RECORDS: u64 = 256;
 const OVERSIZE: u64 = 4;
 const LEAST_RESERVED_BYTES: u64 = 1 << 30;
 
-/// A partition's record memory.
+/// A table's record memory.
 pub(crate) struct Arena {
     region: Region,
     ready: Ready,
@@ -33,14 +33,17 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Bytes that `records` records will take.
-    pub fn bytes_for(shape: Shape, records: u64) -> u64 {
-        records.next_multiple_of(CHUNK_RECORDS) * Region::spacing(shape.stride, shape.stored_bytes) as u64
+    /// Bytes that `partitions` partitions of `records` records each will take.
+    pub fn bytes_for(shape: Shape, records: u64, partitions: u32) -> u64 {
+        let spacing = Region::spacing(shape.stride, shape.stored_bytes) as u64;
+        u64::from(partitions) * records.next_multiple_of(CHUNK_RECORDS) * spacing
     }
 
-    /// Reserves address space for a partition of about `records` records, which may grow to `most` bytes.
-    pub fn reserve(shape: Shape, records: u64, most: usize) -> Result<Self, RegionError> {
-        let bytes = records.next_multiple_of(CHUNK_RECORDS) * shape.stride as u64;
+    /// Reserves address space for `partitions` partitions of about `records` records each; together they may grow to `most`
+    /// bytes.
+    pub fn reserve(shape: Shape, records: u64, partitions: u32, most: usize) -> Result<Self, RegionError> {
+        let records = u64::from(partitions) * records.next_multiple_of(CHUNK_RECORDS);
+        let bytes = records * shape.stride as u64;
         let address_space = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
         let [expected, address_space] =
             [bytes, address_space].map(|bytes| usize::try_from(bytes).expect("a 64-bit machine"));
@@ -60,7 +63,7 @@ impl Arena {
         let last = first + wanted;
         assert!(
             last <= self.room,
-            "a partition's record memory is used up: room for {} records of {} bytes",
+            "a table's record memory is used up: room for {} records of {} bytes",
             self.room,
             self.shape.stride
         );
@@ -70,7 +73,7 @@ impl Arena {
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
-    pub fn get_ready(&mut self, left: &mut u64) {
+    pub fn get_ready(&self, left: &mut u64) {
         let used = self.bytes_taken() as usize;
         self.ready.before_run(&self.region, used, left);
     }

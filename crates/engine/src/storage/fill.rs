@@ -4,7 +4,7 @@ use super::allocation_cache::PartitionCache;
 use super::arena::Chunk;
 use super::header::{Narrow, Wide};
 use super::record::RecordRef;
-use super::table::{Partition, Table};
+use super::table::Table;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::worker;
 use crate::index::{hash, ordered};
@@ -74,7 +74,7 @@ impl<W: Workload> Loader<'_, W> {
     fn link_by_hash(&mut self, key: Key) -> bool {
         let (number, hash) = self.table.locate(key);
         let partition = self.table.partition(number);
-        let record = self.record(partition, number.index(), key, key);
+        let record = self.record(number.index(), key, key);
         matches!(partition.index.hashed().link(hash, record, |_| {}), hash::Linked::Done)
     }
 
@@ -89,14 +89,14 @@ impl<W: Workload> Loader<'_, W> {
         let prefix = Key::prefix_of(&self.bytes);
         let number = self.table.partition_of(prefix);
         let partition = self.table.partition(number);
-        let record = self.record(partition, number.index(), key, prefix);
+        let record = self.record(number.index(), key, prefix);
         let nodes = &mut self.allocations[number.index()].nodes;
         partition.index.ordered().link(nodes, &self.bytes, record, |_, _| {}) == ordered::Linked::Done
     }
 
     /// A record with the row of `key`, under the key that it keeps.
-    fn record(&mut self, partition: &Partition, number: usize, key: Key, kept: Key) -> RecordRef {
-        let (arena, chunk) = (&partition.arena, &mut self.chunks[number]);
+    fn record(&mut self, number: usize, key: Key, kept: Key) -> RecordRef {
+        let (arena, chunk) = (&self.table.arena, &mut self.chunks[number]);
         let record = chunk.next(arena).unwrap_or_else(|| {
             // What is left of the partition's rows is not known to this thread: a block's worth, or what is left.
             *chunk = arena.take(BLOCK.min(self.table.description.rows.max(1)));

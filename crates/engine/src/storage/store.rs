@@ -6,7 +6,7 @@
 
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
-use super::table::{Partition, Table};
+use super::table::Table;
 use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
@@ -48,7 +48,7 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let regions = descriptions.len() * layout.partitions as usize * Table::REGIONS;
+        let regions = descriptions.len() * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
@@ -89,11 +89,11 @@ impl Store {
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
-            unobserved(|| self.reset());
+            unobserved(|| self.tables.iter().for_each(reset));
         }
         self.last = Some((selection, latch));
         let mut left = memory::available_bytes() / 2;
-        self.tables.iter_mut().for_each(|table| table.get_ready(&mut left));
+        self.tables.iter().for_each(|table| table.get_ready(&mut left));
     }
 
     /// What a run with `slots` transaction slots works on: the tables, the epochs, and an allocation cache for each slot, which
@@ -114,36 +114,28 @@ impl Store {
         self.layout.header
     }
 
-    fn reset(&self) {
-        for partition in self.tables.iter().flat_map(Table::partitions) {
-            reset(partition, self.layout.header);
-        }
-    }
-
     /// Bytes of memory taken, indexes included.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let partitions = self.tables.iter().flat_map(Table::partitions);
-        partitions.map(|partition| partition.index.bytes_taken() + partition.arena.bytes_taken()).sum()
+        self.tables.iter().map(Table::bytes_taken).sum()
     }
 
     /// Records taken from the arenas and not returned.
     pub(crate) fn allocated_records(&self) -> u64 {
-        let taken: u64 = self.tables.iter().flat_map(Table::partitions).map(|p| p.arena.taken()).sum();
+        let taken: u64 = self.tables.iter().map(|table| table.arena.taken()).sum();
         let unused: u64 = self.caches.iter().map(AllocationCache::unused_records).sum();
         taken - unused
     }
 }
 
-/// Forgets what the last protocol left in the metadata of a partition.
-fn reset(partition: &Partition, header: Header) {
-    let (arena, index) = (&partition.arena, &partition.index);
+/// Forgets what the last protocol left in the metadata of a table.
+fn reset(table: &Table) {
     let threads = worker::cores() as u64;
     worker::run(threads as usize, |thread| {
         let share = |whole: u64| {
             let thread = thread as u64;
             whole * thread / threads..whole * (thread + 1) / threads
         };
-        arena.for_each(share(arena.taken()), |record| record.reset(header));
-        index.reset(share);
+        table.arena.for_each(share(table.arena.taken()), |record| record.reset(table.shape.header));
+        table.partitions().iter().for_each(|partition| partition.index.reset(share));
     });
 }

@@ -1,20 +1,18 @@
-//! A table: partitions, each with an index and an arena of its own.
+//! A table: partitions, each with an index of its own, over memory that they share.
 
 use super::allocation_cache::AllocationCache;
 use super::arena::Arena;
 use super::record::Shape;
 use crate::facade::region::RegionError;
-use crate::index::Index;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
+use crate::index::{self, Index};
 use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.
 pub(crate) struct Partition {
     /// Finds the partition's records.
     pub index: Index,
-    /// Holds them.
-    pub arena: Arena,
 }
 
 /// A table.
@@ -25,11 +23,14 @@ pub(crate) struct Table {
     pub shape: Shape,
     /// Whether it can be scanned.
     pub is_ordered: bool,
+    /// Holds its records.
+    pub arena: Arena,
+    memory: index::Memory,
     partitions: Box<[Partition]>,
 }
 
 impl Table {
-    /// Regions that a partition may consist of: records, nodes, keys.
+    /// Regions that a table may consist of: records, nodes, keys.
     pub const REGIONS: usize = 3;
 
     /// An empty table, the number `id` of its store, each region of which may grow to `most` bytes of address space. What
@@ -50,22 +51,28 @@ impl Table {
         }
         let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, layout.partitions);
-        let mut partition = |number| {
+        let arena = Arena::reserve(shape, records, layout.partitions, most)?;
+        let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
+        let partition = |number| {
             let nodes = &mut allocations.at(id, PartitionId(number)).nodes;
-            let index = Index::reserve(description.indexing, records, most, nodes)?;
-            Ok(Partition { index, arena: Arena::reserve(shape, records, most)? })
+            Partition { index: Index::within(&memory, number, nodes) }
         };
-        let partitions = (0..layout.partitions).map(&mut partition).collect::<Result<_, RegionError>>()?;
+        let partitions = (0..layout.partitions).map(partition).collect();
         let is_ordered = description.indexing != Indexing::Hashed;
-        Ok(Table { description, shape, is_ordered, partitions })
+        Ok(Table { description, shape, is_ordered, arena, memory, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.
     pub fn bytes_for(description: &TableDescription, layout: Layout) -> u64 {
         let records = Self::records_by_partition(description, layout.partitions);
         let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
-        u64::from(layout.partitions)
-            * (Index::bytes_for(description.indexing, records) + Arena::bytes_for(shape, records))
+        u64::from(layout.partitions) * index::Memory::bytes_for(description.indexing, records)
+            + Arena::bytes_for(shape, records, layout.partitions)
+    }
+
+    /// Bytes of memory taken, indexes included.
+    pub fn bytes_taken(&self) -> u64 {
+        self.arena.bytes_taken() + self.memory.bytes_taken()
     }
 
     fn records_by_partition(description: &TableDescription, partitions: u32) -> u64 {
@@ -93,13 +100,9 @@ impl Table {
     }
 
     /// Faults in what the next run is expected to insert, up to `left` bytes.
-    pub fn get_ready(&mut self, left: &mut u64) {
-        for Partition { index, arena } in &mut self.partitions {
-            arena.get_ready(left);
-            if let Index::Ordered(index) = index {
-                index.get_ready(left);
-            }
-        }
+    pub fn get_ready(&self, left: &mut u64) {
+        self.arena.get_ready(left);
+        self.memory.get_ready(left);
     }
 
     /// Every partition.

@@ -109,10 +109,6 @@ fn a_lost_wake_up_ends_a_run_under_shared_everything() {
 }
 
 #[test]
-#[cfg_attr(
-    simulated,
-    ignore = "a panic on a virtual core ends all, and a worker of delegation waits for all to end"
-)]
 fn a_lost_wake_up_ends_a_run_under_delegation() {
     ends_with_the_graph::<Delegation<LostWakeUp>>(ArchitectureName::Delegation);
 }

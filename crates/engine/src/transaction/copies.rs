@@ -1,7 +1,7 @@
 //! Writes to private copies: the log keeps what will be installed at commit, once everybody is excluded from the records.
 //!
 //! A row that the transaction writes is to itself the committed one with its own writes applied in order ([`Txn::compose`]), of
-//! which as much is built as is asked for; blind changes among them are applied to a copy, and again at install.
+//! which as much is built as is asked for; blind changes among them are applied to a copy, and again at commit.
 
 use super::access_set::{Access, Kind};
 use super::locking::Answer;
@@ -140,8 +140,8 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// Makes a private copy of what every merge in the log makes of its row, which the transaction has prepared: what it wrote
-    /// there before, and the merge.
+    /// The last part of preparing: makes a private copy of what every merge in the log makes of its row, from which others are
+    /// excluded: what the transaction wrote there before, and the merge.
     #[inline(always)]
     pub(super) fn apply_merges(&mut self) {
         if self.log.has_merges() {
@@ -155,19 +155,18 @@ impl<A: Architecture> Txn<'_, A> {
             let access = self.accesses[write.access as usize];
             // If it was deleted after the merge, nobody will know.
             let (Some(merge), Kind::Write) = (write.merge, access.kind) else { continue };
-            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
-            // SAFETY: the span was checked against the row; the transaction has prepared the record, so nobody else writes it.
+            let part = self.scratch_for(write.span);
+            // SAFETY: the span was checked against the row; the transaction has prepared the record: nobody else writes it.
             unsafe { access.record.row::<HeaderOf<A>>().copy_out_racing(write.span.offset, part) };
-            for earlier in access.first_write as usize..number {
+            for earlier in self.first_write_of(access)..number {
                 let earlier = self.log.writes()[earlier];
                 if earlier.access == write.access && earlier.span.overlaps(write.span) {
                     self.overlay(earlier, write.span);
                 }
             }
+            let bytes = self.reserve_copy(write.span);
             let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
             merge(part, self.log.get_mut(write.bytes));
-            let bytes = self.reserve_copy(write.span);
-            let part = &self.scratch.as_bytes()[write.span.start() % 8..][..write.span.length()];
             self.log.get_mut(bytes).copy_from_slice(part);
             self.log.merged(number, bytes);
         }

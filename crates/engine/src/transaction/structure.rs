@@ -79,8 +79,8 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// A record with this row that is not linked yet, under the key that it keeps.
     pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
-        let partition = self.table(place.table).partition(place.partition);
-        let record = self.allocations.at(place.table, place.partition).records.take(&partition.arena);
+        let arena = &self.table(place.table).arena;
+        let record = self.allocations.at(place.table, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, kept);
         // SAFETY: the record is private until it is linked.
         unsafe { record.row::<HeaderOf<A>>().copy_in(0, row) };

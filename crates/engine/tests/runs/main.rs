@@ -6,6 +6,8 @@ mod panics;
 mod reclaimed;
 mod rows;
 mod time;
+#[allow(dead_code, reason = "simulations use all of it")]
+#[path = "../shared/writes.rs"]
 mod writes;
 
 use contract::{Engine, PairName, Support};

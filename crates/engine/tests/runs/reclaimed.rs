@@ -2,6 +2,7 @@
 
 use crate::supported;
 use crate::writes::{Loaded, TABLES, Write};
+use engine::ThisEngine;
 
 /// Runs, each too short for an epoch to pass or a worker to look at its garbage.
 const RUNS: usize = 120;
@@ -11,7 +12,7 @@ const INSERTS: u64 = 5;
 fn what_one_run_retires_a_later_one_uses_again() {
     for pair in supported() {
         for table in TABLES {
-            let mut loaded = Loaded::load(pair);
+            let mut loaded = Loaded::<ThisEngine>::load(pair);
             let come_and_go = [vec![Write::Insert(20)], vec![Write::Delete(20)]];
             let mut run = || {
                 loaded.run(table, &come_and_go, 2 * INSERTS).expect("nobody panics");

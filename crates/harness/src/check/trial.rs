@@ -212,7 +212,7 @@ impl Trial<'_> {
             abort_rate: measurement.abort_rate(),
             aborts: aborts_by_reason(std::iter::once(measurement)),
             user_rollbacks: measurement.user_rollbacks,
-            engine: options.engine.clone(),
+            engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),
             warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
             passed,

@@ -240,12 +240,18 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "partition-latch",
-        value: "NAME",
-        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set",
+        value: "NAME|auto",
+        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set; auto: ticket while each worker has a core",
         used_by: UsedBy::Architectures(&[ArchitectureName::PartitionedSerial]),
         in_checks: true,
-        set: |options, value| assign(&mut options.engine.partition_latch, named(value)),
-        get: |options| options.engine.partition_latch.to_string(),
+        set: |options, value| {
+            let latch = match value {
+                "auto" => Ok(None),
+                name => named(name).map(Some).map_err(|names| format!("{names}, auto")),
+            };
+            assign(&mut options.engine.partition_latch, latch)
+        },
+        get: |options| options.engine.partition_latch.map_or("auto".to_owned(), |latch| latch.to_string()),
     },
 ];
 

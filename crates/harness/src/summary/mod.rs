@@ -156,7 +156,7 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: options.engine.clone(),
+            engine: subject.engine_options(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
         };

@@ -15,6 +15,7 @@ pub mod memory;
 pub mod payload;
 pub mod region;
 pub mod rounds;
+pub mod shared;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]
 #[path = "../sole.rs"]
 pub mod sole;

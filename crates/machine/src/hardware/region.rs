@@ -5,8 +5,8 @@
 //! the system from merging two regions in its books, so that [`super::memory::huge_pages_bytes_of`] tells of
 //! one.
 //!
-//! A region of which little will be used is backed by small pages ([`Region::reserve_to_grow`]): a store of a thousand
-//! partitions has tens of thousands of regions, and with a huge page each they would take the memory of a large machine.
+//! A region of which little will be used is backed by small pages ([`Region::reserve_to_grow`]): a store has some regions for
+//! each of its tables, and tests, canaries and explorations make many small stores.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::fmt;

@@ -2,14 +2,52 @@
 //!
 //! A [`Conductor`] says which core is resumed; a core goes on until it suspends itself ([`suspend`]) or ends. Cores may run
 //! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
+//!
+//! **Panics.** A core that panics is unwound like a thread: its destructors' accesses are accesses, and when they wait for
+//! another core, the others go on. So do the others when it has ended, until they end themselves. Those that have not after
+//! [`GRACE`] resumptions, or if the machine itself has panicked, are told to end: each is unwound from where it is
+//! suspended, all of them together, so that the destructors of one still find the others. The first panic is passed on; what
+//! follows from it is not told.
+//!
+//! The host counts panics by thread. While one core is unwound, `std::thread::panicking` is true on all; so who is unwound is
+//! noted here ([`is_unwinding`]).
 
 use super::stack::Stack;
 use crate::panics::with_context;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::panicking;
+
+/// Resumptions of cores after a panic, before those that have not ended are unwound.
+const GRACE: u64 = 1 << 20;
 
 /// How a core suspends itself.
-pub(super) type CoreYielder = Yielder<(), ()>;
+pub(super) type CoreYielder = Yielder<Order, ()>;
+
+/// What a core that is resumed is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    GoOn,
+    /// Unwind.
+    End,
+}
+
+/// What a core that is told to end is unwound with.
+struct Ended;
+
+thread_local! {
+    /// By core of the run that is on: whether it is being unwound, as far as that was seen while it was suspended.
+    static UNWINDING: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether a panic unwinds `core`, on which control is.
+pub(super) fn is_unwinding(core: usize) -> bool {
+    // Of a panic that was not yet seen, control has not left the core.
+    panicking()
+        && UNWINDING.with_borrow(|cores| cores.get(core).is_some_and(|&it| it) || !cores.contains(&true))
+}
 
 /// Who says which core runs.
 pub(super) trait Conductor {
@@ -37,15 +75,16 @@ pub(super) unsafe fn suspend(yielder: *const CoreYielder) {
     // SAFETY: the core's body owns the yielder and has not returned. We may be on the stack of a coroutine that the body
     // runs: a yielder suspends whatever stack it is called on and returns to who resumed its coroutine, and the next
     // resumption comes back here.
-    unsafe { (*yielder).suspend(()) }
+    if unsafe { (*yielder).suspend(()) } == Order::End {
+        resume_unwind(Box::new(Ended))
+    }
 }
 
-type Core<R> = Coroutine<(), (), Option<R>, Stack>;
+type Core<R> = Coroutine<Order, (), Option<R>, Stack>;
 
 /// Runs `body` on each of `cores` cores, the first `workers` of which return something.
 ///
-/// A panic in one ends the others where they are: they are unwound, and the panic is passed on with its message and the
-/// core's number.
+/// A panic in one is passed on with its message and the core's number, when all have ended or have been unwound.
 pub(super) fn run<C: Conductor, R>(
     conductor: &C,
     workers: usize,
@@ -53,32 +92,93 @@ pub(super) fn run<C: Conductor, R>(
     stack_bytes: usize,
     body: &dyn Fn(usize) -> Option<R>,
 ) -> Vec<R> {
-    // SAFETY: the coroutines borrow `body` and `conductor`, which outlive this function, and live in a local that is dropped
-    // when it ends, however it ends; nothing forgets them.
-    let mut coroutines: Vec<Core<R>> =
-        (0..cores).map(|core| unsafe { coroutine(conductor, core, stack_bytes, body) }).collect();
-    let mut results: Vec<Option<R>> = (0..cores).map(|_| None).collect();
-    let mut resumed = 0;
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        while let Some(core) = conductor.next_to_run() {
-            resumed = core;
-            let outcome = coroutines[core].resume(());
-            conductor.suspended();
-            if let CoroutineResult::Return(result) = outcome {
-                results[core] = result;
-                conductor.ended(core);
-            }
-        }
-    }));
-    if let Err(panic) = outcome {
-        conductor.suspended();
-        // Unwinds them where they are suspended, while nothing else is being unwound.
-        drop(coroutines);
-        let who = if resumed < workers { format!("core {resumed}") } else { "the service".into() };
+    UNWINDING.set(vec![false; cores]);
+    let mut run = Run {
+        conductor,
+        // SAFETY: the coroutines borrow `body` and `conductor`, which outlive this function, and live in a local that is
+        // dropped when it ends, however it ends; nothing forgets them.
+        cores: (0..cores).map(|core| unsafe { coroutine(conductor, core, stack_bytes, body) }).collect(),
+        results: (0..cores).map(|_| None).collect(),
+        resumed: 0,
+        runs: false,
+        failure: None,
+        grace: GRACE,
+    };
+    while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run.go_on())) {
+        run.fail(panic);
+    }
+    if let Some((core, panic)) = run.failure {
+        let who = if core < workers { format!("core {core}") } else { "the service".into() };
         resume_unwind(with_context(panic, &who));
     }
-    results.truncate(workers);
-    results.into_iter().map(|result| result.expect("a worker that ended returned")).collect()
+    run.results.truncate(workers);
+    run.results.into_iter().map(|result| result.expect("a worker that ended returned")).collect()
+}
+
+/// A run of cores.
+struct Run<'c, C, R> {
+    conductor: &'c C,
+    cores: Vec<Core<R>>,
+    results: Vec<Option<R>>,
+    /// The core that was resumed last.
+    resumed: usize,
+    /// Whether control is on it.
+    runs: bool,
+    /// The first panic, and the core that was resumed then.
+    failure: Option<(usize, Box<dyn Any + Send>)>,
+    /// Resumptions before those that go on after a panic are told to end.
+    grace: u64,
+}
+
+impl<C: Conductor, R> Run<'_, C, R> {
+    /// Resumes cores until all have ended, or one panics.
+    fn go_on(&mut self) {
+        while let Some(core) = self.conductor.next_to_run() {
+            let order = if self.failure.is_some() || panicking() { self.order(core) } else { Order::GoOn };
+            (self.resumed, self.runs) = (core, true);
+            let outcome = self.cores[core].resume(order);
+            self.runs = false;
+            self.conductor.suspended();
+            if let CoroutineResult::Return(result) = outcome {
+                self.results[core] = result;
+                self.conductor.ended(core);
+                UNWINDING.with_borrow_mut(|cores| cores[core] = false);
+            } else if panicking() {
+                // If nobody was being unwound before, the core that was resumed is.
+                UNWINDING.with_borrow_mut(|cores| cores[core] |= !cores.contains(&true));
+            }
+        }
+    }
+
+    /// What a core is to do after a panic, or while one unwinds another core.
+    #[cold]
+    fn order(&mut self, core: usize) -> Order {
+        UNWINDING.with_borrow_mut(|cores| {
+            if !panicking() {
+                // It was caught, or has left its core.
+                cores.fill(false);
+            }
+            self.grace = self.grace.saturating_sub(1);
+            if self.grace > 0 || cores[core] {
+                return Order::GoOn;
+            }
+            cores[core] = true;
+            Order::End
+        })
+    }
+
+    /// A core has panicked, or the conductor has.
+    fn fail(&mut self, panic: Box<dyn Any + Send>) {
+        let core = self.resumed;
+        if std::mem::take(&mut self.runs) {
+            self.conductor.suspended();
+            self.conductor.ended(core);
+            UNWINDING.with_borrow_mut(|cores| cores[core] = false);
+        } else {
+            self.grace = 0;
+        }
+        self.failure.get_or_insert((core, panic));
+    }
 }
 
 /// A core that will run `body(core)` when first resumed.
@@ -92,9 +192,9 @@ unsafe fn coroutine<C: Conductor, R>(
     body: &dyn Fn(usize) -> Option<R>,
 ) -> Core<R> {
     let stack = Stack::new(stack_bytes).expect("the host has memory for the core's stack");
-    let main = move |yielder: &CoreYielder, ()| {
+    let main = move |yielder: &CoreYielder, order| {
         conductor.begun(core, yielder);
-        body(core)
+        if order == Order::GoOn { body(core) } else { None }
     };
     // SAFETY: `main` borrows `conductor` and `body` only, which the caller keeps.
     unsafe { Coroutine::with_stack_unchecked(stack, main) }

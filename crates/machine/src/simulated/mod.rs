@@ -72,6 +72,11 @@ pub fn trace_hash() -> u64 {
     }
 }
 
+/// What several parts own together: as on the hardware, for no machine counts references.
+pub mod shared {
+    pub use crate::hardware::shared::Arc;
+}
+
 /// How much memory there is to take: the host's.
 pub mod memory {
     pub use crate::hardware::memory::{available_bytes, huge_pages_bytes_of, is_short};

@@ -52,7 +52,7 @@ pub(super) fn access(kind: Access) {
             return;
         }
         if std::thread::panicking() {
-            return pause_while_unwinding();
+            pause_while_unwinding();
         }
         if let Some(core) = state.core.get() {
             let yielder = state.cores.borrow().yielders[core];

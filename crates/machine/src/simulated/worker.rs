@@ -31,9 +31,9 @@ pub fn current() -> Option<usize> {
     }
 }
 
-/// Whether a panic unwinds the thread that asks.
+/// Whether a panic unwinds the virtual core that asks; where there is none, the thread.
 pub fn is_unwinding() -> bool {
-    std::thread::panicking()
+    current().map_or_else(std::thread::panicking, cores::is_unwinding)
 }
 
 /// How long a worker may wait for another before it is odd: far longer than an exploration keeps one from going on, and well
@@ -47,8 +47,8 @@ pub fn patience() -> Duration {
 
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.
 ///
-/// A panic in one ends the others where they are: they are unwound, and the panic is passed on with its
-/// message and the core's number. Outside of an exploration and of a simulation, the workers are explored round robin.
+/// After a panic in one the others go on, until they end or for a while; then they are unwound where they are. The panic is
+/// passed on with its message and the core's number. Outside of an exploration and of a simulation, the workers are explored round robin.
 ///
 /// Panics if called from a virtual core, or for more workers than a simulated machine has cores.
 pub fn run<R: Send>(workers: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {

@@ -240,7 +240,7 @@ impl Candidate<'_> {
                 _ => None,
             },
             too_little,
-            engine: options.engine.clone(),
+            engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),
             warnings,
             find,

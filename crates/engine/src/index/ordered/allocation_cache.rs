@@ -4,34 +4,41 @@
 //! As for records ([`crate::storage::arena`]): a worker takes a chunk at a time, and what it took out of the tree waits
 //! in its garbage until nobody can hold it ([`crate::epoch`]), and is then used again.
 //!
-//! Invariant: nodes taken from the region are in the tree, or in one allocation cache; so are units of the key heap.
+//! Invariants:
+//! - Nodes taken from the region are in a tree, or in one allocation cache; so are units of the key heap.
+//! - Under latches nothing is asked of the system: what a change may need is taken before ([`AllocationCache::provide`]).
 
 use super::OVERSIZE;
 use super::finger::Finger;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
+use super::state::MOST_LEVELS;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Region, RegionError};
+use crate::facade::shared::Arc;
 use crate::storage::ready::Ready;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::ptr::NonNull;
 
 /// Address space is reserved for so many nodes at least.
 const LEAST_NODES: u64 = 1 << 18;
 /// Nodes that a worker takes at once.
 const CHUNK_NODES: u32 = 64;
+/// Nodes that one change may retire, and a piece; pieces of several are no more than the units that it may take.
+const MOST_RETIRED: usize = 2 * MOST_LEVELS;
 /// Units of the key heap that a worker takes at once.
 const CHUNK_UNITS: u64 = 512;
 
-/// The memory of nodes.
-pub(super) struct Nodes {
+/// The memory of a table's nodes.
+pub(super) struct NodeMemory {
     region: Region,
     ready: Ready,
     taken: AtomicU32,
     room: u32,
 }
 
-impl Nodes {
+impl NodeMemory {
     /// For about `nodes` nodes, and as many more as `most` bytes of address space have room for.
     pub fn reserve(nodes: u64, most: usize) -> Result<Self, RegionError> {
         let bytes_of = |nodes: u64| nodes.min(u32::MAX.into()) as usize * NODE_BYTES;
@@ -39,11 +46,11 @@ impl Nodes {
         let region = Region::reserve_to_grow(address_space, bytes_of(nodes))?;
         let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
-        Ok(Nodes { region, ready: Ready::default(), taken: AtomicU32::new(1), room })
+        Ok(NodeMemory { region, ready: Ready::default(), taken: AtomicU32::new(1), room })
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
-    pub fn get_ready(&mut self, left: &mut u64) {
+    pub fn get_ready(&self, left: &mut u64) {
         let used = (self.taken() as usize + 1) * NODE_BYTES;
         self.ready.before_run(&self.region, used, left);
     }
@@ -63,13 +70,38 @@ impl Nodes {
         self.ready.taken(&self.region, first as usize * NODE_BYTES..end as usize * NODE_BYTES);
         first..end
     }
+}
+
+/// The memory of nodes as an index has it, what every descent needs of it at hand.
+pub(super) struct Nodes {
+    base: NonNull<u8>,
+    room: u32,
+    memory: Arc<NodeMemory>,
+}
+
+// SAFETY: `base` is a place in the region, which `memory` keeps; whoever uses what is there answers for exclusion.
+unsafe impl Send for Nodes {}
+// SAFETY: as above.
+unsafe impl Sync for Nodes {}
+
+impl Nodes {
+    /// Nodes of this memory.
+    pub fn of(memory: &Arc<NodeMemory>) -> Self {
+        let base = NonNull::new(memory.region.base()).expect("a region is not at address 0");
+        Nodes { base, room: memory.room, memory: Arc::clone(memory) }
+    }
+
+    /// Nodes taken of the memory.
+    pub fn taken(&self) -> u32 {
+        self.memory.taken()
+    }
 
     /// The first byte of a node, which lies within the region.
     #[inline(always)]
     pub fn base(&self, number: u32) -> *mut u8 {
         assert!(number < self.room, "no such node");
         // SAFETY: below `room`, so within the region.
-        unsafe { self.region.base().byte_add(number as usize * NODE_BYTES) }
+        unsafe { self.base.as_ptr().byte_add(number as usize * NODE_BYTES) }
     }
 }
 
@@ -128,13 +160,44 @@ impl AllocationCache {
         }
     }
 
+    /// Takes memory for `nodes` nodes and `units` units in pieces, and makes room for what is retired meanwhile. Called before
+    /// latches are taken: nothing is asked of the system under one.
+    #[inline]
+    pub(super) fn provide(&mut self, index: &Nodes, heap: &Heap, nodes: usize, units: usize) {
+        if self.free.len() + self.chunk.len() < nodes {
+            self.provide_nodes(index);
+        }
+        if self.units.len() < units {
+            self.provide_units(heap, units);
+        }
+        self.garbage.reserve(MOST_RETIRED + units);
+    }
+
+    #[cold]
+    fn provide_nodes(&mut self, nodes: &Nodes) {
+        self.free.extend(self.chunk.by_ref());
+        self.chunk = nodes.memory.take(CHUNK_NODES);
+    }
+
+    #[cold]
+    fn provide_units(&mut self, heap: &Heap, units: usize) {
+        while !self.units.is_empty() {
+            let rest = self.units.len().min(MOST_UNITS);
+            self.free_piece(self.units.start, rest);
+            self.units.start += rest as u32;
+        }
+        // Several times as many, because of these the last are lost to all but pieces of just their size.
+        self.units = heap.take(CHUNK_UNITS.max(4 * units as u64));
+    }
+
     /// A node's number, its memory as it was left.
     pub(super) fn take_node(&mut self, nodes: &Nodes) -> u32 {
         if let Some(number) = self.free.pop() {
             return number;
         }
         if self.chunk.is_empty() {
-            self.chunk = nodes.take(CHUNK_NODES);
+            debug_assert!(false, "a node's memory is taken under a latch");
+            self.provide_nodes(nodes);
         }
         self.chunk.next().expect("a chunk just taken")
     }
@@ -146,11 +209,8 @@ impl AllocationCache {
             return piece;
         }
         if self.units.len() < units {
-            let rest = self.units.len();
-            if rest != 0 {
-                self.free_piece(self.units.start, rest);
-            }
-            self.units = heap.take(CHUNK_UNITS);
+            debug_assert!(false, "a piece's memory is taken under a latch");
+            self.provide_units(heap, units);
         }
         let piece = self.units.start;
         self.units.start += units as u32;

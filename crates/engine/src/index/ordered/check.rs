@@ -6,7 +6,7 @@ use super::keys::common_prefix;
 use super::node::{LEAF_ENTRIES, NODE_BYTES, SEPARATORS, UNUSED};
 use super::state::State;
 use super::synchronization_policy::{SynchronizationPolicy, Word};
-use super::{LeafRef, OrderedIndex, ROOT};
+use super::{LeafRef, OrderedIndex};
 
 /// What an index consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,8 +65,8 @@ impl Ends<'_> {
 impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Walks a quiet index; panics unless ranges, order, prefixes, levels, states and unused places are as they must be.
     pub fn census(&self) -> Census {
-        let mut census = Census { height: F::look(self.state(ROOT)).level() + 1, ..Census::default() };
-        self.walk(ROOT, census.height - 1, &Ends { lower: None, upper: None }, &mut census);
+        let mut census = Census { height: F::look(self.state(self.root)).level() + 1, ..Census::default() };
+        self.walk(self.root, census.height - 1, &Ends { lower: None, upper: None }, &mut census);
         census
     }
 
@@ -139,11 +139,16 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         (u64::from(self.nodes.taken()), self.heap.taken())
     }
 
-    /// Visits every leaf of a quiet index, those not in the tree included.
+    /// Visits every leaf of a quiet index.
     pub fn for_each_leaf(&self, mut visit: impl FnMut(LeafRef)) {
-        for number in 1..=self.nodes.taken() {
-            if F::look(self.state(number)).is_leaf() {
+        let mut nodes = vec![self.root];
+        while let Some(number) = nodes.pop() {
+            let state = F::look(self.state(number));
+            if state.is_leaf() {
                 visit(LeafRef(number));
+            } else {
+                let inner = self.inner(number);
+                nodes.extend((0..=state.count()).rev().map(|position| inner.child_at(position)));
             }
         }
     }

@@ -6,11 +6,11 @@
 //!
 //! Waiting for a latched child is waiting for one writer, who never waits while it holds a latch.
 
+use super::OrderedIndex;
 use super::keys::{Fence, Probe};
 use super::node::{Inner, prefetch};
 use super::state::State;
 use super::synchronization_policy::{SynchronizationPolicy, Word};
-use super::{OrderedIndex, ROOT};
 
 /// What a descent looks for.
 #[derive(Clone, Copy)]
@@ -82,7 +82,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Descends; `note` is shown every inner node on the way, and the position of the next one in it.
     #[inline(always)]
     fn descend_by(&self, key: &Probe<'_>, mut note: impl FnMut(&Inner<F>, State, usize)) -> Option<Stop> {
-        let mut at = Stop { node: ROOT, state: F::stable(self.state(ROOT)) };
+        let mut at = Stop { node: self.root, state: F::stable(self.state(self.root)) };
         while !at.state.is_leaf() {
             let inner = self.inner(at.node);
             let position = self.child(inner, at.state, key);
@@ -94,7 +94,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
 
     /// One attempt to find the leaf responsible for a target, every inner node on the way shown to `note`.
     pub(super) fn descend_noting(&self, target: Target<'_>, mut note: impl FnMut(Step)) -> Option<End> {
-        let mut at = Stop { node: ROOT, state: F::stable(self.state(ROOT)) };
+        let mut at = Stop { node: self.root, state: F::stable(self.state(self.root)) };
         let (mut lower, mut upper) = (Fence::Open, Fence::Open);
         while !at.state.is_leaf() {
             let inner = self.inner(at.node);

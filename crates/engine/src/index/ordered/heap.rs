@@ -63,7 +63,7 @@ impl Heap {
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
-    pub fn get_ready(&mut self, left: &mut u64) {
+    pub fn get_ready(&self, left: &mut u64) {
         let used = (self.taken() as usize + 1) * UNIT_BYTES;
         self.ready.before_run(&self.region, used, left);
     }

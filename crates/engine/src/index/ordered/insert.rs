@@ -21,7 +21,7 @@ use super::node::{Entry, LEAF_ENTRIES, SEPARATORS};
 use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
 use super::synchronization_policy::SynchronizationPolicy;
-use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, ROOT, Split};
+use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, Split};
 use crate::storage::RecordRef;
 
 /// The inner nodes from the root to a leaf.
@@ -71,6 +71,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
+            allocations.provide(&self.nodes, &self.heap, super::memory::NODES_TO_LINK, self.units_to_link);
             let Some(at) = self.approach(allocations, &key, rank) else { continue };
             if expected.is_some_and(|expected| expected.0 != at.node) {
                 return Linked::Moved;
@@ -295,7 +296,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Gives a full root two children, unless something has changed. The root stays where it is.
     fn grow(&self, root: Step, allocations: &mut AllocationCache) {
         let state = root.at.state;
-        let inner = self.inner(ROOT);
+        let inner = self.inner(self.root);
         if !F::try_latch(&inner.state, state) {
             return;
         }

@@ -13,11 +13,11 @@
 //! | [`search`], [`descend`], [`finger`] | in a node; from the root to a leaf; where the last key went |
 //! | [`insert`], [`remove`], [`draft`] | linking and splits; unlinking and empty leaves; nodes rewritten |
 //! | [`scan`] | copies of leaves |
-//! | [`allocation_cache`] | nodes and pieces, each worker's, and those that wait for their epoch |
+//! | [`memory`], [`allocation_cache`] | nodes and pieces: a table's, each worker's, and those that wait for their epoch |
 //! | [`check`] | what must hold |
 //! | [`parts`], [`wrong`] | the index by itself, for tests and benches; synchronization policies that they must find to be wrong |
 //!
-//! **State of the tree.** Node 1 is the root, always, and an inner node. There are no links between leaves. A leaf is
+//! **State of the tree.** One node is the root, always, and an inner node. There are no links between leaves. A leaf is
 //! responsible for the keys from one separator to the next, and for those it does not hold (*gaps*) it carries eight
 //! bytes of the protocol's metadata.
 //!
@@ -56,6 +56,7 @@ mod finger;
 mod heap;
 mod insert;
 mod keys;
+mod memory;
 mod node;
 pub mod parts;
 mod remove;
@@ -67,6 +68,7 @@ pub mod synchronization_policy;
 pub mod wrong;
 
 pub(crate) use allocation_cache::AllocationCache;
+pub(crate) use memory::{KeyBytes, Memory};
 pub(crate) use node::{Leaf, Version};
 pub use scan::Direction;
 pub(crate) use scan::LeafCopy;
@@ -74,12 +76,12 @@ pub(crate) use scan::LeafCopy;
 use self::allocation_cache::Nodes;
 use self::descend::Stop;
 use self::draft::Draft;
-use self::heap::{Heap, UNIT_BYTES, units_of};
-use self::keys::{Probe, SLICE_BYTES};
-use self::node::{Inner, NODE_BYTES, prefetch};
+use self::heap::Heap;
+use self::keys::Probe;
+use self::node::{Inner, prefetch};
 use self::state::State;
 use self::synchronization_policy::{SynchronizationPolicy, Word};
-use crate::facade::region::RegionError;
+use crate::facade::shared::Arc;
 use crate::storage::RecordRef;
 use std::marker::PhantomData;
 
@@ -89,20 +91,17 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// Keys whose lines are asked for at once.
 pub const MOST_AHEAD: usize = 16;
 
-/// The root's number.
-const ROOT: u32 = 1;
-
 /// Address space is reserved for so many times the nodes and pieces that are expected.
 const OVERSIZE: u64 = 4;
-
-/// Entries that a leaf is expected to have, after inserts in no order.
-const EXPECTED_ENTRIES: u64 = 10;
 
 /// An ordered index of one partition. Laid out as it is told, for [`OrderedIndex::used_as`].
 #[repr(C)]
 pub(crate) struct OrderedIndex<F: SynchronizationPolicy> {
     nodes: Nodes,
-    heap: Heap,
+    heap: Arc<Heap>,
+    root: u32,
+    /// Of the key heap, that linking a key may take; none if all keys are numbers.
+    units_to_link: usize,
     policy: PhantomData<fn() -> F>,
 }
 
@@ -188,42 +187,23 @@ pub(crate) enum Pruned {
 }
 
 impl<F: SynchronizationPolicy> OrderedIndex<F> {
-    fn nodes_for(entries: u64) -> u64 {
-        // A fifteenth of them are inner nodes; the root and its leaf.
-        entries.div_ceil(EXPECTED_ENTRIES) * 16 / 15 + 2
-    }
-
-    fn units_for(entries: u64, key_bytes: usize) -> u64 {
-        if key_bytes <= SLICE_BYTES { 0 } else { entries * units_of(key_bytes) as u64 }
-    }
-
-    /// Bytes that an index of `entries` keys of `key_bytes` bytes each is expected to take, and may take less.
-    pub fn bytes_for(entries: u64, key_bytes: usize) -> u64 {
-        Self::nodes_for(entries) * NODE_BYTES as u64 + Self::units_for(entries, key_bytes) * UNIT_BYTES as u64
-    }
-
-    /// An empty index for about `entries` keys of `key_bytes` bytes each, which may grow to `most` bytes of address space
-    /// for its nodes, and as much for its keys. What it consists of comes from `allocations`.
+    /// An empty index. What it consists of comes from `allocations`, which is no other index's.
     ///
     /// If the synchronization policy is [`synchronization_policy::Owned`], one thread at a time uses the index; if it is [`synchronization_policy::SingleWriter`], one
     /// thread at a time links, unlinks and prunes: the caller's promise.
-    pub fn reserve(
-        entries: u64,
-        key_bytes: usize,
-        most: usize,
-        allocations: &mut AllocationCache,
-    ) -> Result<Self, RegionError> {
+    pub fn within(memory: &Memory, allocations: &mut AllocationCache) -> Self {
         let () = Leaf::<F>::LAYOUT;
-        let nodes = Nodes::reserve(Self::nodes_for(entries), most)?;
-        let heap = Heap::reserve(Self::units_for(entries, key_bytes) * UNIT_BYTES as u64, most)?;
-        let index = OrderedIndex { nodes, heap, policy: PhantomData };
-        assert!(allocations.take_node(&index.nodes) == ROOT, "the allocation cache is another index's");
+        let (nodes, heap) = (Nodes::of(&memory.nodes), Arc::clone(&memory.heap));
+        allocations.provide(&nodes, &heap, 2, 0);
+        let root = allocations.take_node(&nodes);
+        let units_to_link = memory.units_to_link();
+        let index = OrderedIndex { nodes, heap, root, units_to_link, policy: PhantomData };
         let number = allocations.take_node(&index.nodes);
-        let (root, leaf) = (index.inner(ROOT), index.leaf_of(number));
+        let (root, leaf) = (index.inner(root), index.leaf_of(number));
         leaf.fill(&[]);
         index.store(root, &Draft::of(number), allocations);
         F::unlatch(&root.state, State(0).reborn(1, 0, 0));
-        Ok(index)
+        index
     }
 
     /// The same index, used in another synchronization policy: [`synchronization_policy::SingleWriter`] where one thread at a time changes it, which is the
@@ -235,17 +215,6 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         // SAFETY: the same fields in the same order: the synchronization policy is in no field but an empty one, and nodes consist of
         // the same words.
         unsafe { &*(&raw const *self).cast::<OrderedIndex<G>>() }
-    }
-
-    /// Faults in what the next run is expected to take, up to `left` bytes.
-    pub fn get_ready(&mut self, left: &mut u64) {
-        self.nodes.get_ready(left);
-        self.heap.get_ready(left);
-    }
-
-    /// Bytes of memory behind the index.
-    pub fn bytes_taken(&self) -> u64 {
-        u64::from(self.nodes.taken()) * NODE_BYTES as u64 + self.heap.taken() * UNIT_BYTES as u64
     }
 
     /// The record linked under `key`, and the leaf responsible for it. Writes nothing.
@@ -289,8 +258,8 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// come at the same time. Of more than [`MOST_AHEAD`] keys the first ones count.
     pub fn prefetch_all<K: AsRef<[u8]>>(&self, keys: &[K]) {
         let keys = &keys[..keys.len().min(MOST_AHEAD)];
-        let mut nodes = [ROOT; MOST_AHEAD];
-        for level in (1..=F::look(self.state(ROOT)).level()).rev() {
+        let mut nodes = [self.root; MOST_AHEAD];
+        for level in (1..=F::look(self.state(self.root)).level()).rev() {
             for (node, key) in nodes.iter_mut().zip(keys) {
                 let (inner, key) = (self.inner(*node), Probe::new(key.as_ref()));
                 let state = F::look(&inner.state);

@@ -3,8 +3,8 @@
 use super::check::Census;
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{
-    AllocationCache, Direction, Half, Leaf, LeafAt, LeafCopy, LeafRef, Linked, OrderedIndex, Pruned, Split,
-    Unlinked, Version,
+    AllocationCache, Direction, Half, KeyBytes, Leaf, LeafAt, LeafCopy, LeafRef, Linked, Memory,
+    OrderedIndex, Pruned, Split, Unlinked, Version,
 };
 use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,7 @@ use std::ptr::NonNull;
 /// An ordered index of numbers.
 pub struct Tree<F: SynchronizationPolicy> {
     index: OrderedIndex<F>,
+    memory: Memory,
     epochs: Epochs,
     mutant: Option<Mutant>,
 }
@@ -104,16 +105,17 @@ fn number(record: RecordRef) -> u64 {
 }
 
 impl<F: SynchronizationPolicy> Tree<F> {
-    /// A tree, and a place for each of `workers` workers, idle.
+    /// A tree, and a place for each of `workers` workers, idle. Of `key_bytes` bytes are about all keys; if that is eight, all.
     pub fn new(entries: u64, key_bytes: usize, workers: usize) -> (Self, Vec<Worker>) {
         let mut places: Vec<Worker> = (0..workers)
             .map(|slot| Worker { allocations: AllocationCache::default(), slot, epoch: 0 })
             .collect();
-        let index =
-            OrderedIndex::reserve(entries, key_bytes, 0, &mut places[0].allocations).expect("address space");
+        let keys = if key_bytes == size_of::<u64>() { KeyBytes::Number } else { KeyBytes::Most(key_bytes) };
+        let memory = Memory::reserve(entries, keys, 0).expect("address space");
+        let index = OrderedIndex::within(&memory, &mut places[0].allocations);
         let mut epochs = Epochs::new();
         epochs.provide(workers);
-        (Tree { index, epochs, mutant: None }, places)
+        (Tree { index, memory, epochs, mutant: None }, places)
     }
 
     /// The same, leaving out a step.
@@ -364,12 +366,12 @@ impl<F: SynchronizationPolicy> Tree<F> {
 
     /// Bytes that a tree is expected to take.
     pub fn bytes_for(entries: u64, key_bytes: usize) -> u64 {
-        OrderedIndex::<F>::bytes_for(entries, key_bytes)
+        Memory::bytes_for(entries, KeyBytes::Most(key_bytes))
     }
 
     /// Bytes of memory behind the tree.
     pub fn bytes_taken(&self) -> u64 {
-        self.index.bytes_taken()
+        self.memory.bytes_taken()
     }
 }
 

@@ -28,7 +28,7 @@ use super::node::{Entry, LEAF_ENTRIES, Leaf};
 use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
 use super::synchronization_policy::SynchronizationPolicy;
-use super::{LeafAt, LeafRef, OrderedIndex, Pruned, ROOT, Unlinked};
+use super::{LeafAt, LeafRef, OrderedIndex, Pruned, Unlinked};
 use crate::facade::cpu::Spin;
 use crate::storage::RecordRef;
 
@@ -55,6 +55,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     ) -> Unlinked {
         let key = Probe::new(key);
         loop {
+            allocations.provide(&self.nodes, &self.heap, 0, 0);
             let Some(at) = self.descend(&key) else { continue };
             let leaf = self.leaf_of(at.node);
             let found = self.search(leaf, at.state, &key);
@@ -99,6 +100,12 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
                 self.shrink(allocations);
                 return Pruned::Last;
             };
+            if self.units_to_link > 0 {
+                // The heir, and the inner nodes between it and the fork; and the fork's own numbers, or the root's.
+                let heirs = trail[fork].at.state.level();
+                let units = heirs * super::memory::UNITS_TO_WIDEN + super::memory::UNITS_TO_LINK;
+                allocations.provide(&self.nodes, &self.heap, 0, units);
+            }
             let Some(removal) = self.latch_removal(&trail[fork..], leaf) else {
                 spin.pause();
                 continue;
@@ -237,7 +244,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Lets the only child of the root take its place, as long as that is an inner node and nobody is in the way.
     fn shrink(&self, allocations: &mut AllocationCache) {
         loop {
-            let (root, state) = (self.inner(ROOT), F::look(self.state(ROOT)));
+            let (root, state) = (self.inner(self.root), F::look(self.state(self.root)));
             if state.is_latched() || state.count() != 0 || state.level() == 1 {
                 return;
             }

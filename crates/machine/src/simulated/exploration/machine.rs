@@ -11,8 +11,7 @@
 //! scheduling point chose another, which [`Machine::switch_to`] notes before it suspends. Cores may run
 //! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
 //!
-//! While a panic unwinds a core, its destructors' accesses act directly: were the core suspended in the
-//! middle, the others would run on a host thread that counts a panic which is not theirs.
+//! A core that a panic unwinds is scheduled like any other ([`crate::simulated::cores`]); at the front nobody else is there.
 
 use super::Exploration;
 use crate::simulated::access::{Access, Control, Moved, move_control, pause_while_unwinding};
@@ -239,7 +238,9 @@ impl Machine {
             if kind == Access::Pause {
                 pause_while_unwinding();
             }
-            return;
+            if self.place.get() == Place::Front {
+                return;
+            }
         }
         let count = &self.accesses[kind as usize];
         count.set(count.get() + 1);
@@ -269,7 +270,11 @@ impl Machine {
     fn step(&self) {
         let (steps, bound) = (self.steps.get() + 1, self.settings.get().step_bound);
         self.steps.set(steps);
-        assert!(steps <= bound, "no progress after {bound} steps");
+        if steps > bound {
+            // Those who go on have as many again before they are told the same.
+            self.steps.set(0);
+            assert!(std::thread::panicking(), "no progress after {bound} steps");
+        }
     }
 
     fn scheduling_point(&self, core: usize, kind: Access) {

@@ -39,7 +39,7 @@ impl From<Schedule> for Exploration {
 /// Runs `f` on a virtual machine with a schedule: `explore(Schedule::RoundRobin, || ...)`.
 ///
 /// A panic in `f` or on a virtual core is passed on with its message, the core and the schedule, from which
-/// it can be replayed; what is left of the other cores is unwound before.
+/// it can be replayed; before, the other cores have ended, or those that would not were unwound.
 ///
 /// Panics inside of another exploration.
 #[track_caller]

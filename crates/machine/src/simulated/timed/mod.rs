@@ -94,8 +94,8 @@ impl<'d> Simulation<'d> {
 
     /// Runs `f` on the machine.
     ///
-    /// A panic in `f` or on a virtual core is passed on with its message, the core, the machine and the seed; what is left of
-    /// the other cores is unwound before.
+    /// A panic in `f` or on a virtual core is passed on with its message, the core, the machine and the seed; before,
+    /// the other cores have ended, or those that would not were unwound.
     ///
     /// Panics inside of another simulation or of an exploration.
     #[track_caller]

@@ -136,7 +136,7 @@ impl Machine {
     #[inline]
     fn access_lines(&self, kind: Access, address: usize, len: usize) {
         let Some(core) = self.core.get() else { return };
-        if kind == Access::Tear || std::thread::panicking() {
+        if kind == Access::Tear {
             return;
         }
         let mut inner = self.inner.borrow_mut();
@@ -221,9 +221,6 @@ impl Machine {
 
     fn fence(&self) {
         let Some(core) = self.core.get() else { return };
-        if std::thread::panicking() {
-            return;
-        }
         self.note(core, Access::Fence, 0);
         let inner = &mut *self.inner.borrow_mut();
         let cost = inner.model.fence(self.modelled(core), self.clock.get());
@@ -234,7 +231,7 @@ impl Machine {
     fn pause(&self, deadline: Option<u64>) {
         let Some(core) = self.core.get() else { return self.pause_at_front() };
         if std::thread::panicking() {
-            return pause_while_unwinding();
+            pause_while_unwinding();
         }
         self.let_others_go_first(core);
         self.note(core, Access::Pause, 0);

@@ -5,7 +5,6 @@ use contract::{
     Outcome, PairName, Plan, Presence, Procedure, RunError, Seat, Selection, Span, TableDescription, TableId,
     Transaction, Until, Workload,
 };
-use engine::ThisEngine;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -23,7 +22,7 @@ pub const TABLES: [TableId; 2] = [TableId(0), TableId(1)];
 pub type Rows = BTreeMap<u64, [u8; ROW_BYTES]>;
 
 /// A write of a key's row.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Write {
     Insert(u64),
     /// Of the row's first half.
@@ -35,6 +34,8 @@ pub enum Write {
     Delete(u64),
     /// Overwrites half of what it is shown, and panics.
     Panic(u64),
+    /// Writes nothing, and lets this go on for ever.
+    Never(fn()),
 }
 
 fn add_one(row: &mut [u8], _: &mut [u8]) {
@@ -60,6 +61,9 @@ impl Write {
             Write::Update(key) => txn.update(table, Key(key), second, &mut |row| add_one(row, &mut []))?,
             Write::Merge(key) => txn.merge(table, Key(key), whole, add_one, &[0])?,
             Write::Delete(key) => txn.delete(table, Key(key))?,
+            Write::Never(ends) => loop {
+                ends();
+            },
             Write::Panic(key) => txn.merge(table, Key(key), whole, panic_half_way, &[0])?,
         };
         assert_eq!(presence, Presence::Present, "{self:?}");
@@ -152,36 +156,42 @@ fn options() -> EngineOptions {
 }
 
 /// A loaded store, and how to run over it.
-pub struct Loaded {
-    store: <ThisEngine as Engine>::Store,
+pub struct Loaded<E: Engine> {
+    store: E::Store,
     pair: PairName,
     clients: usize,
 }
 
-impl Loaded {
-    pub fn load(pair: PairName) -> Loaded {
-        let arrangement = ThisEngine::arrange(pair.architecture, WORKERS, &options());
+impl<E: Engine> Loaded<E> {
+    pub fn load(pair: PairName) -> Self {
+        let arrangement = E::arrange(pair.architecture, WORKERS, &options());
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
-        let store = ThisEngine::load(&Loading, layout, &|_| ()).expect("small tables");
+        let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
         Loaded { store, pair, clients }
     }
 
-    /// Lets the first worker make `transactions` transactions, those of `scripts`; answers the rows that its last one saw.
+    /// Lets the first worker make `transactions` transactions, those of `scripts`, while the others look; answers the rows that
+    /// its last one saw.
     pub fn run(
         &mut self,
         table: TableId,
         scripts: &[Vec<Write>],
         transactions: u64,
     ) -> Result<Rows, RunError> {
-        let client = |worker| WritesClient {
-            table,
-            scripts: if worker == 0 { scripts.to_vec() } else { vec![vec![]] },
-            drawn: 0,
-            seen: Rows::new(),
-        };
+        self.run_all(table, |worker| if worker == 0 { scripts.to_vec() } else { vec![vec![]] }, transactions)
+    }
+
+    /// Lets every worker make `transactions` transactions; answers the rows that the first one's last saw.
+    pub fn run_all(
+        &mut self,
+        table: TableId,
+        scripts: impl Fn(usize) -> Vec<Vec<Write>>,
+        transactions: u64,
+    ) -> Result<Rows, RunError> {
+        let client = |worker| WritesClient { table, scripts: scripts(worker), drawn: 0, seen: Rows::new() };
         let clients = (0..self.clients).map(client).collect();
         let (selection, until) = (Selection::Pair(self.pair), Until::Transactions(transactions));
-        let run = ThisEngine::run_checked(&mut self.store, selection, clients, until, &options())?;
+        let run = E::run_checked(&mut self.store, selection, clients, until, &options())?;
         Ok(run.clients.into_iter().next().expect("the first worker").seen)
     }
 
@@ -191,6 +201,6 @@ impl Loaded {
     }
 
     pub fn leak_check(&self) -> LeakCheck {
-        ThisEngine::leak_check(&self.store)
+        E::leak_check(&self.store)
     }
 }
