@@ -120,6 +120,18 @@ names! {
     Ticket = "ticket", "first come, first served";
 }
 
+impl LatchName {
+    /// The latch of a partition that suits so many workers on a machine of so many cores.
+    ///
+    /// First come, first served as long as each worker has a core, as in a queue of the partition's transactions: with a latch
+    /// that lets in the quickest, the worker that has just unlatched takes it again, and others wait for milliseconds. With more
+    /// workers than cores the next in line may not be running, and all behind it wait for its time slice; then the latch goes
+    /// to the quickest. Both are measured in `docs/results/partition-latch.md`.
+    pub const fn of_partitions(workers: usize, cores: usize) -> LatchName {
+        if workers > cores { LatchName::TestAndTestAndSet } else { LatchName::Ticket }
+    }
+}
+
 impl ProtocolName {
     /// Whether transactions are also in the order of time: whoever begins after another has ended comes after it.
     pub const fn is_strict(self) -> bool {
@@ -131,18 +143,6 @@ impl CanaryName {
     /// Whether the protocol that it breaks is strict.
     pub const fn is_strict(self) -> bool {
         !matches!(self, CanaryName::NoExtension)
-    }
-}
-
-impl LatchName {
-    /// The latch of a partition that suits so many workers on a machine of so many cores.
-    ///
-    /// First come, first served as long as each worker has a core, as in a queue of the partition's transactions: with a latch
-    /// that lets in the quickest, the worker that has just unlatched takes it again, and others wait for milliseconds. With more
-    /// workers than cores the next in line may not be running, and all behind it wait for its time slice; then the latch goes
-    /// to the quickest. Both are measured in `docs/results/partition-latch.md`.
-    pub const fn of_partitions(workers: usize, cores: usize) -> LatchName {
-        if workers > cores { LatchName::TestAndTestAndSet } else { LatchName::Ticket }
     }
 }
 

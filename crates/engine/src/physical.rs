@@ -227,6 +227,9 @@ impl SingleWriter for OwnedSingleWriter {
 
 /// Who may touch metadata, and with which instructions.
 pub trait Physical: 'static {
+    /// Whether what a transaction releases may still be on its way when its slot runs the next one.
+    const RELEASES_TRAVEL: bool;
+
     /// A 64-bit word.
     type Word64: Word<u64> + Metadata;
     /// A 32-bit word.
@@ -246,6 +249,8 @@ pub trait Physical: 'static {
 pub struct Shared<L = TestAndTestAndSet>(PhantomData<L>);
 
 impl<L: Latch + 'static> Physical for Shared<L> {
+    const RELEASES_TRAVEL: bool = false;
+
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
     type SingleWriter = AtomicU64;
@@ -258,6 +263,8 @@ impl<L: Latch + 'static> Physical for Shared<L> {
 pub struct Owned;
 
 impl Physical for Owned {
+    const RELEASES_TRAVEL: bool = true;
+
     type Word64 = Cell<u64>;
     type Word32 = Cell<u32>;
     type SingleWriter = OwnedSingleWriter;

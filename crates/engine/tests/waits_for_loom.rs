@@ -5,7 +5,7 @@
 
 mod facade {
     pub mod atomic {
-        pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
+        pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
     }
 }
 
@@ -25,9 +25,10 @@ fn only(slot: u32) -> SlotSet {
 
 /// Every slot waits for the next, all at once; how many find the cycle.
 fn ring_of(slots: u32, ordered: bool) -> usize {
-    let graph = Arc::new(WaitsFor::new(slots as usize));
+    let graph = Arc::new(WaitsFor::new(slots as usize, true));
     let request = move |graph: &WaitsFor, slot: u32| {
-        graph.publish(slot, &only((slot + 1) % slots));
+        graph.point(slot, (slot + 1) % slots, 1);
+        graph.publish(slot, 1, &only((slot + 1) % slots));
         if ordered {
             graph.order();
         }
@@ -65,13 +66,28 @@ fn without_the_fence_both_can_miss_it() {
 #[test]
 fn a_chain_is_no_cycle() {
     loom::model(|| {
-        let graph = WaitsFor::new(130);
-        graph.publish(0, &only(129));
-        graph.publish(129, &only(64));
+        let graph = WaitsFor::new(130, false);
+        graph.publish(0, 1, &only(129));
+        graph.publish(129, 1, &only(64));
         assert!(!graph.search(0) && !graph.search(129) && !graph.search(64));
-        graph.publish(64, &only(0));
+        graph.publish(64, 1, &only(0));
         assert!(graph.search(0) && graph.search(129) && graph.search(64));
         graph.clear(129);
         assert!(!graph.search(0), "a slot that runs again waits for nobody");
+    });
+}
+
+/// Slot 0 waits for slot 1, whose next attempt waits for slot 0 before the release of the last one has arrived.
+#[test]
+fn an_edge_to_an_earlier_attempt_closes_no_cycle() {
+    loom::model(|| {
+        let graph = WaitsFor::new(2, true);
+        graph.point(0, 1, 7);
+        graph.publish(0, 3, &only(1));
+        graph.point(1, 0, 3);
+        graph.publish(1, 8, &only(0));
+        assert!(!graph.search(0) && !graph.search(1));
+        graph.publish(1, 7, &only(0));
+        assert!(graph.search(0) && graph.search(1));
     });
 }

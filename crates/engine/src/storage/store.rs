@@ -89,7 +89,7 @@ impl Store {
     pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
-            unobserved(|| self.tables.iter().for_each(reset));
+            unobserved(|| self.reset());
         }
         self.last = Some((selection, latch));
         let mut left = memory::available_bytes() / 2;
@@ -114,6 +114,10 @@ impl Store {
         self.layout.header
     }
 
+    fn reset(&self) {
+        self.tables.iter().for_each(|table| reset(table, self.layout.header));
+    }
+
     /// Bytes of memory taken, indexes included.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.tables.iter().map(Table::bytes_taken).sum()
@@ -128,14 +132,14 @@ impl Store {
 }
 
 /// Forgets what the last protocol left in the metadata of a table.
-fn reset(table: &Table) {
+fn reset(table: &Table, header: Header) {
     let threads = worker::cores() as u64;
     worker::run(threads as usize, |thread| {
         let share = |whole: u64| {
             let thread = thread as u64;
             whole * thread / threads..whole * (thread + 1) / threads
         };
-        table.arena.for_each(share(table.arena.taken()), |record| record.reset(table.shape.header));
+        table.arena.for_each(share(table.arena.taken()), |record| record.reset(header));
         table.partitions().iter().for_each(|partition| partition.index.reset(share));
     });
 }

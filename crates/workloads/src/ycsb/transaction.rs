@@ -36,7 +36,7 @@ pub(super) struct Shape {
 impl Shape {
     #[inline]
     fn span(self, touch: Touch) -> Span {
-        if touch.writes() && self.updates == Updates::Insert {
+        if self.updates == Updates::Insert && touch.writes() {
             return Span::whole(self.row_bytes);
         }
         Span::new(touch.field() * self.part_bytes, self.part_bytes)
@@ -44,7 +44,7 @@ impl Shape {
 
     #[inline]
     fn access(self, touch: Touch) -> Access {
-        if touch.writes() && self.updates == Updates::Insert { Access::Structure } else { touch.access() }
+        if self.updates == Updates::Insert && touch.writes() { Access::Structure } else { touch.access() }
     }
 }
 

@@ -43,6 +43,8 @@
 //! waiters only would miss some: a reader behind another reader waits for it, too; and once the writer before both has
 //! taken its request back, it may wait for an owner who has been upgraded since.)
 //!
+//! Edges point to attempts, not to slots, where a release may still be on its way when its slot's next transaction waits.
+//!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
 //! tells its waiters to ask again.
 //!
@@ -51,7 +53,8 @@
 pub(crate) mod waits_for;
 
 use super::{
-    GapMode, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, Verdict, Wake, Waker,
+    Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, SlotState, Verdict,
+    Wake, Waker,
 };
 use crate::architecture::Architecture;
 use crate::facade::latch::Latch;
@@ -75,6 +78,30 @@ const MOST_ACCESSES: u32 = 1 << 16;
 /// DL_DETECT.
 pub(crate) struct DlDetect;
 
+/// The attempts of a slot, counted: edges of the graph say to which they point.
+pub(crate) struct Attempts(u32);
+
+impl SlotState for Attempts {
+    type Stamp = u32;
+
+    fn new() -> Self {
+        Attempts(0)
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, _: Attempt) {
+        self.0 = (self.0 + 1) % (1 << ATTEMPT_BITS);
+    }
+
+    #[inline(always)]
+    fn stamp(&self) -> u32 {
+        self.0
+    }
+}
+
+/// A requester with the number of its attempt.
+type Who = Requester<u32>;
+
 /// A record's metadata.
 #[repr(C)]
 pub(crate) struct Lock<P: Physical> {
@@ -93,9 +120,19 @@ pub(crate) struct Entry<P: Physical> {
     state: P::Word32,
 }
 
+/// As many bits as the number of an attempt has.
+const ATTEMPT_BITS: u32 = 24;
+/// The attempt that the request is of stands above the rest of its state.
+const ATTEMPT_SHIFT: u32 = u32::BITS - ATTEMPT_BITS;
+
 const STATE_MODE: u32 = 3;
 const STATE_OWNER: u32 = 4;
 const STATE_UPGRADING: u32 = 8;
+
+/// The state of an owner that was upgraded.
+const fn upgraded(state: u32) -> u32 {
+    state & !(STATE_MODE | STATE_UPGRADING) | mode_bits(Mode::Exclusive) | STATE_OWNER
+}
 
 /// How a request holds a record or a gap, or wants to.
 const fn gap_bits(mode: GapMode) -> u32 {
@@ -140,11 +177,17 @@ impl<P: Physical> Common<P> {
         // Of large runs, what is used is faulted in as it is used.
         const AHEAD_BYTES: usize = 64 << 20;
         near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
-        Common { near, far: reserve(MOST_ACCESSES), slots, graph: WaitsFor::new(slots), policy: PhantomData }
+        Common {
+            near,
+            far: reserve(MOST_ACCESSES),
+            slots,
+            graph: WaitsFor::new(slots, P::RELEASES_TRAVEL),
+            policy: PhantomData,
+        }
     }
 
     /// A request's number within its partition, never 0.
-    fn id(who: Requester) -> u32 {
+    fn id(who: Who) -> u32 {
         assert!(who.access < MOST_ACCESSES, "a transaction of more than {MOST_ACCESSES} accesses");
         (who.slot.0 + 1) * MOST_ACCESSES + who.access
     }
@@ -212,27 +255,36 @@ impl<'a, P: Physical> Latched<'a, P> {
 
     /// Becomes an owner in front of the others, who hold the record in the same mode.
     #[inline(always)]
-    fn grant_at_once(&self, head: u32, id: u32, mode: u32) {
+    fn grant_at_once(&self, head: u32, who: Who, mode: u32) {
+        let id = Common::<P>::id(who);
         let request = self.request(id);
         request.next.store(head & REQUEST);
-        request.state.store(mode | STATE_OWNER);
+        request.state.store(mode | STATE_OWNER | who.stamp << ATTEMPT_SHIFT);
         self.lock.head.store(id | mode << MODE_SHIFT);
     }
 
-    /// Queues behind everybody, and answers whom the request waits for: all of them.
-    fn queue(&self, id: u32, mode: u32) -> SlotSet {
+    /// Queues behind everybody, and publishes whom the request waits for: all of them.
+    fn queue(&self, who: Who, mode: u32) {
+        let id = Common::<P>::id(who);
         let mut waited_for = SlotSet::EMPTY;
         let mut last = None;
         for (other, request) in self.all() {
-            waited_for.insert(Common::<P>::slot(other).0);
+            self.point(who, other, request, &mut waited_for);
             last = Some(request);
         }
         let request = self.request(id);
         request.next.store(0);
-        request.state.store(mode);
+        request.state.store(mode | who.stamp << ATTEMPT_SHIFT);
         last.expect("a request waits for somebody").next.store(id);
         self.lock.head.store(self.lock.head.read() | WAITED);
-        waited_for
+        self.common.graph.publish(who.slot.0, who.stamp, &waited_for);
+    }
+
+    /// An edge from `who` to the attempt that a request is of.
+    fn point(&self, who: Who, other: u32, request: &Entry<P>, waited_for: &mut SlotSet) {
+        let slot = Common::<P>::slot(other).0;
+        waited_for.insert(slot);
+        self.common.graph.point(who.slot.0, slot, request.state.read() >> ATTEMPT_SHIFT);
     }
 
     /// Takes a request out of the list.
@@ -279,7 +331,7 @@ impl<'a, P: Physical> Latched<'a, P> {
         if let (Some((id, request)), None) = (one, two)
             && request.state.read() & STATE_UPGRADING != 0
         {
-            request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
+            request.state.store(upgraded(request.state.read()));
             self.decide(id, Wake::Granted, waker);
         }
         let upgrading = self.all().any(|(_, request)| request.state.read() & STATE_UPGRADING != 0);
@@ -316,11 +368,10 @@ impl DlDetect {
         }
         let held = (head & MODES) >> MODE_SHIFT;
         if head & REQUEST == 0 || head & WAITED == 0 && compatible(held, mode) {
-            latched.grant_at_once(head, id, mode);
+            latched.grant_at_once(head, who, mode);
             return Verdict::Granted;
         }
-        let waited_for = latched.queue(id, mode);
-        common.graph.publish(who.slot.0, &waited_for);
+        latched.queue(who, mode);
         drop(latched);
         Self::wait_or_die(common, lock, who, waker, |latched| {
             latched.remove(id);
@@ -332,13 +383,15 @@ impl DlDetect {
     fn wait_or_die<P: Physical>(
         common: &Common<P>,
         lock: &Lock<P>,
-        who: Requester,
+        who: Who,
         waker: &impl Waker,
         withdraw: impl FnOnce(&Latched<'_, P>),
     ) -> Verdict {
         let (id, slot) = (Common::<P>::id(who), who.slot.0);
         common.graph.order();
-        if !common.graph.search(slot) {
+        // A search reads one row after the other, and what it has read may be over when it comes to the next. A cycle that is
+        // there is there the second time, too, unless somebody else was its victim.
+        if !common.graph.search(slot) || !common.graph.search(slot) {
             return Verdict::Queued;
         }
         let latched = Latched::new(common, lock, who.partition);
@@ -362,7 +415,7 @@ impl Protocol for DlDetect {
     type Header = Narrow;
     type Gap<P: Physical> = Lock<P>;
     type Common<P: Physical> = Common<P>;
-    type Slot = ();
+    type Slot = Attempts;
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
@@ -400,20 +453,20 @@ impl Locking for DlDetect {
         let mut others = 0;
         for (other, request) in latched.all().filter(|&(other, _)| other != id) {
             if request.state.read() & STATE_OWNER != 0 {
-                waited_for.insert(Common::<P>::slot(other).0);
+                latched.point(who, other, request, &mut waited_for);
                 others += 1;
             }
         }
         let request = common.request(who.partition, id);
         let head = lock.head.read();
         if others == 0 {
-            request.state.store(mode_bits(Mode::Exclusive) | STATE_OWNER);
+            request.state.store(upgraded(request.state.read()));
             lock.head.store(head | mode_bits(Mode::Exclusive) << MODE_SHIFT);
             return Verdict::Granted;
         }
         request.state.store(request.state.read() | STATE_UPGRADING);
         lock.head.store(head | WAITED);
-        common.graph.publish(who.slot.0, &waited_for);
+        common.graph.publish(who.slot.0, who.stamp, &waited_for);
         drop(latched);
         Self::wait_or_die(common, lock, who, waker, |_| {
             request.state.store(request.state.read() & !STATE_UPGRADING)
@@ -489,6 +542,6 @@ impl Locking for DlDetect {
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
         let RequestWith { common, who, .. } = request;
         let latched = Latched::new(common, lock, who.partition);
-        latched.grant_at_once(0, Common::<P>::id(who), mode_bits(Mode::Exclusive));
+        latched.grant_at_once(0, who, mode_bits(Mode::Exclusive));
     }
 }

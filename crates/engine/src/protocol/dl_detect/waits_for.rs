@@ -15,9 +15,14 @@
 //! finds cycles that are there, or were a moment ago, however long it takes until a slot that was granted something is
 //! run by its processor.
 //!
+//! Where releases travel, a slot's next transaction may wait before the last one's releases have arrived, and those who wait
+//! for the last one do not wait for the next. There edges are *numbered*: a slot numbers its attempts, a row says by which
+//! attempt it was published, and an edge to which attempt of the other slot it points. It leads on only to a row of that
+//! attempt. As both numbers of a true edge are those of attempts that hold or wait for something, no true edge is lost.
+//!
 //! This file uses the machine only through `crate::facade::atomic`, so that its test compiles it against `loom`.
 
-use crate::facade::atomic::{AtomicU64, Ordering, fence};
+use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 const BITS: usize = u64::BITS as usize;
 /// The most slots that a graph can have.
@@ -64,15 +69,22 @@ pub struct WaitsFor {
     words: usize,
     /// Lines of a row.
     stride: usize,
+    /// A square, if edges are numbered: in the row and column of a slot the attempt that published the row, elsewhere the
+    /// attempt of the column's slot to which the row's edge points.
+    numbers: Box<[AtomicU32]>,
+    slots: usize,
 }
 
 impl WaitsFor {
-    /// A graph of `slots` slots, none of which waits.
-    pub fn new(slots: usize) -> Self {
+    /// A graph of `slots` slots, none of which waits, with numbered edges or not.
+    pub fn new(slots: usize, numbered: bool) -> Self {
         assert!(slots <= MOST_SLOTS, "{slots} transaction slots; at most {MOST_SLOTS}");
         let words = slots.div_ceil(BITS);
         let stride = words.div_ceil(LINE_WORDS);
-        WaitsFor { lines: (0..slots * stride).map(|_| Line::default()).collect(), words, stride }
+        let lines = (0..slots * stride).map(|_| Line::default()).collect();
+        let numbers = if numbered { slots * slots } else { 0 };
+        let numbers = (0..numbers).map(|_| AtomicU32::default()).collect();
+        WaitsFor { lines, words, stride, numbers, slots }
     }
 
     fn row(&self, slot: u32) -> impl Iterator<Item = &AtomicU64> {
@@ -80,8 +92,26 @@ impl WaitsFor {
         self.lines[start..start + self.stride].iter().flat_map(|line| &line.0).take(self.words)
     }
 
-    /// Says that `slot` waits for `others`.
-    pub fn publish(&self, slot: u32, others: &SlotSet) {
+    /// The number in a row and column, if edges are numbered.
+    fn number(&self, row: u32, column: u32) -> Option<&AtomicU32> {
+        self.numbers.get(row as usize * self.slots + column as usize)
+    }
+
+    fn set_number(&self, row: u32, column: u32, attempt: u32) {
+        if let Some(number) = self.number(row, column) {
+            // Relaxed: as the rows, see `publish`.
+            number.store(attempt, Ordering::Relaxed);
+        }
+    }
+
+    /// Says to which attempt of `other` the edge from `slot` points that is published next.
+    pub fn point(&self, slot: u32, other: u32, attempt: u32) {
+        self.set_number(slot, other, attempt);
+    }
+
+    /// Says that `slot`, in this attempt, waits for `others`, to each of which an edge points.
+    pub fn publish(&self, slot: u32, attempt: u32, others: &SlotSet) {
+        self.set_number(slot, slot, attempt);
         for (word, value) in self.row(slot).zip(others.words) {
             // Relaxed: ordered before the search by `order`, as are the other slots' rows before theirs.
             word.store(value, Ordering::Relaxed);
@@ -130,6 +160,9 @@ impl WaitsFor {
                 while word != 0 {
                     let waited_for = (index * BITS) as u32 + word.trailing_zeros();
                     word &= word - 1;
+                    if !self.leads_on(next, waited_for) {
+                        continue;
+                    }
                     if waited_for == slot {
                         return true;
                     }
@@ -140,5 +173,13 @@ impl WaitsFor {
             }
         }
         false
+    }
+
+    /// Whether the edge from `slot` to `other` points to the attempt that published the other's row.
+    #[inline(always)]
+    fn leads_on(&self, slot: u32, other: u32) -> bool {
+        let numbers = self.number(slot, other).zip(self.number(other, other));
+        // Relaxed: see `publish`.
+        numbers.is_none_or(|(to, of)| to.load(Ordering::Relaxed) == of.load(Ordering::Relaxed))
     }
 }
