@@ -14,7 +14,7 @@ const SHOWN_BY: [(&str, &str); 10] = [
     ("early-release", "micro"),
     ("skipped-certify", "micro"),
     ("dirty-reads", "micro"),
-    ("eager-upgrade", "lost-update"),
+    ("eager-upgrade", "ycsb"),
     ("no-extension", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),

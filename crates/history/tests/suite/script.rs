@@ -1,6 +1,6 @@
 //! Histories written by hand.
 
-use contract::{Direction, Key, Outcome, Scan, Span, TableId};
+use contract::{CommitId, Direction, Key, Outcome, Scan, Span, TableId};
 use history::{
     Ending, FinalVersion, History, Operation, OperationKind, ScanRecord, Version, WorkerHistory, Writer,
 };
@@ -28,6 +28,12 @@ impl Draft {
 
     pub fn between(mut self, began_ns: u64, ended_ns: u64) -> Self {
         (self.ending.began_ns, self.ending.ended_ns) = (began_ns, ended_ns);
+        self
+    }
+
+    /// The engine says this of its place in the serial order.
+    pub fn with_id(mut self, id: u64) -> Self {
+        self.ending.id = Some(CommitId(id));
         self
     }
 

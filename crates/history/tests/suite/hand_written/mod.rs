@@ -1,6 +1,7 @@
 //! One rejected history for every name, and for most of them the accepted one beside it.
 
 mod cycles;
+mod ids;
 mod ranges;
 mod single_keys;
 
