@@ -160,11 +160,13 @@ fn find_canaries(
     }
 }
 
-/// All but the one that lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its
-/// gap and need not look again, so that the sums stay right.
+/// All but two. One lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its gap and
+/// need not look again, so that the sums stay right. One reads rows of different moments: transfers write all that they read,
+/// and readers hold nothing of what they see in one row against another.
 #[test]
 fn every_canary_is_found() {
-    find_canaries(canaries().filter(|&(_, canary)| canary != CanaryName::UnlockedGaps), explored);
+    let is_seen = |canary| ![CanaryName::UnlockedGaps, CanaryName::NoExtension].contains(&canary);
+    find_canaries(canaries().filter(|&(_, canary)| is_seen(canary)), explored);
 }
 
 /// All: those that let phantoms into ranges, too.
