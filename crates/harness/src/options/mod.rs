@@ -1,4 +1,4 @@
-//! The options that every measuring command shares. Each is described once, in [`descriptions`].
+//! The options that every measuring command shares. Each is described once, in `descriptions.rs`.
 
 mod descriptions;
 
