@@ -133,7 +133,7 @@ impl LatchName {
 }
 
 impl ProtocolName {
-    /// Whether transactions are also in the order of time: whoever begins after another has ended comes after it.
+    /// Whether transactions are also in the order of time: one that begins after another has ended comes after it.
     pub const fn is_strict(self) -> bool {
         !matches!(self, ProtocolName::TicToc)
     }

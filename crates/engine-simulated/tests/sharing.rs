@@ -126,7 +126,7 @@ fn workers_with_the_same_rows_share_the_rows() {
         let shared = shared(pair, true);
         println!("{pair}: {shared:?}");
         assert!(shared.in_regions >= ROWS_EACH as usize, "{pair}: {shared:?}");
-        // Whoever waits is told so in its grant word, and its row of the waits-for graph is read; DORA has several
+        // A waiter is told so in its grant word, and its row of the waits-for graph is read; DORA has several
         // transactions in flight a worker.
         let waiting = match pair.protocol {
             ProtocolName::DlDetect => 2 * WORKERS * EngineOptions::default().in_flight,

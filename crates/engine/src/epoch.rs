@@ -22,7 +22,7 @@
 //!    unlinking -> that write (Release) -> the round's read (Acquire) -> E = d + 2 (Release) -> the read of E, by
 //!    `refresh` or `enter`, with which a slot gets to n >= d + 2 (Acquire). Its transactions find the link gone.
 //! 4. *Who could find it has ended.* What was unlinked at d is reused after a round with d + 2 <= E, in which every slot
-//!    that it saw active was at d + 2 or later. A slot that it did not see is at E or later, by 1. So whoever is active then
+//!    that it saw active was at d + 2 or later. A slot that it did not see is at E or later, by 1. So a slot that is active then
 //!    or later is one of those in 3; and what a slot read before it came to where the round saw it: those reads -> its write
 //!    (Release) -> the round's read (Acquire) -> `reclaimable` (Release) -> the read by who reuses (Acquire).
 //!
@@ -134,7 +134,7 @@ impl Epochs {
         }
         let passed = slowest.min(epoch) - 2;
         if passed > reclaimable {
-            // Release: whoever reuses memory on the strength of this comes after the slots' last accesses to it. (4)
+            // Release: a worker that reuses memory on the strength of this comes after the slots' last accesses to it. (4)
             self.reclaimable.0.store(passed, Ordering::Release);
         }
     }

@@ -1,6 +1,6 @@
 //! What one worker at a time uses, checked: the promise behind words that are plain cells and behind single writers.
 //!
-//! Nothing of such a word can tell that two workers change it, and a lost update shows much later or never. So whoever
+//! Nothing of such a word can tell that two workers change it, and a lost update shows much later or never. So a worker that
 //! relies on the promise enters before and leaves after, and a second worker that comes in between is a panic that names
 //! both. Where [`super::worker::CHECKS_SOLE_USE`] is false, in a release build for the hardware, nothing of this is there.
 //!

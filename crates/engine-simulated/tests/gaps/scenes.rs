@@ -300,7 +300,7 @@ impl Turn {
             if self.stage.busy.load(Ordering::Relaxed) == 0 {
                 break;
             }
-            // Also where whoever waits has to serve others meanwhile.
+            // Also where a waiter has to serve others meanwhile.
             let _ = txn.read_row::<u64, _>(CLOCK, Key(tick), |_| ())?;
             cpu::pause();
         }

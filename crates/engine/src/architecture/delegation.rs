@@ -12,7 +12,7 @@
 //! Asymmetric delegation (*trireme* 5.1) is the same with fewer owners than threads: the first `servers` threads own
 //! the partitions and host no transactions, the others own nothing.
 //!
-//! Progress. Whoever waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
+//! Progress. A worker that waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
 //! inbox, and a worker that never waits serves it between its steps. Serving a step never sends. So every message is
 //! served once its receiver runs; one that finds nothing to do offers its core to the system, since there may be more
 //! workers than cores.
@@ -116,7 +116,7 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         true
     }
 
-    /// Between two steps of an own transaction that go nowhere else: whoever waits for an answer should not wait for the
+    /// Between two steps of an own transaction that go nowhere else: a worker that waits for an answer should not wait for the
     /// transaction's end.
     #[inline(always)]
     fn serve_now_and_then(&mut self) {

@@ -70,7 +70,7 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     }
 }
 
-/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait. Whoever has a site may touch
+/// Where steps run: the tables, the protocol's shared state, and the way to wake those who wait. The holder of a site may touch
 /// metadata, by the contract of [`SharedState::site`].
 pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
     tables: &'e [Table],

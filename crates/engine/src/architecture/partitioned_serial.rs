@@ -131,7 +131,7 @@ impl Architecture for PartitionedSerial<'_> {
                 self.declared.insert(place, partition);
             }
         }
-        // One by one: whoever panics here, or is unwound while it waits, releases what it has and no more.
+        // One by one: a worker that panics here, or is unwound while it waits, releases what it has and no more.
         for &partition in &self.declared {
             self.latches.latch(partition).lock();
             self.held.push(partition);

@@ -1,6 +1,6 @@
 //! Shared-everything: any worker touches any record, in place (*trireme* 2.1, 3.2).
 //!
-//! A step is a call. A denied request waits by spinning on the grant word of its transaction slot, which whoever
+//! A step is a call. A denied request waits by spinning on the grant word of its transaction slot, which the transaction that
 //! releases the record writes.
 //!
 //! Its metadata must be of a [`Concurrent`] synchronization policy. Metadata that one thread owns does not compile:
@@ -64,7 +64,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn back_off(&mut self, attempt: u32) {
-        // Whoever was in the way is running, and soon done; after so many attempts it may be waiting for this very core.
+        // The transaction in the way is running, and soon done; after so many attempts it may be waiting for this very core.
         const ATTEMPTS_BEFORE_YIELDING: u32 = 10;
         let until = self.back_off.until(attempt);
         let mut spin = cpu::Spin::new();

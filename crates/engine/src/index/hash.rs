@@ -185,7 +185,7 @@ impl<L: Latch> HashIndex<L> {
         let first = bucket.matches(hash).trailing_zeros() as usize;
         // Relaxed: the record is only asked for, not read.
         let entry = bucket.slots.get(first)?.load(Ordering::Relaxed);
-        // Whoever filled the slot may have emptied it since.
+        // The thread that filled the slot may have emptied it since.
         if entry == 0 {
             return None;
         }

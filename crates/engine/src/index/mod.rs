@@ -189,7 +189,7 @@ impl Index {
     pub fn reset(&self, share: impl Fn(u64) -> Range<u64>) {
         match self {
             Index::Hashed(index) => index.for_each_bucket(share(index.buckets()), Bucket::reset),
-            // Whoever has the first of its parts resets it all: leaves are few.
+            // The thread that has the first of its parts resets it all: leaves are few.
             Index::Ordered(index) if share(1 << 32).start == 0 => index.reset(),
             Index::Ordered(_) => {}
         }

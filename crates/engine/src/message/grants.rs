@@ -1,6 +1,6 @@
 //! Grant words: what a transaction that waits in a record's queue was told, one word a slot.
 //!
-//! Whoever releases the record writes the word, whoever waits reads it; each has a cache line of its own. A second word in the
+//! The releaser of the record writes the word, the waiter reads it; each has a cache line of its own. A second word in the
 //! line is for those who wait for long ([`crate::architecture`]).
 
 use crate::epoch::Line;
@@ -58,7 +58,7 @@ impl Grants {
         self.words[slot.0 as usize].0.waits.store(IN_TIME, Ordering::Relaxed);
     }
 
-    /// `slot` was found to wait for ever, and gives up: its request stays, and whoever waits behind it does so for ever.
+    /// `slot` was found to wait for ever, and gives up: its request stays, and the waiters behind it wait for ever.
     pub fn set_dead(&self, slot: SlotId) {
         self.words[slot.0 as usize].0.waits.store(DEAD, Ordering::Relaxed);
     }
@@ -75,7 +75,7 @@ impl Grants {
     /// Whether the queued request of `slot` was decided.
     #[inline]
     pub fn is_decided(&self, slot: SlotId) -> bool {
-        // Relaxed: whoever goes on takes the word.
+        // Relaxed: a waiter that goes on takes the word.
         self.words[slot.0 as usize].0.told.load(Ordering::Relaxed) != UNDECIDED
     }
 

@@ -11,7 +11,7 @@
 //! Invariants:
 //! - First in, first out: the receiver looks at one line, its cursor's, and moves on only past a post it has taken.
 //! - The line at the sender's cursor is the receiver's only if the ring is full of posts; a call always finds room once
-//!   the oldest post is taken. Whoever finds the ring full must serve its own inbox meanwhile, or let others run.
+//!   the oldest post is taken. A sender that finds the ring full must serve its own inbox meanwhile, or let others run.
 //!
 //! A receiver looks only at rings that were opened: it keeps a bit for every sender, set when the pair first talks.
 //! Memory: 1 KiB a pair, of address space for all of them and of memory when they first talk.

@@ -7,7 +7,7 @@
 //! | POST | the receiver | a request without an answer |
 //! | ANSWERED | the sender | the answer |
 //!
-//! Whoever has the line writes its body and then the word, with Release; whoever gets it reads the word, with Acquire,
+//! The worker that has the line writes its body and then the word, with Release; the one that gets it reads the word, with Acquire,
 //! and then the body. So the body needs no atomics.
 //!
 //! This file uses the machine only through `crate::facade::atomic`, so that its test compiles it against `loom`.

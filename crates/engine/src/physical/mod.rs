@@ -50,7 +50,7 @@ pub trait Word<T: Copy> {
     fn read(&self) -> T;
 
     /// If the value is `old`, sets it to `new`. On success, everything before the change that set `old` is
-    /// visible, and everything before this call is visible to whoever reads `new`. On failure, the value found.
+    /// visible, and everything before this call is visible to a thread that reads `new`. On failure, the value found.
     fn replace(&self, old: T, new: T) -> Result<(), T>;
 
     /// The value, in one total order with [`Word::replace`], [`Word::add`] and [`SingleWriter::store_in_order`] everywhere.
@@ -59,10 +59,10 @@ pub trait Word<T: Copy> {
     /// Adds; answers the value before. What [`Word::replace`] makes visible, this does.
     fn add(&self, n: T) -> T;
 
-    /// Sets the value; everything before this call is visible to whoever reads it.
+    /// Sets the value; everything before this call is visible to a thread that reads it.
     fn store(&self, value: T);
 
-    /// Subtracts; everything before is visible to whoever reads it.
+    /// Subtracts; everything before is visible to a thread that reads it.
     fn subtract(&self, n: T);
 }
 

@@ -84,7 +84,7 @@ pub trait SynchronizationPolicy: 'static {
     #[must_use]
     fn try_latch(word: &Self::Word64, seen: State) -> bool;
 
-    /// Sets the state of a latched node; what was written before is visible to whoever reads it.
+    /// Sets the state of a latched node; what was written before is visible to a thread that reads it.
     fn unlatch(word: &Self::Word64, state: State);
 }
 

@@ -281,7 +281,7 @@ pub(crate) trait Locking: Protocol {
     fn release_gap<P: Physical>(gap: &Self::Gap<P>, mode: GapMode, request: Request<'_, Self, P, impl Waker>);
 
     /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
-    /// Whoever asks later is told to ask again. Answers whether it did.
+    /// A later requester is told to ask again. Answers whether it did.
     #[must_use]
     fn retire_gap<P: Physical>(gap: &Self::Gap<P>, common: &Self::Common<P>) -> bool;
 }
@@ -381,7 +381,7 @@ pub(crate) unsafe trait Validating: Preparing {
     /// A part of a gap's range is `fresh`'s from now on, which nobody can reach yet.
     fn split_gap<P: Physical>(gap: &Self::Gap<P>, fresh: &Self::Gap<P>);
 
-    /// Of a leaf that is about to leave its index: whoever has observed it finds another token.
+    /// Of a leaf that is about to leave its index: a reader that has observed it finds another token.
     fn retire_gap<P: Physical>(gap: &Self::Gap<P>);
 
     /// The range of a gap that was retired is `heir`'s from now on; nobody can come there yet.

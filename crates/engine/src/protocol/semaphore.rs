@@ -11,7 +11,7 @@
 //! | flags | 1 | CERTIFIED (2V_NO_WAIT): the writer installs |
 //! | flags | 2 | DEAD: unlinked, ask again |
 //!
-//! Whoever is counted adds itself first and then looks for whom it conflicts with; a writer sets its flag first and then
+//! A holder that is counted adds itself first and then looks for whom it conflicts with; a writer sets its flag first and then
 //! looks whether anybody is counted. Of two that meet so, at least one sees the other and takes back what it did. So
 //! counting is one atomic addition, which cannot fail and be repeated as an exchange would, however many do it at once;
 //! and since nobody else changes the flags while one is set, giving them back is a plain store.
@@ -96,7 +96,7 @@ impl<P: Physical> Semaphore<P> {
         self.counts.subtract(kind.unit());
     }
 
-    /// Sets `flags` if none is set, whoever is counted.
+    /// Sets `flags` if none is set, however many holders are counted.
     #[inline(always)]
     pub fn mark(&self, flags: u32) -> Verdict {
         match self.flags.replace(0, flags) {

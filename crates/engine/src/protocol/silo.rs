@@ -199,7 +199,7 @@ unsafe impl Validating for Silo {
     }
 
     fn retire_gap<P: Physical>(gap: &P::SingleWriter) {
-        // Whoever relies on a key's missing there did so while it was the leaf's.
+        // A transaction that relies on a key's missing there did so while it was the leaf's.
         gap.store_in_order(gap.read() + NEXT);
     }
 

@@ -256,7 +256,7 @@ unsafe impl Validating for TicToc {
     }
 
     fn split_gap<P: Physical>(gap: &P::SingleWriter, fresh: &P::SingleWriter) {
-        // Whoever extends the first from now on finds its new range.
+        // A reader that extends the first from now on finds its new range.
         fresh.store(gap.read());
     }
 

@@ -1,4 +1,4 @@
-//! No protocol, for an architecture in which whoever runs has its partitions to itself (*trireme* 3.3).
+//! No protocol, for an architecture in which a running transaction has its partitions to itself (*trireme* 3.3).
 //!
 //! State: none. Reads and writes are in place, and hold nothing; what is overwritten is kept for undo.
 

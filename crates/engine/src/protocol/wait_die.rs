@@ -19,7 +19,7 @@
 //! - Every waiter is older than every owner. A waiter W conflicted with somebody when it came, all of whom were younger. If that
 //!   was an owner, all owners held the record in the same mode, and W was older than each. If it was a waiter V, V was older than
 //!   every owner, and W than V. Owners that come later were waiters younger than W: those are granted first.
-//! - So whoever waits waits for younger ones, also behind an owner that is upgraded before the waiters; and there is no cycle of
+//! - So a transaction that waits waits for younger ones, also behind an owner that is upgraded before the waiters; and there is no cycle of
 //!   waiting.
 //! - Nobody conflicting overtakes a waiter but those who are older than somebody it waits for, and they are finitely many: the
 //!   oldest transaction of all is never aborted, and always gets on.
@@ -326,7 +326,7 @@ impl<'a, P: Physical> Latched<'a, P> {
         self.lock.head.store(first | held.unwrap_or(0) << HELD_SHIFT | waited);
     }
 
-    /// What the owner `id` holds is `Exclusive` from now on, whoever else is there.
+    /// What the owner `id` holds is `Exclusive` from now on, however many others wait.
     fn raise(&self, id: u32) {
         self.entry(id).state.store(EXCLUSIVE | OWNER);
         self.lock.head.store(self.lock.head.read() | EXCLUSIVE << HELD_SHIFT);

@@ -119,7 +119,7 @@ impl RecordRef {
     /// The metadata as the words that it consists of.
     fn meta_words(&self, header: Header) -> &[AtomicU64] {
         let first = self.0.as_ptr().cast::<AtomicU64>().wrapping_byte_add(KEY_BYTES);
-        // SAFETY: as in `meta`; whoever asks has the record to itself, as it is not linked yet, or nobody runs.
+        // SAFETY: as in `meta`; the caller has the record to itself, as it is not linked yet, or nobody runs.
         unsafe { std::slice::from_raw_parts(first, header.metadata_bytes() / 8) }
     }
 

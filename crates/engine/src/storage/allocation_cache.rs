@@ -4,7 +4,7 @@
 //! of the million that there could be.
 //!
 //! Invariants: a cache that has records in its garbage is named once in `with_garbage`, and no other is. Making one moves
-//! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; whoever lends
+//! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; a caller that lends
 //! waits for the step's answer.
 
 use crate::index::ordered;

@@ -2,7 +2,7 @@
 //! its range, in both synchronization policies.
 //!
 //! They find the range empty or not and look again, insert, do both, or take the leaf out of the index; each verb of the
-//! protocol and each look at the index is a step. In each order: whoever commits has seen the range change by its own
+//! protocol and each look at the index is a step. In each order: a transaction that commits has seen the range change by its own
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
 
 use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};

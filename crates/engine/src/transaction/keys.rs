@@ -110,7 +110,7 @@ impl Spot {
     /// The key's index, and the key.
     ///
     /// # Safety
-    /// The string that the spot was made of has not moved: whoever sent the step waits for its answer, and touches nothing.
+    /// The string that the spot was made of has not moved: the sender of the step waits for its answer, and touches nothing.
     #[inline(always)]
     pub unsafe fn at<A: Architecture, R>(
         self,
@@ -148,7 +148,7 @@ impl<T> Clone for Lent<T> {
 
 impl<T> Copy for Lent<T> {}
 
-// SAFETY: whoever gets it is handed the use of a `T`, by a message that orders the two.
+// SAFETY: the receiver is handed the use of a `T`, by a message that orders the two.
 unsafe impl<T: Send> Send for Lent<T> {}
 
 impl<T> Lent<T> {

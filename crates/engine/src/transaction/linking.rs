@@ -1,7 +1,7 @@
 //! Linking and unlinking in ordered tables.
 //!
 //! An insert holds the gap of its key's leaf while it links, and no longer: the linked record is held until the transaction
-//! ends, and whoever looks or scans there meets it. So leaf, gap and link are one step at the leaf's owner. Only if the
+//! ends, and a reader that looks or scans there meets it. So leaf, gap and link are one step at the leaf's owner. Only if the
 //! transaction itself relies on the gap, because it found a key missing there or scanned it, the gap stays held,
 //! exclusively from now on; and if the leaf is split, so is what it relies on.
 //!

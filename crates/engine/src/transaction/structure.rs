@@ -3,7 +3,7 @@
 //! This is the text for hashed tables and what both kinds share; [`super::linking`] is that for ordered ones.
 //!
 //! An insert links its record at once, held or absent, so that every other transaction that wants the key meets it;
-//! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are marked deleted (whoever still finds
+//! abort unlinks it again. A delete unlinks its record at commit. Unlinked records are marked deleted (a requester that still finds
 //! them asks again) and retired to their epoch.
 
 use super::access::{Access as _, AccessOf};

@@ -79,7 +79,7 @@ pub(super) struct Nodes {
     memory: Arc<NodeMemory>,
 }
 
-// SAFETY: `base` is a place in the region, which `memory` keeps; whoever uses what is there answers for exclusion.
+// SAFETY: `base` is a place in the region, which `memory` keeps; the user of what is there answers for exclusion.
 unsafe impl Send for Nodes {}
 // SAFETY: as above.
 unsafe impl Sync for Nodes {}

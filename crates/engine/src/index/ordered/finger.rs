@@ -2,7 +2,7 @@
 //!
 //! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one. A
 //! worker's allocation cache remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
-//! the fence above the leaf. As long as the leaf's state is the same, so is its range, and whoever finds it so has what a
+//! the fence above the leaf. As long as the leaf's state is the same, so is its range, and a caller that finds it so has what a
 //! descent would have brought. Nothing is held: a leaf that has died or begun another life has another state.
 //!
 //! The range is kept as numbers that order keys as their bytes do, which keys of at most 15 bytes have; for longer ones nothing

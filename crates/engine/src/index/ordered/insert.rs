@@ -5,7 +5,7 @@
 //! unlatched and anybody can come. A parent that is full itself has been split before, from the root down, so a split
 //! latches two nodes and no more.
 //!
-//! Latches are taken top-down at a version that was seen, and whoever fails lets go of all and starts again: nobody waits
+//! Latches are taken top-down at a version that was seen, and an inserter that fails unlatches all and starts again: nobody waits
 //! with a latch in hand.
 //!
 //! A full leaf is cut in the middle, with two exceptions. If the new key goes behind all others, the leaf stays full, and the

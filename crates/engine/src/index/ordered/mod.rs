@@ -25,7 +25,7 @@
 //! - Leaves' ranges part the set of all keys: every key has one leaf responsible for it, linked or not.
 //! - A node's range and content change under its latch only, and then its version changes, also if only the range did. A
 //!   number is a node's in its next life with a later version.
-//! - A child is unlatched before anybody can meet it, and a node that has left the tree is dead for ever: whoever waits for
+//! - A child is unlatched before anybody can meet it, and a node that has left the tree is dead for ever: a waiter for
 //!   it starts again.
 //! - Nobody waits with a latch in hand; latches are taken top-down, at a version that was seen.
 //! - What was read at version v of a leaf is what it held then; a reader that is told so has read nothing torn.
@@ -40,7 +40,7 @@
 //! - A split shows both halves to the callback while both are out of reach, so it can give the fresh one what the old one
 //!   has; a leaf dies only if its metadata could be taken, and its heir is shown to the callback.
 //!
-//! Whoever looks at the tree, or holds a [`LeafRef`], a record found or a [`LeafCopy`], does so within an epoch
+//! A thread that looks at the tree, or holds a [`LeafRef`], a record found or a [`LeafCopy`], does so within an epoch
 //! ([`crate::epoch`]); also to prefetch.
 //!
 //! *silo* 3, 4.5, 4.6 and 4.8. We differ: Masstree is a trie of B+-trees with eight bytes of key each, and its leaves are

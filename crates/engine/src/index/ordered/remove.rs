@@ -1,7 +1,7 @@
 //! Unlinking a key, and taking empty leaves out of the tree.
 //!
 //! Unlinking happens under the leaf's latch alone. A leaf that it leaves empty is pruned by a step of its own, which
-//! the caller takes when it likes, so that whoever holds the leaf's gap can be asked, and asked again later.
+//! the caller takes when it likes, so that the holder of the leaf's gap can be asked, and asked again later.
 //!
 //! Pruning. The leaf goes together with the inner nodes that have no other child. The lowest inner node above it that has
 //! one, the *fork*, loses a child and a separator, and the leaf's range goes to the next leaf on the left; to the one on
@@ -10,7 +10,7 @@
 //!
 //! ```text
 //!          fork            fork, the inner nodes below it that lead to the leaf alone, the leaf, and the nodes from
-//!         /    \           the fork down to the heir: all are latched, top-down; whoever fails lets go of all.
+//!         /    \           the fork down to the heir: all are latched, top-down; a deleter that fails unlatches all.
 //!      inner   inner
 //!      /   \       \       Of sorted a < b < c, the common prefix of a and c is the shorter one of those of a and b,
 //!    leaf  heir   empty    and of b and c. So the new prefix is the old one, or what the separator that goes has in
@@ -78,7 +78,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Takes the leaf responsible for `key` out of the tree if it is empty.
     ///
     /// `may_remove` is asked under the latches whether nobody relies on the leaf's gap. It must *take* the metadata, by one
-    /// atomic step, not only look at it, if others acquire it without a latch: then whoever comes later finds it taken. If
+    /// atomic step, not only look at it, if others acquire it without a latch: then a later requester finds it taken. If
     /// it agrees, `removed` is shown the dead leaf and the heir of its range, before anybody can see the change.
     pub fn prune(
         &self,

@@ -1,6 +1,6 @@
 //! The waits-for graph, partitioned by transaction slot (*trireme* 3.2).
 //!
-//! State: a row of bits for every slot, the slots that it waits for. A row has one writer at a time, whoever has the
+//! State: a row of bits for every slot, the slots that it waits for. A row has one writer at a time, the one that has the
 //! record that the slot waits for, and any reader: single-writer atomics.
 //!
 //! A request that must wait publishes its row, then a sequentially consistent fence, then searches the rows that it
