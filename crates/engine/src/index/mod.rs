@@ -26,9 +26,9 @@ pub(crate) type Hashed = HashIndex<IndexLatch>;
 /// A bucket of such an index.
 pub(crate) type Bucket = hash::Bucket<IndexLatch>;
 /// The synchronization policy in which ordered indexes are loaded, and read by whichever thread looks.
-pub(crate) type OrderedFlavour = ordered::synchronization_policy::Shared;
+pub(crate) type OrderedPolicy = ordered::synchronization_policy::Shared;
 /// An ordered index as partitions have it. Steps change it in their synchronization policy's way ([`OrderedAs`]).
-pub(crate) type Ordered = ordered::OrderedIndex<OrderedFlavour>;
+pub(crate) type Ordered = ordered::OrderedIndex<OrderedPolicy>;
 /// An ordered index as the steps of one synchronization policy use it.
 pub(crate) type OrderedAs<P> = ordered::OrderedIndex<<P as Physical>::Ordered>;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
-const AGAIN: u32 = 2;
+const RETRY: u32 = 2;
 
 /// The slot waits for a short time, or not at all.
 const IN_TIME: u32 = 0;
@@ -99,7 +99,7 @@ impl Waker for Grants {
     fn wake(&self, slot: SlotId, wake: Wake) {
         let told = match wake {
             Wake::Granted => GRANTED,
-            Wake::Retry => AGAIN,
+            Wake::Retry => RETRY,
         };
         // Release: pairs with the Acquire in `take`.
         self.words[slot.0 as usize].0.told.store(told, Ordering::Release);

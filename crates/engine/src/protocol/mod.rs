@@ -344,7 +344,7 @@ pub(crate) unsafe trait Validating: Preparing {
 
     /// Of a record about to be unlinked by transaction `id`, or by an abort (0): it is dead from now on, and whatever of its
     /// time must outlast it is the gap's.
-    fn bury<P: Physical>(meta: &Self::Meta<P>, gap: &Self::Gap<P>, id: u64);
+    fn mark_deleted<P: Physical>(meta: &Self::Meta<P>, gap: &Self::Gap<P>, id: u64);
 
     // Ids.
 

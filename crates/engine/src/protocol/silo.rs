@@ -148,7 +148,7 @@ unsafe impl Validating for Silo {
         meta.store(id);
     }
 
-    fn bury<P: Physical>(meta: &P::SingleWriter, _: &P::SingleWriter, _: u64) {
+    fn mark_deleted<P: Physical>(meta: &P::SingleWriter, _: &P::SingleWriter, _: u64) {
         // Unlocked or locked by this transaction: either way nobody else changes it, since it is or was absent to all.
         meta.store((meta.read() | ABSENT | SUPERSEDED) & !LOCKED);
     }

@@ -207,7 +207,7 @@ unsafe impl Validating for TicToc {
         meta.store(word(id, id, 0));
     }
 
-    fn bury<P: Physical>(meta: &P::SingleWriter, gap: &P::SingleWriter, id: u64) {
+    fn mark_deleted<P: Physical>(meta: &P::SingleWriter, gap: &P::SingleWriter, id: u64) {
         let (_, dead) = change(meta, |found| (found | ABSENT | SUPERSEDED) & !LOCKED);
         let until = rts(dead).max(id);
         change(gap, |found| {

@@ -327,7 +327,7 @@ impl<'a, P: Physical> Latched<'a, P> {
     }
 
     /// What the owner `id` holds is `Exclusive` from now on, however many others wait.
-    fn raise(&self, id: u32) {
+    fn upgrade_owner(&self, id: u32) {
         self.entry(id).state.store(EXCLUSIVE | OWNER);
         self.lock.head.store(self.lock.head.read() | EXCLUSIVE << HELD_SHIFT);
     }
@@ -392,7 +392,7 @@ impl WaitDie {
         let id = Common::<P>::id(who);
         let latched = Latched::new(common, lock, who.partition);
         if latched.all().any(|(other, _)| other == id) {
-            latched.raise(id);
+            latched.upgrade_owner(id);
         }
     }
 }
@@ -443,7 +443,7 @@ impl Locking for WaitDie {
             }
         }
         if is_alone {
-            latched.raise(id);
+            latched.upgrade_owner(id);
             return Verdict::Granted;
         }
         let entry = latched.entry(id);

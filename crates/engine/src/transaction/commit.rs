@@ -62,7 +62,7 @@ impl<A: Architecture> Txn<'_, A> {
             return self.abort();
         }
         AccessOf::<A>::install(self, prepared.version);
-        AccessOf::<A>::give_back(self, prepared.version);
+        AccessOf::<A>::release_all(self, prepared.version);
         self.prune_emptied();
         self.forget();
         self.release_all();

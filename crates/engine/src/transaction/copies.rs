@@ -4,11 +4,11 @@
 //! which as much is built as is asked for; blind changes among them are applied to a copy, and again at commit.
 
 use super::access_set::{Access, Kind};
-use super::locking::Answer;
 use super::write_log::{Bytes, Write};
 use super::{Blind, HeaderOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
+use crate::protocol::Wake;
 use crate::protocol::{Preparing, Verdict};
 use contract::{Abort, Span};
 use zerocopy::IntoBytes;
@@ -204,8 +204,8 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
                 Verdict::Granted => self.prepared += 1,
                 Verdict::Retry => return self.prepare_in_order(),
                 queued_or_aborted => match self.heed(queued_or_aborted, 0)? {
-                    Answer::Granted => self.prepared += 1,
-                    Answer::Retry => return self.prepare_in_order(),
+                    Wake::Granted => self.prepared += 1,
+                    Wake::Retry => return self.prepare_in_order(),
                 },
             }
         }
@@ -229,8 +229,8 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
         while self.prepared < self.write_set.len() {
             let verdict = self.prepare_next();
             match self.heed(verdict, asked)? {
-                Answer::Granted => (self.prepared, asked) = (self.prepared + 1, 0),
-                Answer::Retry => asked += 1,
+                Wake::Granted => (self.prepared, asked) = (self.prepared + 1, 0),
+                Wake::Retry => asked += 1,
             }
         }
         Ok(())

@@ -4,10 +4,10 @@
 //! inserts holds its leaf while it links only ([`super::linking`]).
 
 use super::access_set::{Gap, MOST_RECORDS, Token};
-use super::locking::Answer;
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
+use crate::protocol::Wake;
 use crate::protocol::{GapMode, Locking};
 use contract::{Abort, PartitionId, TableId};
 
@@ -75,7 +75,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 None => ProtocolOf::<A>::hold_gap(gap, mode, site.request(who)),
             }
         });
-        if self.heed(verdict, 0)? == Answer::Retry {
+        if self.heed(verdict, 0)? == Wake::Retry {
             return Ok(GapHeld::Died);
         }
         match held {

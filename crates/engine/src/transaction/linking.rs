@@ -17,12 +17,12 @@ use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Token};
 use super::gaps::GapHeld;
 use super::keys::Lent;
-use super::locking::Answer;
 use super::structure::{Attempt, Versions};
 use super::{OrderedOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
+use crate::protocol::Wake;
 use crate::protocol::{GapMode, Locking, Requester, Verdict};
 use crate::record::RecordRef;
 use contract::Abort;
@@ -96,7 +96,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         }
         match self.hold_gap(gap, GapMode::Insert)? {
             GapHeld::Already | GapHeld::FromNowOn => self.link_held(place, record, leaf),
-            GapHeld::Died => Ok(Attempt::Again),
+            GapHeld::Died => Ok(Attempt::Retry),
         }
     }
 
@@ -146,13 +146,13 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         match held {
             Held::Linked => Ok(Attempt::Linked(record, None)),
             Held::Met(met) => Ok(Attempt::Met(met)),
-            Held::Moved => Ok(Attempt::Again),
+            Held::Moved => Ok(Attempt::Retry),
             Held::Denied(leaf, verdict) => {
-                if self.heed(verdict, asked)? == Answer::Granted {
+                if self.heed(verdict, asked)? == Wake::Granted {
                     // It was waited for; it is kept now.
                     self.add_gap(place.gap(GapId::Leaf(leaf)), GapMode::Insert, Token(0));
                 }
-                Ok(Attempt::Again)
+                Ok(Attempt::Retry)
             }
         }
     }
@@ -192,7 +192,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         Ok(match linked {
             Linked::Done => Attempt::Linked(record, None),
             Linked::Exists(met) => Attempt::Met(met),
-            Linked::Moved => Attempt::Again,
+            Linked::Moved => Attempt::Retry,
         })
     }
 }

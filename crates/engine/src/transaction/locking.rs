@@ -8,14 +8,6 @@ use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, PartitionId, Presence, Span, TimeClass};
 
-/// What came of a request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
-    Granted,
-    /// Look the key up again.
-    Retry,
-}
-
 /// A record, what protects its key if there is none, and what it answered.
 type Found = (Option<RecordRef>, GapId, Option<Verdict>);
 
@@ -46,7 +38,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                     GapHeld::FromNowOn | GapHeld::Died => continue,
                 }
             };
-            if verdict == Verdict::Granted || self.heed(verdict, asked)? == Answer::Granted {
+            if verdict == Verdict::Granted || self.heed(verdict, asked)? == Wake::Granted {
                 self.stopwatch.enter(TimeClass::Useful);
                 return Ok(found);
             }
@@ -87,7 +79,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         let verdict = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
         });
-        let granted = self.heed(verdict, asked)? == Answer::Granted;
+        let granted = self.heed(verdict, asked)? == Wake::Granted;
         if granted {
             self.add(place, record, Kind::Read, None);
         }
@@ -103,9 +95,9 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         });
         let answer = self.heed(verdict, 0)?;
         match answer {
-            Answer::Granted => Ok(()),
+            Wake::Granted => Ok(()),
             // A record that the transaction holds cannot die, unless it runs a canary that let it go.
-            Answer::Retry => Err(self.poison(AbortReason::Conflict)),
+            Wake::Retry => Err(self.poison(AbortReason::Conflict)),
         }
     }
 
@@ -171,30 +163,27 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 impl<A: Architecture> Txn<'_, A> {
     /// Does what a verdict says.
     #[inline]
-    pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Answer, Abort> {
+    pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Wake, Abort> {
         match verdict {
-            Verdict::Granted => Ok(Answer::Granted),
+            Verdict::Granted => Ok(Wake::Granted),
             Verdict::Queued => Ok(self.wait()),
             Verdict::Retry => {
                 self.pause(asked);
-                Ok(Answer::Retry)
+                Ok(Wake::Retry)
             }
             Verdict::Abort(reason) => Err(self.poison(reason)),
         }
     }
 
     #[cold]
-    fn wait(&mut self) -> Answer {
+    fn wait(&mut self) -> Wake {
         let before = self.stopwatch.enter(TimeClass::Wait);
         let wake = self.architecture.wait(self.slot);
         self.stopwatch.enter(before);
-        match wake {
-            Wake::Granted => Answer::Granted,
-            Wake::Retry => Answer::Retry,
-        }
+        wake
     }
 
-    /// Lets the holder of a record that said "again" get on.
+    /// Lets the holder of a record that said "retry" get on.
     #[cold]
     pub(super) fn pause(&mut self, asked: u32) {
         let before = self.stopwatch.enter(TimeClass::Wait);

@@ -18,19 +18,19 @@ use super::access::{Access as _, AccessOf};
 use super::access_set::{Gap, Token};
 use super::gaps::GapPlace;
 use super::keys::Lent;
-use super::locking::Answer;
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
-use crate::index::{GapId, Index, OrderedFlavour};
+use crate::index::{GapId, Index, OrderedPolicy};
+use crate::protocol::Wake;
 use crate::protocol::{GapMode, Locking, Requester, StampOf, Verdict};
 use crate::record::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
 use std::ops::Bound;
 
-pub(super) type Leaf = ordered::Leaf<OrderedFlavour>;
+pub(super) type Leaf = ordered::Leaf<OrderedPolicy>;
 
 /// Where a scan is in one partition.
 pub(crate) struct Cursor {
@@ -51,7 +51,7 @@ struct Copying<'a, S: Copy> {
     partition: PartitionId,
     bound: Bound<&'a [u8]>,
     until: Option<&'a [u8]>,
-    direction: ordered::Direction,
+    direction: Direction,
     /// Entries at most.
     most: usize,
     /// What the transaction holds.
@@ -72,13 +72,6 @@ enum Copied {
     HeldToInsert(LeafRef),
     /// It was not granted, and nothing was copied.
     Denied(LeafRef, Verdict),
-}
-
-fn direction_of(scan: &Scan<'_>) -> ordered::Direction {
-    match scan.direction {
-        Direction::Forward => ordered::Direction::Forward,
-        Direction::Backward => ordered::Direction::Backward,
-    }
 }
 
 /// The last key that a scan may want, included or not.
@@ -241,7 +234,7 @@ impl<A: Architecture> Txn<'_, A> {
     ) -> R {
         let index = self.table(scan.table).partition(cursor.partition).index.ordered();
         let bounds = (cursor.onward.map(|()| cursor.bound.as_slice()), end_of(scan));
-        index.read_leaf_seeing(bounds, direction_of(scan), most, &mut cursor.copy, before)
+        index.read_leaf_seeing(bounds, scan.direction, most, &mut cursor.copy, before)
     }
 
     /// Shows the cursor's next row, if the transaction finds that it has one.
@@ -285,7 +278,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 partition,
                 bound: cursor.onward.map(|()| cursor.bound.as_slice()),
                 until: end_of(scan),
-                direction: direction_of(scan),
+                direction: scan.direction,
                 most,
                 who: self.gap_requester(partition, self.gaps.len()),
                 gaps: &self.gaps,
@@ -306,7 +299,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                     self.hold_gap(gap(leaf), GapMode::Shared)?;
                 }
                 Copied::Denied(leaf, verdict) => {
-                    if self.heed(verdict, asked)? == Answer::Granted {
+                    if self.heed(verdict, asked)? == Wake::Granted {
                         self.add_gap(gap(leaf), GapMode::Shared, Token(0));
                     }
                     asked += 1;

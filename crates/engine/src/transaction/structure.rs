@@ -24,7 +24,7 @@ pub(crate) enum Attempt {
     /// The key is linked.
     Met(RecordRef),
     /// Somebody was in the way.
-    Again,
+    Retry,
 }
 
 /// What linking did to the tokens of gaps (optimistic protocols).
@@ -66,7 +66,7 @@ impl<A: Architecture> Txn<'_, A> {
                     self.heed_versions(place, versions)?;
                     return Ok(Insertion::Inserted);
                 }
-                Attempt::Again => asked += 1,
+                Attempt::Retry => asked += 1,
                 Attempt::Met(record) => {
                     if AccessOf::<A>::met(self, place, record, asked)? {
                         return Ok(Insertion::Exists);

@@ -171,10 +171,10 @@ impl Region {
     /// here on.
     ///
     /// Panics unless the range is in the region, and of whole huge pages.
-    pub(crate) fn give_back(&mut self, range: Range<usize>) {
+    pub(crate) fn release(&mut self, range: Range<usize>) {
         assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
         assert!([range.start, range.end].iter().all(|end| end.is_multiple_of(HUGE_PAGE_BYTES)), "{range:?}");
-        advice::give_back(self, &range);
+        advice::release(self, &range);
     }
 
     /// More than a huge page is used.
@@ -231,7 +231,7 @@ mod advice {
         let _ = unsafe { madvise(region.base().cast(), region.opened_bytes(), advice) };
     }
 
-    pub(super) fn give_back(region: &mut Region, range: &Range<usize>) {
+    pub(super) fn release(region: &mut Region, range: &Range<usize>) {
         // SAFETY: the range is a part of the region, which is borrowed exclusively; its bytes may be anything afterwards,
         // which the caller was told. A system that refuses keeps them as they are.
         let _ = unsafe { madvise(region.base().add(range.start).cast(), range.len(), Advice::LinuxDontNeed) };
@@ -258,7 +258,7 @@ mod advice {
 
     pub(super) fn back_by_small_pages(_region: &Region) {}
 
-    pub(super) fn give_back(_region: &mut Region, _range: &Range<usize>) {}
+    pub(super) fn release(_region: &mut Region, _range: &Range<usize>) {}
 
     pub(super) fn populate(_region: &Region, _range: &Range<usize>) -> bool {
         false

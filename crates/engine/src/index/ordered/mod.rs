@@ -66,9 +66,9 @@ mod stack;
 pub mod wrong;
 
 pub(crate) use allocation_cache::AllocationCache;
+pub use contract::Direction;
 pub(crate) use memory::{KeyBytes, Memory};
 pub(crate) use node::{Leaf, Version};
-pub use scan::Direction;
 pub(crate) use scan::LeafCopy;
 
 use self::allocation_cache::Nodes;

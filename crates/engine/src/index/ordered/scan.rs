@@ -12,16 +12,8 @@ use super::node::{Leaf, Version, prefetch};
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{LeafRef, OrderedIndex};
 use crate::record::RecordRef;
+use contract::Direction;
 use std::ops::{Bound, Range};
-
-/// The order in which a scan visits keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Ascending.
-    Forward,
-    /// Descending.
-    Backward,
-}
 
 /// How a scan goes on after a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,8 +83,8 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
         B::publish(meta, id);
     }
 
-    fn bury<P: Physical>(meta: &B::Meta<P>, gap: &B::Gap<P>, id: u64) {
-        B::bury(meta, gap, id);
+    fn mark_deleted<P: Physical>(meta: &B::Meta<P>, gap: &B::Gap<P>, id: u64) {
+        B::mark_deleted(meta, gap, id);
     }
 
     fn after_read(token: u64) -> u64 {

@@ -132,7 +132,7 @@ impl<A: Architecture> Access<A> for Alone {
     fn install(_: &mut Txn<'_, A>, _: u64) {}
 
     #[inline(always)]
-    fn give_back(txn: &mut Txn<'_, A>, id: u64) {
+    fn release_all(txn: &mut Txn<'_, A>, id: u64) {
         txn.remove_deleted(id);
     }
 

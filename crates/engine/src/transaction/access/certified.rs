@@ -139,7 +139,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     }
 
     #[inline(always)]
-    fn give_back(txn: &mut Txn<'_, A>, id: u64) {
+    fn release_all(txn: &mut Txn<'_, A>, id: u64) {
         txn.release_locks(id);
     }
 

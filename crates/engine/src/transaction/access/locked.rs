@@ -128,7 +128,7 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     }
 
     #[inline(always)]
-    fn give_back(txn: &mut Txn<'_, A>, id: u64) {
+    fn release_all(txn: &mut Txn<'_, A>, id: u64) {
         txn.release_locks(id);
     }
 

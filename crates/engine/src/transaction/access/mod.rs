@@ -139,7 +139,7 @@ pub(crate) trait Access<A: Architecture>: Sized {
     fn install(txn: &mut Txn<'_, A>, id: u64);
 
     /// Removes what the transaction has deleted, and releases what it holds, newest first.
-    fn give_back(txn: &mut Txn<'_, A>, id: u64);
+    fn release_all(txn: &mut Txn<'_, A>, id: u64);
 
     /// Undoes what the transaction has done to rows, and what it has prepared.
     fn undo(txn: &mut Txn<'_, A>);

@@ -205,7 +205,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     }
 
     #[inline(always)]
-    fn give_back(txn: &mut Txn<'_, A>, id: u64) {
+    fn release_all(txn: &mut Txn<'_, A>, id: u64) {
         txn.remove_deleted(id);
     }
 
@@ -233,7 +233,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     }
 
     fn unlinking(site: &SiteOf<'_, A>, record: RecordRef, gap: &GapOf<A>, id: u64) {
-        ProtocolOf::<A>::bury(site.meta(record), gap, id);
+        ProtocolOf::<A>::mark_deleted(site.meta(record), gap, id);
     }
 
     fn unlinked(_: &SiteOf<'_, A>, _: RecordRef, _: RequesterOf<A>) {}

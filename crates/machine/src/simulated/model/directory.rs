@@ -412,7 +412,7 @@ impl Table {
         const CHUNK: usize = HUGE_PAGE_BYTES / size_of::<Entry>();
         if (slot + 1).is_multiple_of(CHUNK) {
             let end = (slot + 1) * size_of::<Entry>();
-            self.region.give_back(end - HUGE_PAGE_BYTES..end);
+            self.region.release(end - HUGE_PAGE_BYTES..end);
         }
     }
 
