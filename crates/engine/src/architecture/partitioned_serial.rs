@@ -118,7 +118,7 @@ impl Architecture for PartitionedSerial<'_> {
 
     #[inline]
     fn begin(&mut self, plan: &Plan) {
-        debug_assert!(self.held.is_empty(), "the last attempt has released all");
+        assert!(self.held.is_empty(), "the last attempt has released all");
         self.declared.clear();
         let mut last = None;
         for planned in plan.keys() {

@@ -127,7 +127,7 @@ impl<'e> Outbox<'e> {
             self.opened[to] = true;
         }
         let message = self.message(to);
-        debug_assert!(self.has_room(to), "sent into a full ring");
+        assert!(self.has_room(to), "sent into a full ring");
         // SAFETY: the line is the sender's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(message.body::<T>(), body) };
         message.turn.hand_over(kind);
@@ -189,7 +189,7 @@ impl Taken<'_> {
     /// Answers a call.
     #[inline(always)]
     pub fn answer<R: Copy + Send>(self, answer: R) {
-        debug_assert!(self.is_call, "nobody waits for an answer to a post");
+        assert!(self.is_call, "nobody waits for an answer to a post");
         // SAFETY: the line is the receiver's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(self.message.body::<R>(), answer) };
         self.message.turn.answer();
@@ -198,7 +198,7 @@ impl Taken<'_> {
     /// Done with a post: its line may be used again.
     #[inline(always)]
     pub fn done(self) {
-        debug_assert!(!self.is_call, "the sender of a call waits for an answer");
+        assert!(!self.is_call, "the sender of a call waits for an answer");
         *self.cursor = (*self.cursor + 1) % LINES as u8;
         self.message.turn.done();
     }

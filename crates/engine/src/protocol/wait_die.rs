@@ -359,7 +359,7 @@ impl WaitDie {
         let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
         if head & FIRST == id && latched.entry(id).next.read() == 0 {
-            debug_assert!(latched.entry(id).state.read() & OWNER != 0, "released without being held");
+            assert!(latched.entry(id).state.read() & OWNER != 0, "released without being held");
             lock.head.store(0);
             return true;
         }

@@ -142,7 +142,7 @@ pub(crate) struct RecordCache {
 impl RecordCache {
     /// Hands out records of `chunk` from now on; what it had was used up.
     pub fn go_on_with(&mut self, chunk: Chunk) {
-        debug_assert!(self.chunk.left() == 0);
+        assert!(self.chunk.left() == 0);
         self.chunk = chunk;
     }
 
@@ -164,7 +164,7 @@ impl RecordCache {
 
     /// Takes back a record that was unlinked by a transaction of local epoch `epoch`.
     pub fn retire(&mut self, record: RecordRef, epoch: u64) {
-        debug_assert!(self.garbage.back().is_none_or(|&(last, _)| last <= epoch));
+        assert!(self.garbage.back().is_none_or(|&(last, _)| last <= epoch));
         self.garbage.push_back((epoch, record));
     }
 

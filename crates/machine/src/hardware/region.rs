@@ -205,7 +205,7 @@ impl Drop for Region {
         // SAFETY: exactly the mapping that `reserve` made; its users borrowed the region or answer for their
         // own raw pointers.
         let unmapped = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_bytes) };
-        debug_assert!(unmapped.is_ok(), "unmapping our own mapping: {unmapped:?}");
+        assert!(unmapped.is_ok(), "unmapping our own mapping: {unmapped:?}");
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn clock_ns() -> u64 {
 /// As `worker::run`; the first `workers` of the cores are workers.
 pub(super) fn run_cores<R>(workers: usize, cores: usize, body: &dyn Fn(usize) -> Option<R>) -> Vec<R> {
     const STACK_BYTES: usize = 1 << 20;
-    debug_assert!(matches!(control(), Control::Unobserved));
+    assert!(matches!(control(), Control::Unobserved));
     STATE.with(|state| {
         assert!(state.core.get().is_none(), "a virtual core starts workers: one level only");
         let (yielders, ended) = (vec![std::ptr::null(); cores], vec![false; cores]);

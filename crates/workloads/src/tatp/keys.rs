@@ -22,14 +22,14 @@ pub(super) fn subscriber(s_id: u64) -> Key {
 /// An access or a facility. `of_type` is 1 to 4.
 #[inline]
 pub(super) fn typed(s_id: u64, of_type: u64) -> Key {
-    debug_assert!((1..=TYPES).contains(&of_type));
+    assert!((1..=TYPES).contains(&of_type));
     Key((s_id << TYPE_BITS) | (of_type - 1))
 }
 
 /// A forwarding. `start_time` is 0, 8 or 16.
 #[inline]
 pub(super) fn forwarding(s_id: u64, sf_type: u64, start_time: u64) -> Key {
-    debug_assert!(start_time.is_multiple_of(START_STEP) && start_time / START_STEP < START_TIMES);
+    assert!(start_time.is_multiple_of(START_STEP) && start_time / START_STEP < START_TIMES);
     Key((typed(s_id, sf_type).0 << START_BITS) | (start_time / START_STEP))
 }
 

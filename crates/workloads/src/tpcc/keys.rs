@@ -27,7 +27,7 @@ const _: () = assert!(16 + DISTRICT_BITS + CUSTOMER_BITS + ORDER_BITS <= u64::BI
 
 #[inline]
 const fn join(upper: Key, bits: u32, lower: u32) -> Key {
-    debug_assert!(lower as u64 >> bits == 0);
+    assert!(lower as u64 >> bits == 0);
     Key((upper.0 << bits) | lower as u64)
 }
 
@@ -39,7 +39,7 @@ const fn split(key: Key, bits: u32) -> (Key, u32) {
 /// A warehouse.
 #[inline]
 pub const fn warehouse(w_id: u32) -> Key {
-    debug_assert!(w_id >> 16 == 0);
+    assert!(w_id >> 16 == 0);
     Key(w_id as u64)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn change<P: Part, T: Transaction + ?Sized, R>(
         let part = P::mut_from_bytes(bytes).expect("parts are packed");
         changed = change.take().map(|change| change(part));
     })?;
-    debug_assert_eq!(presence == Presence::Present, changed.is_some());
+    assert_eq!(presence == Presence::Present, changed.is_some());
     Ok(changed)
 }
 

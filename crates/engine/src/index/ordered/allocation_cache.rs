@@ -146,7 +146,7 @@ impl AllocationCache {
     /// What is unlinked from here on is unlinked at local epoch `epoch`; what was at `reclaimable` or before is free.
     #[inline]
     pub fn refresh(&mut self, epoch: u64, reclaimable: u64) {
-        debug_assert!(epoch >= self.epoch, "epochs do not go back");
+        assert!(epoch >= self.epoch, "epochs do not go back");
         self.epoch = epoch;
         while let Some(&(epoch, garbage)) = self.garbage.front() {
             if epoch > reclaimable {
@@ -196,7 +196,7 @@ impl AllocationCache {
             return number;
         }
         if self.chunk.is_empty() {
-            debug_assert!(false, "a node's memory is taken under a latch");
+            assert!(false, "a node's memory is taken under a latch");
             self.provide_nodes(nodes);
         }
         self.chunk.next().expect("a chunk just taken")
@@ -209,7 +209,7 @@ impl AllocationCache {
             return piece;
         }
         if self.units.len() < units {
-            debug_assert!(false, "a piece's memory is taken under a latch");
+            assert!(false, "a piece's memory is taken under a latch");
             self.provide_units(heap, units);
         }
         let piece = self.units.start;

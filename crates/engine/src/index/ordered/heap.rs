@@ -98,7 +98,7 @@ impl Heap {
 
     #[inline]
     fn word(&self, piece: u32, word: usize) -> &AtomicU64 {
-        debug_assert!(word * WORD_BYTES < MOST_UNITS * UNIT_BYTES);
+        assert!(word * WORD_BYTES < MOST_UNITS * UNIT_BYTES);
         let word = word.min(MOST_UNITS * UNIT_BYTES / WORD_BYTES - 1);
         // SAFETY: within the largest piece from `base`, so within the region; 8-aligned, for units are; words of pieces
         // are only ever accessed as atomics, or by racing copies of whole words.
@@ -170,7 +170,7 @@ impl Heap {
     }
 
     fn copy(&self, piece: u32, from: usize, into: &mut [u8]) {
-        debug_assert!(from + into.len() <= MAX_KEY_BYTES);
+        assert!(from + into.len() <= MAX_KEY_BYTES);
         // SAFETY: at most `MAX_KEY_BYTES` bytes of the largest piece from `base`, so within the region, whose words are
         // written by atomic stores only.
         unsafe { payload::copy_out_racing(payload::place(self.base(piece), HEADER_BYTES + from), into) }

@@ -240,7 +240,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let inner = self.inner(parent.at.node);
         let mut draft = self.load(inner, parent.at.state);
         let prefix = parent.at.state.prefix();
-        debug_assert!(separator[..prefix] == key.bytes[..prefix]);
+        assert!(separator[..prefix] == key.bytes[..prefix]);
         draft.insert(parent.position, self.separator(separator, prefix, allocations), right);
         self.store(inner, &draft, allocations);
     }

@@ -94,7 +94,7 @@ pub(super) fn fits_inline(suffix: &[u8]) -> bool {
 
 /// The shortest key above `low` and not above `high`, as bytes of `high`.
 pub(super) fn separator_length(low: &[u8], high: &[u8]) -> usize {
-    debug_assert!(low.cmp(high) == Ordering::Less);
+    assert!(low.cmp(high) == Ordering::Less);
     common_prefix(low, high) + 1
 }
 

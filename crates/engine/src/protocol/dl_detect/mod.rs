@@ -503,7 +503,7 @@ impl Locking for DlDetect {
         let latched = Latched::new(common, lock, who.partition);
         let head = lock.head.read();
         if head & REQUEST == id && latched.request(id).next.read() == 0 {
-            debug_assert!(latched.request(id).state.read() & STATE_OWNER != 0, "released without being held");
+            assert!(latched.request(id).state.read() & STATE_OWNER != 0, "released without being held");
             lock.head.store(0);
             return;
         }
