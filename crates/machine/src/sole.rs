@@ -2,7 +2,7 @@
 //!
 //! Nothing of such a word can tell that two workers change it, and a lost update shows much later or never. So a worker that
 //! relies on the promise enters before and leaves after, and a second worker that comes in between is a panic that names
-//! both. Where [`super::worker::CHECKS_SOLE_USE`] is false, in a release build for the hardware, nothing of this is there.
+//! both. Where `worker::CHECKS_SOLE_USE` is false, in a release build for the hardware, nothing of this is there.
 //!
 //! This text is compiled for either machine. Its words are the host's: no machine charges for them or schedules at them.
 
