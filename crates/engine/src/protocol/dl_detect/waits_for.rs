@@ -29,11 +29,17 @@ const BITS: usize = u64::BITS as usize;
 pub const MOST_SLOTS: usize = 1024;
 const MOST_WORDS: usize = MOST_SLOTS / BITS;
 const LINE_WORDS: usize = 8;
+const LINE_NUMBERS: usize = 16;
 
 /// A cache line of a row, so that no two rows share one.
 #[repr(align(64))]
 #[derive(Default)]
 struct Line([AtomicU64; LINE_WORDS]);
+
+/// A cache line of numbers: where it lies in memory, which no simulated run may depend on, does not decide what shares it.
+#[repr(align(64))]
+#[derive(Default)]
+struct Numbers([AtomicU32; LINE_NUMBERS]);
 
 /// A set of slots.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +77,9 @@ pub struct WaitsFor {
     stride: usize,
     /// A square, if edges are numbered: in the row and column of a slot the attempt that published the row, elsewhere the
     /// attempt of the column's slot to which the row's edge points.
-    numbers: Box<[AtomicU32]>,
-    slots: usize,
+    numbers: Box<[Numbers]>,
+    /// Lines of a row of the square.
+    lines_of_numbers: usize,
 }
 
 impl WaitsFor {
@@ -82,9 +89,10 @@ impl WaitsFor {
         let words = slots.div_ceil(BITS);
         let stride = words.div_ceil(LINE_WORDS);
         let lines = (0..slots * stride).map(|_| Line::default()).collect();
-        let numbers = if numbered { slots * slots } else { 0 };
-        let numbers = (0..numbers).map(|_| AtomicU32::default()).collect();
-        WaitsFor { lines, words, stride, numbers, slots }
+        let lines_of_numbers = slots.div_ceil(LINE_NUMBERS);
+        let numbers = if numbered { slots * lines_of_numbers } else { 0 };
+        let numbers = (0..numbers).map(|_| Numbers::default()).collect();
+        WaitsFor { lines, words, stride, numbers, lines_of_numbers }
     }
 
     fn row(&self, slot: u32) -> impl Iterator<Item = &AtomicU64> {
@@ -94,7 +102,8 @@ impl WaitsFor {
 
     /// The number in a row and column, if edges are numbered.
     fn number(&self, row: u32, column: u32) -> Option<&AtomicU32> {
-        self.numbers.get(row as usize * self.slots + column as usize)
+        let line = row as usize * self.lines_of_numbers + column as usize / LINE_NUMBERS;
+        self.numbers.get(line).map(|line| &line.0[column as usize % LINE_NUMBERS])
     }
 
     fn set_number(&self, row: u32, column: u32, attempt: u32) {
