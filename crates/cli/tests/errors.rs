@@ -32,7 +32,10 @@ const LINES: &[(&str, &str)] = &[
     ("compare ycsb --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
     ("check ycsb --protocol silo --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
     ("run ycsb", "--protocol is missing; allowed: no-wait, "),
-    ("run ycsb --architecture dora", "--protocol is missing; allowed: no-wait, 2v-no-wait, dl-detect\n"),
+    (
+        "run ycsb --architecture dora",
+        "--protocol is missing; allowed: no-wait, 2v-no-wait, dl-detect, wait-die\n",
+    ),
     (
         "run ycsb --protocol none",
         "--architecture shared-everything --protocol none: transactions run side by ",

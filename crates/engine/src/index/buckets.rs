@@ -3,6 +3,7 @@
 //! An overflow bucket is wanted under a latch, and its memory is there by then: who is about to latch sees to it that some
 //! are faulted in that nobody has ([`Buckets::provide`]).
 
+use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Region, RegionError};
 
@@ -20,7 +21,8 @@ const SPARE_OVERFLOW: u32 = 1024;
 /// Bytes of a bucket: a cache line.
 pub(super) const BUCKET_BYTES: u64 = 64;
 
-/// See the module.
+/// See the module. Aligned, so that its place in lines is the same in every run.
+#[repr(align(128))]
 pub(crate) struct Buckets {
     region: Region,
     /// First buckets of each partition.
@@ -28,9 +30,9 @@ pub(crate) struct Buckets {
     /// Of all.
     first: u64,
     overflow_room: u32,
-    overflow_taken: AtomicU32,
+    overflow_taken: Line<AtomicU32>,
     /// Overflow buckets below this are faulted in.
-    overflow_ready: AtomicU32,
+    overflow_ready: Line<AtomicU32>,
 }
 
 impl Buckets {
@@ -51,8 +53,8 @@ impl Buckets {
             first,
             overflow_room: u32::try_from(overflow_room).unwrap_or(u32::MAX),
             // Number 0 means none.
-            overflow_taken: AtomicU32::new(1),
-            overflow_ready: AtomicU32::new(0),
+            overflow_taken: Line(AtomicU32::new(1)),
+            overflow_ready: Line(AtomicU32::new(0)),
         })
     }
 
@@ -73,7 +75,7 @@ impl Buckets {
     /// Bytes of memory taken.
     pub fn bytes_taken(&self) -> u64 {
         // Relaxed: a counter.
-        (self.first + u64::from(self.overflow_taken.load(Ordering::Relaxed))) * BUCKET_BYTES
+        (self.first + u64::from(self.overflow_taken.0.load(Ordering::Relaxed))) * BUCKET_BYTES
     }
 
     /// The first byte of an overflow bucket.
@@ -88,8 +90,8 @@ impl Buckets {
     #[inline]
     pub fn provide(&self) {
         // Relaxed, both: counters, which only tell how much is faulted in.
-        let wanted = self.overflow_taken.load(Ordering::Relaxed).saturating_add(SPARE_OVERFLOW);
-        if wanted > self.overflow_ready.load(Ordering::Relaxed) {
+        let wanted = self.overflow_taken.0.load(Ordering::Relaxed).saturating_add(SPARE_OVERFLOW);
+        if wanted > self.overflow_ready.0.load(Ordering::Relaxed) {
             self.fault_in(wanted);
         }
     }
@@ -100,13 +102,13 @@ impl Buckets {
         let byte = |number: u32| ((self.first + u64::from(number)) * BUCKET_BYTES) as usize;
         loop {
             // Relaxed, all: as in `provide`. Several may fault in the same, which changes nothing.
-            let ready = self.overflow_ready.load(Ordering::Relaxed);
+            let ready = self.overflow_ready.0.load(Ordering::Relaxed);
             if ready >= until {
                 return;
             }
             self.region.fault_in(byte(ready)..byte(until));
             let changed =
-                self.overflow_ready.compare_exchange(ready, until, Ordering::Relaxed, Ordering::Relaxed);
+                self.overflow_ready.0.compare_exchange(ready, until, Ordering::Relaxed, Ordering::Relaxed);
             if changed.is_ok() {
                 return;
             }
@@ -116,13 +118,16 @@ impl Buckets {
     /// The number of a fresh overflow bucket, all zeroes.
     pub fn take(&self) -> u32 {
         // Relaxed: a counter.
-        let number = self.overflow_taken.fetch_add(1, Ordering::Relaxed);
+        let number = self.overflow_taken.0.fetch_add(1, Ordering::Relaxed);
         assert!(
             number < self.overflow_room,
             "the address space of a table's hash indexes is used up: {} overflow buckets",
             self.overflow_room
         );
-        debug_assert!(number < self.overflow_ready.load(Ordering::Relaxed), "memory is taken under a latch");
+        debug_assert!(
+            number < self.overflow_ready.0.load(Ordering::Relaxed),
+            "memory is taken under a latch"
+        );
         number
     }
 }

@@ -7,6 +7,7 @@
 
 use super::ready::Ready;
 use super::{RecordRef, Shape};
+use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::{Region, RegionError};
 use std::collections::VecDeque;
@@ -19,7 +20,8 @@ const CHUNK_RECORDS: u64 = 256;
 const OVERSIZE: u64 = 4;
 const LEAST_RESERVED_BYTES: u64 = 1 << 30;
 
-/// A table's record memory.
+/// A table's record memory. Aligned, so that its place in lines is the same in every run.
+#[repr(align(128))]
 pub(crate) struct Arena {
     region: Region,
     ready: Ready,
@@ -27,7 +29,7 @@ pub(crate) struct Arena {
     /// From one record to the next.
     spacing: usize,
     /// Records taken so far.
-    taken: AtomicU64,
+    taken: Line<AtomicU64>,
     /// Records that fit.
     room: u64,
 }
@@ -50,7 +52,7 @@ impl Arena {
         let mut region = Region::reserve_to_grow(address_space.max(most), expected)?;
         let spacing = region.elide(shape.stride, shape.stored_bytes)?;
         let room = region.len() as u64 / shape.stride as u64;
-        Ok(Arena { region, ready: Ready::default(), shape, spacing, taken: AtomicU64::new(0), room })
+        Ok(Arena { region, ready: Ready::default(), shape, spacing, taken: Line(AtomicU64::new(0)), room })
     }
 
     /// Takes up to `wanted` consecutive records' memory, all zero, faulted in.
@@ -59,7 +61,7 @@ impl Arena {
     pub fn take(&self, wanted: u64) -> Chunk {
         // Relaxed: a counter, by which everybody gets memory of their own, fresh from the system; others reach it through links
         // that are released.
-        let first = self.taken.fetch_add(wanted, Ordering::Relaxed);
+        let first = self.taken.0.fetch_add(wanted, Ordering::Relaxed);
         let last = first + wanted;
         assert!(
             last <= self.room,
@@ -81,7 +83,7 @@ impl Arena {
     /// Records taken from the region, used or not.
     pub fn taken(&self) -> u64 {
         // Relaxed: a counter; who visits what was taken does so when workers have ended.
-        self.taken.load(Ordering::Relaxed)
+        self.taken.0.load(Ordering::Relaxed)
     }
 
     /// Bytes behind the records taken.

@@ -21,14 +21,14 @@ pub(crate) trait RecordHeader: 'static {
     /// The layout that has it.
     const HEADER: Header;
 
-    /// Where the row of the record at `base` begins: behind the header, in the same piece of memory.
+    /// The piece of memory that has the row of the record at `base`, and the byte of it at which the row begins: the record
+    /// itself, behind the header. A machine that stores but a part of each piece needs to know where the piece begins.
     ///
     /// # Safety
     /// A record of this header begins at `base`.
     #[inline(always)]
-    unsafe fn row(base: NonNull<u8>) -> NonNull<u8> {
-        // SAFETY: a record is longer than its header.
-        unsafe { base.byte_add(header_bytes(Self::HEADER)) }
+    unsafe fn row(base: NonNull<u8>) -> (NonNull<u8>, usize) {
+        (base, header_bytes(Self::HEADER))
     }
 }
 

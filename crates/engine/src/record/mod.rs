@@ -42,8 +42,8 @@ pub(crate) struct Shape {
 impl Shape {
     /// Rows of `row_bytes` bytes behind this header, the first `kept_bytes` of which matter.
     ///
-    /// The stride is rounded up to the largest power of two, 64 at most, that adds no more than 16 bytes. A multiple of 64 gives every record lines of its own; at 16 and above, header and
-    /// metadata never straddle a line.
+    /// The stride is rounded up to the largest power of two, 64 at most, that adds no more than 16 bytes. A multiple of 64 gives
+    /// every record lines of its own; at 16 and above, header and metadata never straddle a line.
     pub fn new(header: Header, row_bytes: usize, kept_bytes: usize) -> Self {
         let exact = header_bytes(header) + row_bytes;
         let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= exact + 16).unwrap_or(16);
@@ -156,7 +156,10 @@ impl<H: RecordHeader> Row<H> {
     fn at(self, offset: u32) -> *mut u8 {
         // SAFETY: a record of this header, as all of its store; `offset` lies within the row (asserted by the operation that named
         // the span), so within the stride.
-        unsafe { payload::place(H::row(self.0.0).as_ptr(), offset as usize) }
+        unsafe {
+            let (piece, row) = H::row(self.0.0);
+            payload::place(piece.as_ptr(), row + offset as usize)
+        }
     }
 
     /// Shows bytes of the row in place.

@@ -1,20 +1,20 @@
 //! Measuring systems as the papers do: a warm-up that is not counted, a fixed interval that is, several repetitions.
 //!
-//! Systems are taken by turns (`turns`): round after round each runs once, so that a machine that slows down touches all of
+//! Systems are taken by turns ([`Stores`]): round after round each runs once, so that a machine that slows down touches all of
 //! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions.
 
 mod fit;
 mod session;
-mod turns;
+mod stores;
 
 pub use fit::{Fit, admit, admit_workers, fit, layout_of, layouts, pairs_of, supported};
 pub use session::Session;
-pub use turns::{Stores, Turns};
+pub use stores::Stores;
 
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::options::RunOptions;
-use crate::summary::Measured;
+use crate::summary::{Measured, Turns};
 use contract::{Engine, PairName};
 use workloads::audit::Audited;
 

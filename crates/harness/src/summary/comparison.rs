@@ -1,7 +1,6 @@
 //! What `compare` prints: every pair of the matrix, measured or not.
 
-use super::Summary;
-use crate::measure::Turns;
+use super::{Summary, Turns};
 use contract::PairName;
 use serde::{Deserialize, Serialize};
 

@@ -9,6 +9,7 @@ mod latency;
 mod measured;
 mod memory;
 mod time_shares;
+mod turns;
 pub mod warnings;
 
 pub use checks::Check;
@@ -18,6 +19,7 @@ pub use latency::Latency;
 pub use measured::Measured;
 pub use memory::Memory;
 pub use time_shares::TimeShares;
+pub use turns::{Group, Turns};
 
 use crate::subject::Subject;
 use contract::EngineOptions;

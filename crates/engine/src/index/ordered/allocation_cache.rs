@@ -13,6 +13,7 @@ use super::finger::Finger;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
 use super::state::MOST_LEVELS;
+use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Region, RegionError};
 use crate::facade::shared::Arc;
@@ -30,11 +31,12 @@ const MOST_RETIRED: usize = 2 * MOST_LEVELS;
 /// Units of the key heap that a worker takes at once.
 const CHUNK_UNITS: u64 = 512;
 
-/// The memory of a table's nodes.
+/// The memory of a table's nodes. Aligned, so that its place in lines is the same in every run.
+#[repr(align(128))]
 pub(super) struct NodeMemory {
     region: Region,
     ready: Ready,
-    taken: AtomicU32,
+    taken: Line<AtomicU32>,
     room: u32,
 }
 
@@ -46,7 +48,7 @@ impl NodeMemory {
         let region = Region::reserve_to_grow(address_space, bytes_of(nodes))?;
         let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
-        Ok(NodeMemory { region, ready: Ready::default(), taken: AtomicU32::new(1), room })
+        Ok(NodeMemory { region, ready: Ready::default(), taken: Line(AtomicU32::new(1)), room })
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
@@ -58,13 +60,13 @@ impl NodeMemory {
     /// Nodes taken; number 0 is not one.
     pub fn taken(&self) -> u32 {
         // Relaxed: a counter.
-        self.taken.load(Ordering::Relaxed) - 1
+        self.taken.0.load(Ordering::Relaxed) - 1
     }
 
     /// Takes consecutive nodes, faulted in. Panics when the address space is used up.
     pub fn take(&self, nodes: u32) -> Range<u32> {
         // Relaxed: a counter; nodes are only reached through nodes that are unlatched by a Release.
-        let first = self.taken.fetch_add(nodes, Ordering::Relaxed);
+        let first = self.taken.0.fetch_add(nodes, Ordering::Relaxed);
         let end = first.saturating_add(nodes);
         assert!(end <= self.room, "the address space of an ordered index is used up: {} nodes", self.room);
         self.ready.taken(&self.region, first as usize * NODE_BYTES..end as usize * NODE_BYTES);

@@ -17,6 +17,7 @@
 
 use super::keys::{KeyBuffer, Probe, SLICE_BYTES};
 use super::{MAX_KEY_BYTES, OVERSIZE};
+use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::payload;
 use crate::facade::region::{Region, RegionError};
@@ -39,12 +40,13 @@ pub(super) const fn units_of(bytes: usize) -> usize {
     (HEADER_BYTES + bytes).div_ceil(UNIT_BYTES)
 }
 
-/// The memory of pieces.
+/// The memory of pieces. Aligned, so that its place in lines is the same in every run.
+#[repr(align(128))]
 pub(super) struct Heap {
     region: Region,
     ready: Ready,
     /// Units taken so far.
-    taken: AtomicU64,
+    taken: Line<AtomicU64>,
     /// Units from which a piece of any size may start.
     room: u64,
 }
@@ -59,7 +61,7 @@ impl Heap {
             Region::reserve_to_grow(with_units(oversize as usize).max(with_units(most)), bytes as usize)?;
         let room = (region.len() / UNIT_BYTES - MOST_UNITS) as u64;
         // Number 0 means none.
-        Ok(Heap { region, ready: Ready::default(), taken: AtomicU64::new(1), room })
+        Ok(Heap { region, ready: Ready::default(), taken: Line(AtomicU64::new(1)), room })
     }
 
     /// Faults in what the next run is expected to take, up to `left` bytes.
@@ -71,13 +73,13 @@ impl Heap {
     /// Units taken, of those that pieces can have.
     pub fn taken(&self) -> u64 {
         // Relaxed: a counter.
-        self.taken.load(Ordering::Relaxed) - 1
+        self.taken.0.load(Ordering::Relaxed) - 1
     }
 
     /// Takes consecutive units, faulted in. Panics when the address space is used up.
     pub fn take(&self, units: u64) -> Range<u32> {
         // Relaxed: a counter; pieces are only reached through nodes that are unlatched by a Release.
-        let first = self.taken.fetch_add(units, Ordering::Relaxed);
+        let first = self.taken.0.fetch_add(units, Ordering::Relaxed);
         let end = first + units;
         assert!(
             end <= self.room,

@@ -1,0 +1,50 @@
+//! How systems were taken by turns in each repetition, as results say it.
+
+use crate::text::numbers::counted;
+use serde::Serialize;
+use std::fmt;
+
+/// How systems were taken by turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Turns {
+    /// Groups, one after the other.
+    pub groups: Vec<Group>,
+    /// Whether the machine repeats bit for bit.
+    pub repeats: bool,
+}
+
+/// Systems that took turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Which.
+    pub systems: Vec<String>,
+    /// Stores that lay side by side for them.
+    pub stores: usize,
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let systems = |group: &Group| counted(group.systems.len(), "system");
+        let over = |group: &Group| match group.stores {
+            1 => "one store".to_owned(),
+            stores => format!("{stores} stores side by side"),
+        };
+        match &self.groups[..] {
+            _ if self.repeats => {
+                f.write_str("one store after the other: what is simulated repeats bit for bit")
+            }
+            [] => f.write_str("nothing was measured"),
+            [all] if all.systems.len() == 1 => f.write_str("one system, one repetition after the other"),
+            [all] => write!(f, "in each repetition {} by turns, over {}", systems(all), over(all)),
+            groups => {
+                let groups: Vec<String> =
+                    groups.iter().map(|group| format!("{} over {}", systems(group), over(group))).collect();
+                write!(
+                    f,
+                    "in groups one after the other, since memory has no room for all stores: {}; by turns within each",
+                    groups.join(", then ")
+                )
+            }
+        }
+    }
+}
