@@ -208,7 +208,7 @@ where
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
-        let world = fibers::World { tables, state: &state, run, workers };
+        let world = fibers::World::<architecture::Dora<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let advance = || epochs.advance();
         worker::run_each_with_service(

@@ -15,7 +15,7 @@
 //! Progress. A worker that waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
 //! inbox, and a worker that never waits serves it between its steps. Serving a step never sends. So every message is
 //! served once its receiver runs; one that finds nothing to do offers its core to the system, since there may be more
-//! workers than cores.
+//! workers than cores; and a worker that has no transaction, or has ended, sleeps once nothing has come for long.
 //!
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
@@ -170,11 +170,21 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         answer
     }
 
+    /// Serves, or else waits for what may be long in coming.
+    fn serve_or_rest(&mut self, rest: &mut cpu::Spin) {
+        if self.serve() {
+            *rest = cpu::Spin::new();
+        } else {
+            rest.rest();
+        }
+    }
+
     /// Serves until nobody can need what is here any more.
     fn serve_to_the_end(&mut self) {
+        let mut rest = cpu::Spin::new();
         // Acquire: pairs with the Release in `drop`.
         while self.state.ended.0.load(Ordering::Acquire) < self.state.workers {
-            self.serve_or_pause();
+            self.serve_or_rest(&mut rest);
         }
         // What came before the last of them ended.
         self.serve();
@@ -297,6 +307,11 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
             self.spin = cpu::Spin::new();
         }
         self.serve_or_pause();
+    }
+
+    /// Serves as long as there is something to be served.
+    fn idle(&mut self, rest: &mut cpu::Spin) {
+        self.serve_or_rest(rest);
     }
 
     fn take_effort(&mut self) -> Effort {

@@ -31,10 +31,11 @@ use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
+use crate::facade::cpu;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use slot::Slot;
-use statistics::WorkerStatistics;
+use statistics::{Next, WorkerStatistics};
 
 /// What all workers' loops are given.
 #[derive(Clone, Copy)]
@@ -59,7 +60,17 @@ pub(crate) fn run<A: Architecture, C: Client>(
     let mut slot = Slot::new(txn, run);
     let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
-    while statistics.has_next(|drawn| slot.plan(drawn)) {
+    let mut rest = cpu::Spin::new();
+    loop {
+        match statistics.next(|drawn| slot.plan(drawn)) {
+            Next::Drawn => {}
+            Next::NothingNow => {
+                slot.tell_effort_of_last_phase(&mut statistics);
+                slot.rest(&mut rest);
+                continue;
+            }
+            Next::Over => break,
+        }
         let began = statistics.last();
         statistics.begin(free_since, began);
         slot.prefetch(&mut statistics);
@@ -74,6 +85,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Err(error) => statistics.fail(error),
         }
         free_since = statistics.last();
+        rest = cpu::Spin::new();
     }
     slot.leave(&mut statistics, free_since);
     statistics.report()
