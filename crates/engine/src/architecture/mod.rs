@@ -24,6 +24,7 @@ mod delegation;
 mod dora;
 mod owners;
 mod partitioned_serial;
+mod server;
 mod shared_everything;
 mod watchdog;
 
@@ -31,6 +32,7 @@ pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
+pub(crate) use server::Server;
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::sole::{SoleUse, Using};

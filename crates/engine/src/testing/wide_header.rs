@@ -262,7 +262,7 @@ fn run<S: System>(store: &mut Store, architecture: ArchitectureName, seed: u64) 
     let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::NoWait });
     let until = Until::Transactions(TRANSACTIONS);
     let (reports, _) = Run { store, clients, until, options: &options, selection }.run::<S>();
-    reports.iter().map(|report| report.counts.commits + report.counts.user_rollbacks).sum()
+    reports.hosts.iter().map(|report| report.counts.commits + report.counts.user_rollbacks).sum()
 }
 
 fn keeps_the_sum<S: System>(architecture: ArchitectureName, partitions: u32) {
