@@ -26,6 +26,7 @@ mod dora;
 mod in_fibers;
 mod owners;
 mod partitioned_serial;
+mod server;
 mod shared_everything;
 mod watchdog;
 
@@ -34,6 +35,7 @@ pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
+pub(crate) use server::Server;
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::cpu;

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
+//! | [`serving`] | a worker without transactions, a dedicated server |
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
@@ -20,11 +21,13 @@ pub(crate) mod fibers;
 mod interval;
 mod precedence;
 mod ring;
+mod serving;
 mod slot;
 mod statistics;
 
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
+pub(crate) use serving::serve;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;

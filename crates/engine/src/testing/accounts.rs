@@ -122,7 +122,7 @@ pub fn run<S: System>(store: &mut Store, architecture: ArchitectureName, seed: u
     let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::NoWait });
     let until = Until::Transactions(TRANSACTIONS);
     let (reports, _) = Run { store, clients, until, options: &options, selection }.run::<S>();
-    reports.iter().map(|report| report.counts.commits + report.counts.user_rollbacks).sum()
+    reports.hosts.iter().map(|report| report.counts.commits + report.counts.user_rollbacks).sum()
 }
 
 /// Runs the system over hashed and ordered tables, twice each, and looks at what is left.

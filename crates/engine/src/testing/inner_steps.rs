@@ -109,7 +109,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Header::Narrow, Key(0));
-    let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
+    let state = DelegationState::<NoWait>::new(2, 2, 2, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {

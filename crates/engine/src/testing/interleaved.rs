@@ -11,9 +11,9 @@ use crate::message::Grants;
 use crate::physical::Shared;
 use crate::protocol::{DlDetect, NoWait, Protocol, Silo, SlotId, Wake};
 use crate::record::header::RecordHeader;
-use crate::session::{self, CoolDown, Report, fibers};
+use crate::session::{self, CoolDown, fibers};
 use crate::storage::Table;
-use crate::system::{Setting, SharedEverything, System};
+use crate::system::{Reports, Setting, SharedEverything, System};
 use contract::{ArchitectureName, Client, EngineOptions, Header};
 use std::marker::PhantomData;
 
@@ -106,7 +106,7 @@ where
         clients * options.in_flight
     }
 
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state =
@@ -115,12 +115,13 @@ where
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let world = fibers::World::<Interleaved<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
-        worker::run_each_with_service(
+        let hosts = worker::run_each_with_service(
             seats,
             options.epoch_interval,
             || epochs.advance(),
             |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
-        )
+        );
+        Reports { hosts, servers: Vec::new() }
     }
 }
 
