@@ -123,6 +123,7 @@ impl<'e, P: Protocol> Delegation<'e, P> {
             called.worker.server.serve_or_pause();
         };
         std::mem::forget(called);
+        let Ok(answer) = answer else { panic!("worker {owner} panicked in a step that was sent to it") };
         if let Some(began) = began {
             self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
         }
