@@ -1,6 +1,6 @@
 //! What a transaction says ahead of the records that it will touch.
 
-use crate::table::{Key, Span, TableId};
+use crate::table::{Key, PartitionId, Span, TableId};
 
 /// How a planned key will be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +24,11 @@ pub struct PlannedKey {
     pub span: Span,
     /// What for.
     pub access: Access,
+    /// Where it lives; the engine says so when the plan is made ([`Plan::locate`]).
+    pub partition: PartitionId,
 }
 
-/// A reused buffer of planned keys. Partitions follow from keys by the tables' partition functions.
+/// A reused buffer of planned keys. Partitions follow from keys by the tables' partition functions, once for each plan.
 #[derive(Debug, Default)]
 pub struct Plan {
     keys: Vec<PlannedKey>,
@@ -41,13 +43,21 @@ impl Plan {
     /// Adds a key.
     #[inline]
     pub fn touch(&mut self, table: TableId, key: Key, span: Span, access: Access) {
-        self.keys.push(PlannedKey { table, key, span, access });
+        self.keys.push(PlannedKey { table, key, span, access, partition: PartitionId(0) });
     }
 
     /// Declares the partition of a key of which no byte is known to be touched, or which may be missing.
     #[inline]
     pub fn declare(&mut self, table: TableId, key: Key) {
         self.touch(table, key, Span::new(0, 0), Access::Read);
+    }
+
+    /// Once all keys are planned: says where each lives.
+    #[inline]
+    pub fn locate(&mut self, partition_of: impl Fn(TableId, Key) -> PartitionId) {
+        for planned in &mut self.keys {
+            planned.partition = partition_of(planned.table, planned.key);
+        }
     }
 
     /// The planned keys, in the order in which they were added.

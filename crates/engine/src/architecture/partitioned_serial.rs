@@ -72,7 +72,6 @@ impl PartitionLatches {
 
 /// One worker of partitioned serial execution.
 pub(crate) struct PartitionedSerial<'e> {
-    tables: &'e [Table],
     site: Site<'e, Unprotected, Owned, Grants>,
     latches: &'e PartitionLatches,
     /// The partitions that the transaction has declared, ascending.
@@ -92,7 +91,7 @@ impl<'e> PartitionedSerial<'e> {
         let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
         // SAFETY: the run has this one state, and a transaction has its partitions to itself.
         let site = unsafe { state.site(tables) };
-        PartitionedSerial { tables, site, latches, declared, held, reconnaissance: false }
+        PartitionedSerial { site, latches, declared, held, reconnaissance: false }
     }
 
     fn unlatch_all(&mut self) {
@@ -122,13 +121,12 @@ impl Architecture for PartitionedSerial<'_> {
         self.declared.clear();
         let mut last = None;
         for planned in plan.keys() {
-            let partition = self.tables[planned.table.index()].partition_of(planned.key);
             // Most keys are in the partition of the key before.
-            if last.replace(partition) == Some(partition) {
+            if last.replace(planned.partition) == Some(planned.partition) {
                 continue;
             }
-            if let Err(place) = self.declared.binary_search(&partition) {
-                self.declared.insert(place, partition);
+            if let Err(place) = self.declared.binary_search(&planned.partition) {
+                self.declared.insert(place, planned.partition);
             }
         }
         // One by one: a worker that panics here, or is unwound while it waits, releases what it has and no more.

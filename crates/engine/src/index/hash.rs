@@ -26,6 +26,7 @@
 //! inserters. So a missing key stays missing until commit, under every protocol, at the price of false conflicts
 //! between keys that share a bucket. Deletes need not touch it: until they commit, the record is found, and held.
 
+use super::Linked;
 use super::buckets::{BUCKET_BYTES, Buckets};
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cpu;
@@ -126,15 +127,6 @@ unsafe impl<L: Latch> Send for HashIndex<L> {}
 // SAFETY: as above.
 unsafe impl<L: Latch> Sync for HashIndex<L> {}
 
-/// What an attempt to link a record met.
-#[derive(Clone, Copy)]
-pub(crate) enum Linked {
-    /// The record is linked.
-    Done,
-    /// The key is linked already, to this record; nothing was changed.
-    Exists(RecordRef),
-}
-
 impl<L: Latch> HashIndex<L> {
     /// The empty index of partition `number`.
     pub fn within(memory: &Arc<Buckets>, number: u32) -> Self {
@@ -220,7 +212,7 @@ impl<L: Latch> HashIndex<L> {
 
     /// Links `record`, which carries its key, unless the key is linked already. `linked` runs under the latch, after
     /// the record can be found.
-    pub fn link(&self, hash: Hash, record: RecordRef, linked: impl FnOnce(&Bucket<L>)) -> Linked {
+    pub fn link<T>(&self, hash: Hash, record: RecordRef, linked: impl FnOnce(&Bucket<L>) -> T) -> Linked<T> {
         self.memory.provide();
         let first = self.bucket(hash);
         first.latch.lock();
@@ -229,8 +221,7 @@ impl<L: Latch> HashIndex<L> {
             None => {
                 // Release: publishes key, metadata and payload; pairs with the Acquire in `find`.
                 self.empty_slot(first).store(record.to_bits() | hash.tag() << TAG_SHIFT, Ordering::Release);
-                linked(first);
-                Linked::Done
+                Linked::Done(linked(first))
             }
         };
         first.latch.unlock();

@@ -40,6 +40,26 @@ pub(crate) enum Index {
     Ordered(Ordered),
 }
 
+/// What an attempt to link a record came to.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linked<T> {
+    /// The record is linked, and this is what the caller made of it under the latch.
+    Done(T),
+    /// The key is linked already, to this record; nothing was changed.
+    Exists(RecordRef),
+}
+
+impl<T> Linked<T> {
+    /// The same, with something else made of it.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Linked<U> {
+        match self {
+            Linked::Done(made) => Linked::Done(make(made)),
+            Linked::Exists(record) => Linked::Exists(record),
+        }
+    }
+}
+
 /// What protects missing keys, known by what means the same wherever a step runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GapId {

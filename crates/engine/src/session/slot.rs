@@ -87,7 +87,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
             let planned = procedure.plan(&mut self.txn, plan);
             self.txn.end_reconnaissance();
             if planned.is_ok() {
-                return;
+                return self.txn.locate(plan);
             }
             if !A::DECLARES {
                 // The plan was for prefetching only.

@@ -4,7 +4,7 @@ use super::allocation_cache::PartitionCache;
 use super::table::Table;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::worker;
-use crate::index::{hash, ordered};
+use crate::index::Linked;
 use crate::record::RecordRef;
 use crate::record::arena::Chunk;
 use crate::record::header::{Narrow, Wide};
@@ -58,7 +58,7 @@ struct Loader<'a, W> {
 impl<W: Workload> Loader<'_, W> {
     fn fill_block(&mut self, keys: &[Key]) {
         for (position, &key) in keys.iter().enumerate() {
-            let is_linked = if self.table.is_ordered {
+            let is_linked = if self.table.is_ordered() {
                 self.link_in_order(key)
             } else {
                 if let Some(&ahead) = keys.get(position + AHEAD) {
@@ -75,7 +75,7 @@ impl<W: Workload> Loader<'_, W> {
         let (number, hash) = self.table.locate(key);
         let partition = self.table.partition(number);
         let record = self.record(number.index(), key, key);
-        matches!(partition.index.hashed().link(hash, record, |_| {}), hash::Linked::Done)
+        partition.index.hashed().link(hash, record, |_| {}) == Linked::Done(())
     }
 
     fn link_in_order(&mut self, key: Key) -> bool {
@@ -91,7 +91,7 @@ impl<W: Workload> Loader<'_, W> {
         let partition = self.table.partition(number);
         let record = self.record(number.index(), key, prefix);
         let nodes = &mut self.allocations[number.index()].nodes;
-        partition.index.ordered().link(nodes, &self.bytes, record, |_, _| {}) == ordered::Linked::Done
+        partition.index.ordered().link(nodes, &self.bytes, record, |_, _| {}) == Linked::Done(())
     }
 
     /// A record with the row of `key`, under the key that it keeps.

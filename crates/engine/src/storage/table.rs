@@ -21,8 +21,6 @@ pub(crate) struct Table {
     pub description: TableDescription,
     /// The size of its records.
     pub shape: Shape,
-    /// Whether it can be scanned.
-    pub is_ordered: bool,
     /// Holds its records.
     pub arena: Arena,
     memory: index::Memory,
@@ -58,8 +56,7 @@ impl Table {
             Partition { index: Index::within(&memory, number, nodes) }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        let is_ordered = description.indexing != Indexing::Hashed;
-        Ok(Table { description, shape, is_ordered, arena, memory, partitions })
+        Ok(Table { description, shape, arena, memory, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.
@@ -79,7 +76,14 @@ impl Table {
         description.capacity.max(description.rows).div_ceil(u64::from(partitions))
     }
 
+    /// Whether its keys are in order, so that it can be scanned.
+    #[inline(always)]
+    pub fn is_ordered(&self) -> bool {
+        !matches!(self.description.indexing, Indexing::Hashed)
+    }
+
     /// Whether its keys are byte strings.
+    #[inline(always)]
     pub fn has_byte_strings(&self) -> bool {
         matches!(self.description.indexing, Indexing::OrderedBytes { .. })
     }

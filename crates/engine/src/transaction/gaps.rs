@@ -7,8 +7,8 @@ use super::access_set::{Gap, MOST_RECORDS, Token};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
-use crate::protocol::Wake;
-use crate::protocol::{GapMode, Locking};
+use crate::index::ordered::LeafRef;
+use crate::protocol::{GapMode, Locking, Verdict, Wake};
 use contract::{Abort, PartitionId, TableId};
 
 /// Where a gap is.
@@ -19,15 +19,11 @@ pub(super) struct GapPlace {
     pub id: GapId,
 }
 
-/// Whether a gap was held before it was asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum GapHeld {
-    /// It was: what a look-up said since then holds.
-    Already,
-    /// It is from now on: look again.
-    FromNowOn,
-    /// The leaf is out of its index: look again.
-    Died,
+/// A leaf was found, and its gap was not granted at once.
+#[derive(Clone, Copy)]
+pub(super) struct Denied {
+    pub leaf: LeafRef,
+    pub verdict: Verdict,
 }
 
 impl<A: Architecture> Txn<'_, A> {
@@ -39,6 +35,11 @@ impl<A: Architecture> Txn<'_, A> {
         let address = self.gap_address(place);
         // The newest first: a scan goes on where it was.
         self.gaps.iter().rposition(|gap| gap.address == address)
+    }
+
+    /// Whether a key that is missing there stays so: the transaction holds the gap against inserts, or will validate it.
+    pub(super) fn relies_on(&self, place: GapPlace) -> bool {
+        self.find_gap(place).is_some_and(|gap| self.gaps[gap].mode != GapMode::Insert)
     }
 
     fn gap_address(&self, place: GapPlace) -> usize {
@@ -59,14 +60,14 @@ impl<A: Architecture> Txn<'_, A> {
 
 impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Holds a gap at least in `mode`, which is `Shared` or `Insert`. Both together are `Exclusive`: another's insert must
-    /// not fill what this transaction found missing.
-    pub(super) fn hold_gap(&mut self, place: GapPlace, mode: GapMode) -> Result<GapHeld, Abort> {
+    /// not fill what this transaction found missing. `Retry`: the leaf is out of its index.
+    pub(super) fn hold_gap(&mut self, place: GapPlace, mode: GapMode) -> Result<Wake, Abort> {
         let GapPlace { table, partition, id } = place;
         let held = self.find_gap(place);
         let who = self.gap_requester(partition, held.unwrap_or(self.gaps.len()));
         let from = held.map(|held| self.gaps[held].mode);
         if from.is_some_and(|from| from == mode || from == GapMode::Exclusive) {
-            return Ok(GapHeld::Already);
+            return Ok(Wake::Granted);
         }
         let verdict = self.architecture.at(partition, move |site| {
             let gap = site.gap(table, PartitionId(who.partition), id);
@@ -75,20 +76,37 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 None => ProtocolOf::<A>::hold_gap(gap, mode, site.request(who)),
             }
         });
-        if self.heed(verdict, 0)? == Wake::Retry {
-            return Ok(GapHeld::Died);
-        }
         match held {
-            Some(held) => self.gaps[held].mode = GapMode::Exclusive,
-            None => self.add_gap(place, mode, Token(0)),
+            None => self.heed_gap(place, mode, verdict, 0),
+            Some(held) => {
+                let wake = self.heed(verdict, 0)?;
+                if wake == Wake::Granted {
+                    self.gaps[held].mode = GapMode::Exclusive;
+                }
+                Ok(wake)
+            }
         }
-        Ok(GapHeld::FromNowOn)
+    }
+
+    /// Does what the verdict on a gap that was not held says, and adds it if it is held then.
+    pub(super) fn heed_gap(
+        &mut self,
+        place: GapPlace,
+        mode: GapMode,
+        verdict: Verdict,
+        asked: u32,
+    ) -> Result<Wake, Abort> {
+        let wake = self.heed(verdict, asked)?;
+        if wake == Wake::Granted {
+            self.add_gap(place, mode, Token(0));
+        }
+        Ok(wake)
     }
 
     /// Before a record is linked into the bucket of its key.
     pub(super) fn hold_bucket(&mut self, place: Place) -> Result<(), Abort> {
         let held = self.hold_gap(place.gap(GapId::Bucket(place.hash)), GapMode::Insert)?;
-        assert!(held != GapHeld::Died, "buckets live for ever");
+        assert!(held == Wake::Granted, "buckets live for ever");
         Ok(())
     }
 

@@ -15,28 +15,16 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Token};
-use super::gaps::GapHeld;
+use super::gaps::Denied;
 use super::keys::Lent;
-use super::structure::{Attempt, Versions};
+use super::structure::{Attempted, Versions};
 use super::{OrderedOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::index::GapId;
-use crate::index::ordered::{self, Half, LeafAt, LeafRef, Linked, Pruned, Split, Unlinked};
-use crate::protocol::Wake;
-use crate::protocol::{GapMode, Locking, Requester, Verdict};
+use crate::index::ordered::{self, Half, LeafAt, LeafRef, Pruned, Split, Unlinked};
+use crate::index::{GapId, Linked};
+use crate::protocol::{GapMode, Locking, Requester, Verdict, Wake};
 use crate::record::RecordRef;
 use contract::Abort;
-
-/// What a step that holds a gap and links came to.
-#[derive(Clone, Copy)]
-enum Held {
-    Linked,
-    Met(RecordRef),
-    /// Another leaf is the key's.
-    Moved,
-    /// The gap was not granted.
-    Denied(LeafRef, Verdict),
-}
 
 /// What a step that links is lent, in the client's memory: it does not fit in the message with the rest.
 #[derive(Clone, Copy)]
@@ -76,7 +64,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         place: Place,
         record: RecordRef,
         asked: u32,
-    ) -> Result<Attempt, Abort> {
+    ) -> Result<Attempted, Abort> {
         let is_near = |gap: &super::Gap| gap.table == place.table && gap.partition == place.partition;
         if !self.gaps.iter().any(is_near) {
             return self.link_holding(place, record, LeafRef::NONE, asked);
@@ -89,14 +77,14 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         });
         let gap = place.gap(GapId::Leaf(leaf));
         if let Some(met) = met {
-            return Ok(Attempt::Met(met));
+            return Ok(Some(Linked::Exists(met)));
         }
         if self.find_gap(gap).is_none() {
             return self.link_holding(place, record, leaf, asked);
         }
         match self.hold_gap(gap, GapMode::Insert)? {
-            GapHeld::Already | GapHeld::FromNowOn => self.link_held(place, record, leaf),
-            GapHeld::Died => Ok(Attempt::Retry),
+            Wake::Granted => Ok(self.link_held(place, record, leaf)),
+            Wake::Retry => Ok(None),
         }
     }
 
@@ -107,12 +95,12 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         record: RecordRef,
         expected: LeafRef,
         asked: u32,
-    ) -> Result<Attempt, Abort> {
+    ) -> Result<Attempted, Abort> {
         let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
         let mut linking = Linking { record, expected, gap_access, nodes: self.lend_nodes(place) };
         let linking = Lent::new(&mut linking);
-        let held = self.architecture.at(place.partition, move |site| {
+        let attempted = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
             let Linking { record, expected, gap_access, nodes } = *unsafe { linking.get() };
             let holder = Requester { access: gap_access, ..who };
@@ -122,120 +110,92 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 let nodes = unsafe { nodes.get() };
                 let found = index.find_to_link(nodes, key);
                 if let Some(met) = found.record {
-                    return Held::Met(met);
+                    return Ok(Some(Linked::Exists(met)));
                 }
                 if expected != LeafRef::NONE && expected != found.leaf {
-                    return Held::Moved;
+                    return Ok(None);
                 }
                 let gap = site.leaf(index.leaf(found.leaf));
                 let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Insert, site.request(holder));
                 if verdict != Verdict::Granted {
-                    return Held::Denied(found.leaf, verdict);
+                    return Err(Denied { leaf: found.leaf, verdict });
                 }
-                let linked = index.link_if(nodes, found.leaf, key, record, |_, _| {});
+                let linked = index.link_if(nodes, found.leaf, key, record, |_, _| None);
                 ProtocolOf::<A>::release_gap(gap, GapMode::Insert, site.request(holder));
-                match linked {
-                    Linked::Done => return Held::Linked,
-                    Linked::Exists(met) => return Held::Met(met),
-                    Linked::Moved => {}
+                if linked.is_some() {
+                    return Ok(linked);
                 }
             };
             // SAFETY: as above.
             unsafe { spot.at::<A, _>(site, link) }
         });
-        match held {
-            Held::Linked => Ok(Attempt::Linked(record, None)),
-            Held::Met(met) => Ok(Attempt::Met(met)),
-            Held::Moved => Ok(Attempt::Retry),
-            Held::Denied(leaf, verdict) => {
-                if self.heed(verdict, asked)? == Wake::Granted {
-                    // It was waited for; it is kept now.
-                    self.add_gap(place.gap(GapId::Leaf(leaf)), GapMode::Insert, Token(0));
-                }
-                Ok(Attempt::Retry)
-            }
+        if let Err(Denied { leaf, verdict }) = attempted {
+            // If it was waited for, it is kept now.
+            self.heed_gap(place.gap(GapId::Leaf(leaf)), GapMode::Insert, verdict, asked)?;
         }
+        Ok(attempted.unwrap_or(None))
     }
 
     /// Links into a leaf whose gap the transaction holds, so that nobody else links there if it relies on it.
-    fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Result<Attempt, Abort> {
+    fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Attempted {
         let held = self.find_gap(place.gap(GapId::Leaf(leaf))).expect("the gap is held");
         let relies = self.gaps[held].mode != GapMode::Insert;
         let (spot, who) = (self.spot(place), self.next_requester(place.partition));
         let gap_access = self.gap_requester(place.partition, self.gaps.len()).access;
         let mut linking = Linking { record, expected: leaf, gap_access, nodes: self.lend_nodes(place) };
         let linking = Lent::new(&mut linking);
-        let (linked, fresh) = self.architecture.at(place.partition, move |site| {
+        let linked = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
             let Linking { record, expected: leaf, gap_access, nodes } = *unsafe { linking.get() };
             let holder = Requester { access: gap_access, ..who };
             ProtocolOf::<A>::claim(site.meta(record), site.request(who));
-            let mut fresh = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 index.link_if(nodes, leaf, key, record, |leaf, split| {
-                    let Some(half) = halves(leaf, split).1.filter(|_| relies) else { return };
+                    let half = halves(leaf, split).1.filter(|_| relies)?;
                     let gap = site.leaf(half.leaf);
                     let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Shared, site.request(holder));
                     assert!(verdict == Verdict::Granted, "nobody can reach it");
-                    fresh = Some(half.number);
+                    Some(half.number)
                 })
             };
             // SAFETY: as above.
-            let linked = unsafe { spot.at::<A, _>(site, link) };
-            (linked, fresh)
+            unsafe { spot.at::<A, _>(site, link) }
         });
-        if let Some(fresh) = fresh {
+        if let Some(Linked::Done(Some(fresh))) = linked {
             self.add_gap(place.gap(GapId::Leaf(fresh)), GapMode::Shared, Token(0));
         }
-        Ok(match linked {
-            Linked::Done => Attempt::Linked(record, None),
-            Linked::Exists(met) => Attempt::Met(met),
-            Linked::Moved => Attempt::Retry,
-        })
+        linked.map(|linked| linked.map(|_| None))
     }
 }
 
 impl<A: Architecture> Txn<'_, A> {
     /// Links where gaps are not held.
-    pub(super) fn link_freely(&mut self, place: Place, record: RecordRef) -> Attempt {
+    pub(super) fn link_freely(&mut self, place: Place, record: RecordRef) -> Linked<Option<Versions>> {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         let who = self.next_requester(place.partition);
         let mut linking = Linking { record, expected: LeafRef::NONE, gap_access: 0, nodes };
         let linking = Lent::new(&mut linking);
-        let (met, versions) = self.architecture.at(place.partition, move |site| {
+        self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
             let Linking { record, nodes, .. } = *unsafe { linking.get() };
             AccessOf::<A>::claim(site, record, who);
-            let mut versions = None;
             let link = |index: &OrderedOf<A>, key: &[u8]| {
                 // SAFETY: as above.
                 let nodes = unsafe { nodes.get() };
                 index.link(nodes, key, record, |leaf, split| {
                     let (old, fresh) = halves(leaf, split);
                     let gap = site.leaf(old.leaf);
-                    let Some((before, after)) = AccessOf::<A>::linked(site, gap, record) else { return };
-                    let token =
-                        fresh.as_ref().map_or(0, |fresh| AccessOf::<A>::split(gap, site.leaf(fresh.leaf)));
-                    let fresh = fresh.map_or(LeafRef::NONE, |fresh| fresh.number);
-                    versions = Some((old.number, fresh, token, before, after));
+                    let (before, after) = AccessOf::<A>::linked(site, gap, record)?;
+                    let fresh =
+                        fresh.map(|fresh| (fresh.number, AccessOf::<A>::split(gap, site.leaf(fresh.leaf))));
+                    Some(Versions { gap: GapId::Leaf(old.number), before, after, fresh })
                 })
             };
             // SAFETY: as above.
-            match unsafe { spot.at::<A, _>(site, link) } {
-                Linked::Exists(met) => (Some(met), versions),
-                Linked::Done => (None, versions),
-                Linked::Moved => unreachable!("no leaf was named"),
-            }
-        });
-        let versions = versions.map(|(old, fresh, token, before, after)| Versions {
-            gap: GapId::Leaf(old),
-            before,
-            after,
-            fresh: (fresh != LeafRef::NONE).then_some((GapId::Leaf(fresh), token)),
-        });
-        met.map_or(Attempt::Linked(record, versions), Attempt::Met)
+            unsafe { spot.at::<A, _>(site, link) }
+        })
     }
 
     /// Unlinks a record that the transaction holds, and retires its memory; by transaction `id`, or by an abort (0).

@@ -1,6 +1,5 @@
 //! Asking records for locks, and waiting as their verdicts say.
 
-use super::gaps::GapHeld;
 use super::{HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
@@ -24,7 +23,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             if !is_here {
                 self.stopwatch.enter(TimeClass::Wait);
             }
-            let (found, gap, verdict) = if place.is_ordered {
+            let (found, gap, verdict) = if self.table(place.table).is_ordered() {
                 self.lock_in_order(place, mode, who)
             } else {
                 self.lock_by_hash(place, mode, who)
@@ -33,10 +32,13 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 self.stopwatch.enter(TimeClass::Manager);
             }
             let Some(verdict) = verdict else {
-                match self.hold_gap(place.gap(gap), GapMode::Shared)? {
-                    GapHeld::Already => return Ok(None),
-                    GapHeld::FromNowOn | GapHeld::Died => continue,
+                let gap = place.gap(gap);
+                if self.relies_on(gap) {
+                    return Ok(None);
                 }
+                // What the look-up said may be out of date by the time that the gap is held, or the leaf has died.
+                let _: Wake = self.hold_gap(gap, GapMode::Shared)?;
+                continue;
             };
             if verdict == Verdict::Granted || self.heed(verdict, asked)? == Wake::Granted {
                 self.stopwatch.enter(TimeClass::Useful);

@@ -49,7 +49,7 @@ use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::cpu;
 use crate::index::hash::Hash;
-use crate::index::{GapId, OrderedAs};
+use crate::index::{GapId, Index, OrderedAs};
 use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
@@ -87,7 +87,6 @@ pub(crate) struct Place {
     partition: PartitionId,
     /// To find it by, in a hashed table and in the access set.
     hash: Hash,
-    is_ordered: bool,
 }
 
 impl Place {
@@ -277,14 +276,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     #[inline(always)]
     fn place(&self, table: TableId, key: Key) -> Place {
-        let described = self.table(table);
-        let is_ordered = described.is_ordered;
-        let known_by = if is_ordered { self.prefix(table, key) } else { key };
-        let (partition, hash) = (described.partition_of(known_by), Hash::of(key));
-        Place { table, key, partition, hash, is_ordered }
+        let partition = self.table(table).partition_of(self.prefix(table, key));
+        Place { table, key, partition, hash: Hash::of(key) }
     }
 
-    /// What decides the partition of an ordered table's key.
+    /// What decides a key's partition.
+    #[inline(always)]
     fn prefix(&self, table: TableId, key: Key) -> Key {
         match self.table(table).has_byte_strings() {
             true => Key::prefix_of(self.keys.bytes(key)),
@@ -304,13 +301,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// A key's record, and what protects the key if it has none. Reads the index from here, wherever its partition is.
     #[inline(always)]
     fn look_up(&self, place: Place) -> (Option<RecordRef>, GapId) {
-        let index = &self.table(place.table).partition(place.partition).index;
-        if place.is_ordered {
-            // SAFETY: the key stays where it is meanwhile.
-            let found = unsafe { self.spot(place).with(|key| index.ordered().find(key)) };
-            return (found.record, GapId::Leaf(found.leaf));
+        match &self.table(place.table).partition(place.partition).index {
+            Index::Hashed(index) => (index.find(place.hash, place.key), GapId::Bucket(place.hash)),
+            Index::Ordered(index) => {
+                // SAFETY: the key stays where it is meanwhile.
+                let found = unsafe { self.spot(place).with(|key| index.find(key)) };
+                (found.record, GapId::Leaf(found.leaf))
+            }
         }
-        (index.hashed().find(place.hash, place.key), GapId::Bucket(place.hash))
     }
 
     #[inline(always)]

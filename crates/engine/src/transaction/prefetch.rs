@@ -5,20 +5,26 @@ use super::access::{Access as _, AccessOf};
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::Index;
+use crate::index::hash::Hash;
 use contract::{Access, Plan};
 
 impl<A: Architecture> Txn<'_, A> {
+    /// Once a plan is made: says where its keys live.
+    #[inline(always)]
+    pub fn locate(&self, plan: &mut Plan) {
+        plan.locate(|table, key| self.table(table).partition_of(key));
+    }
+
     /// Asks for the index line of every planned key.
     #[inline(always)]
     pub fn prefetch_index(&self, plan: &Plan) {
         for planned in plan.keys() {
-            let table = self.table(planned.table);
-            let (partition, hash) = table.locate(planned.key);
-            if !self.architecture.is_here(partition) {
+            if !self.architecture.is_here(planned.partition) {
                 continue;
             }
-            match &table.partition(partition).index {
-                Index::Hashed(index) => index.prefetch(hash),
+            let table = self.table(planned.table);
+            match &table.partition(planned.partition).index {
+                Index::Hashed(index) => index.prefetch(Hash::of(planned.key)),
                 // Of a byte string the plan has a prefix.
                 Index::Ordered(_) if table.has_byte_strings() => {}
                 Index::Ordered(index) => index.prefetch(&planned.key.bytes()),
@@ -30,14 +36,13 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(always)]
     pub fn prefetch_records(&self, plan: &Plan) {
         for planned in plan.keys() {
-            let table = self.table(planned.table);
-            let (partition, hash) = table.locate(planned.key);
-            if !self.architecture.is_here(partition) {
+            if !self.architecture.is_here(planned.partition) {
                 continue;
             }
             // The records of an ordered table are left to the look-up.
-            let Index::Hashed(index) = &table.partition(partition).index else { continue };
-            if let Some(record) = index.candidate(hash) {
+            let index = &self.table(planned.table).partition(planned.partition).index;
+            let Index::Hashed(index) = index else { continue };
+            if let Some(record) = index.candidate(Hash::of(planned.key)) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;
                 let header = AccessOf::<A>::READS_WRITE_METADATA || writes;

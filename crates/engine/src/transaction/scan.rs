@@ -16,14 +16,13 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Gap, Token};
-use super::gaps::GapPlace;
+use super::gaps::{Denied, GapPlace};
 use super::keys::Lent;
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::hash::Hash;
 use crate::index::ordered::{self, LeafCopy, LeafRef};
 use crate::index::{GapId, Index, OrderedPolicy};
-use crate::protocol::Wake;
 use crate::protocol::{GapMode, Locking, Requester, StampOf, Verdict};
 use crate::record::RecordRef;
 use crate::work;
@@ -70,8 +69,6 @@ enum Copied {
     HeldFromNowOn(LeafRef),
     /// It is held to insert only, and nothing was copied.
     HeldToInsert(LeafRef),
-    /// It was not granted, and nothing was copied.
-    Denied(LeafRef, Verdict),
 }
 
 /// The last key that a scan may want, included or not.
@@ -162,12 +159,15 @@ impl<A: Architecture> Txn<'_, A> {
     ) -> Result<usize, Abort> {
         let table = self.table(scan.table);
         table.check(scan.span);
-        assert!(table.is_ordered, "table '{}' is not ordered, and is scanned", table.description.name);
+        assert!(table.is_ordered(), "table '{}' is not ordered, and is scanned", table.description.name);
         if scan.is_empty() || scan.limit == 0 {
             return Ok(0);
         }
         let partitions = match scan.within {
-            Some(key) => table.partition_of(key).0..table.partition_of(key).0 + 1,
+            Some(key) => {
+                let PartitionId(only) = table.partition_of(key);
+                only..only + 1
+            }
             None => 0..table.partitions().len() as u32,
         };
         // Out of the transaction meanwhile, and back in also if it aborts.
@@ -221,8 +221,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Before something of the cursor's partition is touched.
     fn enter_for(&mut self, scan: &Scan<'_>, cursor: &Cursor) -> Result<(), Abort> {
         let key = scan.within.unwrap_or(Key::prefix_of(&cursor.bound));
-        let (hash, is_ordered) = (Hash::of(key), true);
-        self.enter(Place { table: scan.table, key, partition: cursor.partition, hash, is_ordered })
+        self.enter(Place { table: scan.table, key, partition: cursor.partition, hash: Hash::of(key) })
     }
 
     pub(super) fn copy_leaf<R>(
@@ -250,7 +249,7 @@ impl<A: Architecture> Txn<'_, A> {
             true => self.keys.intern(bytes),
             false => Key::prefix_of(bytes),
         };
-        let place = Place { table, key, partition, hash: Hash::of(key), is_ordered: true };
+        let place = Place { table, key, partition, hash: Hash::of(key) };
         work::operation(span.length());
         if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, &mut |row| see(bytes, row));
@@ -290,18 +289,16 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 copy_held::<A>(site, unsafe { request.get() })
             });
             match copied {
-                Copied::Held => return Ok(()),
-                Copied::HeldFromNowOn(leaf) => {
+                Ok(Copied::Held) => return Ok(()),
+                Ok(Copied::HeldFromNowOn(leaf)) => {
                     self.add_gap(gap(leaf), GapMode::Shared, Token(0));
                     return Ok(());
                 }
-                Copied::HeldToInsert(leaf) => {
+                Ok(Copied::HeldToInsert(leaf)) => {
                     self.hold_gap(gap(leaf), GapMode::Shared)?;
                 }
-                Copied::Denied(leaf, verdict) => {
-                    if self.heed(verdict, asked)? == Wake::Granted {
-                        self.add_gap(gap(leaf), GapMode::Shared, Token(0));
-                    }
+                Err(Denied { leaf, verdict }) => {
+                    self.heed_gap(gap(leaf), GapMode::Shared, verdict, asked)?;
                     asked += 1;
                 }
             }
@@ -313,7 +310,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 fn copy_held<A: Architecture<Protocol: Locking>>(
     site: &SiteOf<'_, A>,
     request: &mut Copying<'_, StampOf<ProtocolOf<A>>>,
-) -> Copied {
+) -> Result<Copied, Denied> {
     let index: &Index = &site.partition(request.table, request.partition).index;
     let tree = index.ordered();
     loop {
@@ -322,12 +319,12 @@ fn copy_held<A: Architecture<Protocol: Locking>>(
         let address = index.gap_address(GapId::Leaf(leaf));
         let held = request.gaps.iter().rfind(|gap| gap.address == address).map(|gap| gap.mode);
         match held {
-            Some(GapMode::Insert) => return Copied::HeldToInsert(leaf),
+            Some(GapMode::Insert) => return Ok(Copied::HeldToInsert(leaf)),
             Some(GapMode::Shared | GapMode::Exclusive) => {}
             None => {
                 let verdict = ProtocolOf::<A>::hold_gap(gap, GapMode::Shared, site.request(request.who));
                 if verdict != Verdict::Granted {
-                    return Copied::Denied(leaf, verdict);
+                    return Err(Denied { leaf, verdict });
                 }
             }
         }
@@ -335,8 +332,8 @@ fn copy_held<A: Architecture<Protocol: Locking>>(
         tree.read_leaf_seeing(bounds, request.direction, request.most, request.copy, |_| ());
         let is_same = request.copy.leaf() == leaf;
         match held {
-            Some(_) if is_same => return Copied::Held,
-            None if is_same => return Copied::HeldFromNowOn(leaf),
+            Some(_) if is_same => return Ok(Copied::Held),
+            None if is_same => return Ok(Copied::HeldFromNowOn(leaf)),
             Some(_) => {}
             None => ProtocolOf::<A>::release_gap(gap, GapMode::Shared, site.request(request.who)),
         }

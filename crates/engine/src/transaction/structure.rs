@@ -10,22 +10,17 @@ use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Kind, Token};
 use super::{Blind, HeaderOf, Place, Txn};
 use crate::architecture::Architecture;
-use crate::index::GapId;
-use crate::index::hash::{Hash, Linked};
+use crate::index::hash::Hash;
+use crate::index::ordered::LeafRef;
+use crate::index::{GapId, Linked};
 use crate::protocol::GapMode;
 use crate::record::RecordRef;
 use crate::record::header::RecordHeader;
 use crate::work;
 use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, Span, TableId};
 
-/// What an attempt to link a new record came to.
-pub(crate) enum Attempt {
-    Linked(RecordRef, Option<Versions>),
-    /// The key is linked.
-    Met(RecordRef),
-    /// Somebody was in the way.
-    Retry,
-}
+/// What an attempt to link a new record came to; `None`: somebody was in the way, or was waited for.
+pub(crate) type Attempted = Option<Linked<Option<Versions>>>;
 
 /// What linking did to the tokens of gaps (optimistic protocols).
 #[derive(Clone, Copy)]
@@ -34,8 +29,8 @@ pub(crate) struct Versions {
     pub gap: GapId,
     pub before: u64,
     pub after: u64,
-    /// The gap that has a part of its range now, and its token.
-    pub fresh: Option<(GapId, u64)>,
+    /// The leaf that has a part of its range now, and the token of its gap.
+    pub fresh: Option<(LeafRef, u64)>,
 }
 
 impl<A: Architecture> Txn<'_, A> {
@@ -56,67 +51,60 @@ impl<A: Architecture> Txn<'_, A> {
                 return self.insert_own(position, row);
             }
             self.enter(place)?;
-            let attempt = match place.is_ordered {
-                true => self.link_record_in_order(place, row, asked)?,
-                false => self.link_by_hash(place, row)?,
-            };
-            match attempt {
-                Attempt::Linked(record, versions) => {
-                    self.add(place, record, Kind::Insert, None);
-                    self.heed_versions(place, versions)?;
-                    return Ok(Insertion::Inserted);
-                }
-                Attempt::Retry => asked += 1,
-                Attempt::Met(record) => {
-                    if AccessOf::<A>::met(self, place, record, asked)? {
-                        return Ok(Insertion::Exists);
-                    }
-                    asked += 1;
-                }
+            let attempted = self.link_row(place, row, asked)?;
+            if let Some(Linked::Done(_)) = attempted {
+                return Ok(Insertion::Inserted);
             }
+            if let Some(Linked::Exists(met)) = attempted
+                && AccessOf::<A>::met(self, place, met, asked)?
+            {
+                return Ok(Insertion::Exists);
+            }
+            asked += 1;
         }
     }
 
-    /// A record with this row that is not linked yet, under the key that it keeps.
-    pub(super) fn new_record(&mut self, place: Place, kept: Key, row: &[u8]) -> RecordRef {
+    /// Links a new record with this row, held by the transaction, unless the key is linked. `asked`: how often it was tried.
+    fn link_row(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempted, Abort> {
+        let is_ordered = self.table(place.table).is_ordered();
+        if !is_ordered {
+            AccessOf::<A>::hold_bucket(self, place)?;
+        }
+        let record = self.new_record(place, row);
+        let attempted = match is_ordered {
+            true => AccessOf::<A>::link_in_order(self, place, record, asked),
+            false => Ok(Some(self.link_by_hash(place, record))),
+        };
+        if let Ok(Some(Linked::Done(versions))) = attempted {
+            self.add(place, record, Kind::Insert, None);
+            self.heed_versions(place, versions)?;
+        } else {
+            // It was never linked, so that nobody has seen it.
+            self.allocations.at(place.table, place.partition).records.put_back(record);
+        }
+        attempted
+    }
+
+    /// A record with this row that is not linked yet.
+    fn new_record(&mut self, place: Place, row: &[u8]) -> RecordRef {
         let arena = &self.table(place.table).arena;
         let record = self.allocations.at(place.table, place.partition).records.take(arena);
-        record.initialise(HeaderOf::<A>::HEADER, kept);
+        record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
         // SAFETY: the record is private until it is linked.
         unsafe { record.row::<HeaderOf<A>>().copy_in(0, row) };
         record
     }
 
-    /// Takes back a record that was never linked, so that nobody has seen it.
-    pub(super) fn put_back(&mut self, place: Place, record: RecordRef) {
-        self.allocations.at(place.table, place.partition).records.put_back(record);
-    }
-
-    /// Links a new record with this row, held by the transaction, unless the key is linked.
-    fn link_by_hash(&mut self, place: Place, row: &[u8]) -> Result<Attempt, Abort> {
-        AccessOf::<A>::hold_bucket(self, place)?;
-        let record = self.new_record(place, place.key, row);
+    /// Links a new record into the bucket of its key.
+    fn link_by_hash(&mut self, place: Place, record: RecordRef) -> Linked<Option<Versions>> {
         let who = self.next_requester(place.partition);
-        let (linked, versions) = self.architecture.at(place.partition, move |site| {
+        let linked = self.architecture.at(place.partition, move |site| {
             let index = site.partition(place.table, PartitionId(who.partition)).index.hashed();
             AccessOf::<A>::claim(site, record, who);
-            let mut versions = None;
-            let linked = index.link(place.hash, record, |bucket| {
-                versions = AccessOf::<A>::linked(site, site.bucket(bucket), record);
-            });
-            (linked, versions)
+            index.link(place.hash, record, |bucket| AccessOf::<A>::linked(site, site.bucket(bucket), record))
         });
-        match linked {
-            Linked::Done => {
-                let gap = GapId::Bucket(place.hash);
-                let versions = versions.map(|(before, after)| Versions { gap, before, after, fresh: None });
-                Ok(Attempt::Linked(record, versions))
-            }
-            Linked::Exists(met) => {
-                self.put_back(place, record);
-                Ok(Attempt::Met(met))
-            }
-        }
+        let gap = GapId::Bucket(place.hash);
+        linked.map(|advanced| advanced.map(|(before, after)| Versions { gap, before, after, fresh: None }))
     }
 
     /// The insert advanced the version of its gap. If the transaction relies on the version before, it relies on the new
@@ -129,20 +117,9 @@ impl<A: Architecture> Txn<'_, A> {
         }
         self.gaps[gap].token = Token(versions.after);
         if let Some((fresh, token)) = versions.fresh {
-            self.add_gap(place.gap(fresh), GapMode::Shared, Token(token));
+            self.add_gap(place.gap(GapId::Leaf(fresh)), GapMode::Shared, Token(token));
         }
         Ok(())
-    }
-
-    /// Links a new record with this row in order, held by the transaction, unless the key is linked. `asked`: how often it was
-    /// tried.
-    fn link_record_in_order(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempt, Abort> {
-        let record = self.new_record(place, self.prefix(place.table, place.key), row);
-        let attempt = AccessOf::<A>::link_in_order(self, place, record, asked);
-        if !matches!(attempt, Ok(Attempt::Linked(..))) {
-            self.put_back(place, record);
-        }
-        attempt
     }
 
     fn insert_own(&mut self, position: usize, row: &[u8]) -> Result<Insertion, Abort> {
@@ -188,7 +165,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Unlinks a record that the transaction holds, and retires its memory; by transaction `id`, or by an abort (0).
     pub(super) fn remove(&mut self, position: usize, id: u64) {
         let Access { record, partition, table, key, .. } = self.accesses[position];
-        if self.table(table).is_ordered {
+        if self.table(table).is_ordered() {
             return self.remove_in_order(position, id);
         }
         let who = self.requester_of(position);

@@ -38,66 +38,66 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     ///
     /// `linked` runs under the latches, before anybody can see the change: it is shown the leaf that holds the key now, and
     /// if that was split, the other half. A fresh half's metadata is all zero.
-    pub fn link(
+    pub fn link<T>(
         &self,
         allocations: &mut AllocationCache,
         key: &[u8],
         record: RecordRef,
-        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
-    ) -> Linked {
-        self.link_where(allocations, None, key, record, linked)
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
+    ) -> Linked<T> {
+        self.link_where(allocations, None, key, record, linked).expect("any leaf will do")
     }
 
-    /// As [`OrderedIndex::link`], if `expected` still is the leaf responsible for the key; else [`Linked::Moved`].
-    pub fn link_if(
+    /// As [`OrderedIndex::link`], if `expected` still is the leaf responsible for the key; else `None`, and nothing was changed.
+    #[must_use]
+    pub fn link_if<T>(
         &self,
         allocations: &mut AllocationCache,
         expected: LeafRef,
         key: &[u8],
         record: RecordRef,
-        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
-    ) -> Linked {
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
+    ) -> Option<Linked<T>> {
         self.link_where(allocations, Some(expected), key, record, linked)
     }
 
-    fn link_where(
+    fn link_where<T>(
         &self,
         allocations: &mut AllocationCache,
         expected: Option<LeafRef>,
         key: &[u8],
         record: RecordRef,
-        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
-    ) -> Linked {
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
+    ) -> Option<Linked<T>> {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
             allocations.provide(&self.nodes, &self.heap, super::memory::NODES_TO_LINK, self.units_to_link);
             let Some(at) = self.approach(allocations, &key, rank) else { continue };
             if expected.is_some_and(|expected| expected.0 != at.node) {
-                return Linked::Moved;
+                return None;
             }
             let leaf = self.leaf_of(at.node);
             match self.search(leaf, at.state, &key) {
                 Ok(position) => {
                     let bits = self.record_bits(leaf.entry(position).value);
                     if F::is_unchanged(&leaf.state, at.state) {
-                        return Linked::Exists(self.record(bits));
+                        return Some(Linked::Exists(self.record(bits)));
                     }
                 }
                 Err(_) if at.state.count() == LEAF_ENTRIES => {
                     let Some(room) = self.make_room(at, &key, allocations) else { continue };
-                    self.link_splitting(room, &key, record, allocations, linked);
-                    return Linked::Done;
+                    return Some(Linked::Done(self.link_splitting(room, &key, record, allocations, linked)));
                 }
                 Err(position) => {
                     if F::try_latch(&leaf.state, at.state) {
                         let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), allocations);
                         leaf.insert(position, at.state.count(), entry);
-                        linked(LeafAt { number: LeafRef(at.node), leaf }, None);
+                        let made = linked(LeafAt { number: LeafRef(at.node), leaf }, None);
                         let state = at.state.changed(at.state.count() + 1).with_last(position);
                         F::unlatch(&leaf.state, state);
                         allocations.finger.advance(state);
-                        return Linked::Done;
+                        return Some(Linked::Done(made));
                     }
                 }
             }
@@ -166,14 +166,14 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         both
     }
 
-    fn link_splitting(
+    fn link_splitting<T>(
         &self,
         room: Room,
         key: &Probe<'_>,
         record: RecordRef,
         allocations: &mut AllocationCache,
-        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>),
-    ) {
+        linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
+    ) -> T {
         let Room { parent, leaf: End { at, lower, upper } } = room;
         let prefix = &key.bytes[..at.state.prefix()];
         let leaf = self.leaf_of(at.node);
@@ -219,13 +219,14 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
 
         let (old, fresh) =
             (LeafAt { number: LeafRef(at.node), leaf }, LeafAt { number: LeafRef(number), leaf: fresh });
-        if position < cut {
-            linked(old, Some(Split { other: fresh, fresh: Half::Other }));
+        let made = if position < cut {
+            linked(old, Some(Split { other: fresh, fresh: Half::Other }))
         } else {
-            linked(fresh, Some(Split { other: old, fresh: Half::Key }));
-        }
+            linked(fresh, Some(Split { other: old, fresh: Half::Key }))
+        };
         F::unlatch(&leaf.state, lower_state);
         F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
+        made
     }
 
     /// Puts a node into its latched parent, right of the one that the descent took.

@@ -34,7 +34,7 @@
 //! **Gaps.** How protocols use a leaf's metadata:
 //! - Locking: a miss, and a scan, find the leaf, acquire its metadata `Shared`, and read the leaf *again*; if the key's
 //!   leaf is another now, they let go and start over. An insert acquires it `Insert` and links with
-//!   [`OrderedIndex::link_if`], which answers [`Linked::Moved`] if the leaf is not the key's any more.
+//!   [`OrderedIndex::link_if`], which does nothing if the leaf is not the key's any more.
 //! - Optimistic: a reader observes the metadata before it reads the leaf, and validates it at commit. Linking
 //!   advances it under the latch, so who observes the new one waits, and reads the new leaf.
 //! - A split shows both halves to the callback while both are out of reach, so it can give the fresh one what the old one
@@ -79,6 +79,7 @@ use self::keys::Probe;
 use self::node::{Inner, prefetch};
 use self::state::State;
 use self::synchronization_policy::{SynchronizationPolicy, Word};
+use super::Linked;
 use crate::facade::shared::Arc;
 use crate::physical::node_state as state;
 pub use crate::physical::synchronization_policy;
@@ -148,18 +149,6 @@ pub(crate) struct Found {
     pub leaf: LeafRef,
     /// Its version then.
     pub version: Version,
-}
-
-/// What an attempt to link a record met.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Linked {
-    /// The record is linked.
-    Done,
-    /// The key is linked already, to this record; nothing was changed.
-    Exists(RecordRef),
-    /// Another leaf is responsible for the key; nothing was changed.
-    Moved,
 }
 
 /// What unlinking left behind.

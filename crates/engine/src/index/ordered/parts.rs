@@ -173,9 +173,8 @@ impl<F: SynchronizationPolicy> Tree<F> {
             }
         };
         match self.index.link(&mut worker.allocations, key, record(value), advance) {
-            Linked::Done => Ok(()),
+            Linked::Done(()) => Ok(()),
             Linked::Exists(other) => Err(number(other)),
-            Linked::Moved => unreachable!("no leaf was named"),
         }
     }
 
@@ -292,16 +291,16 @@ impl<F: SynchronizationPolicy> Tree<F> {
             }
             let linked = match self.mutant {
                 Some(Mutant::MovedLeaf) => {
-                    self.index.link(&mut worker.allocations, key, record(value), |_, _| ())
+                    Some(self.index.link(&mut worker.allocations, key, record(value), |_, _| ()))
                 }
                 _ => self.index.link_if(&mut worker.allocations, leaf, key, record(value), |_, _| ()),
             };
             gap.fetch_sub(EXCLUSIVE, Ordering::SeqCst);
             match linked {
-                Linked::Done => return true,
-                Linked::Exists(_) => return false,
+                Some(Linked::Done(())) => return true,
+                Some(Linked::Exists(_)) => return false,
                 // The leaf may be dead, and stay taken.
-                Linked::Moved => cpu::pause(),
+                None => cpu::pause(),
             }
         }
     }

@@ -3,7 +3,7 @@
 //! What is overwritten is kept for undo. Keys that are missing stay so by themselves.
 
 use super::super::scan::Cursor;
-use super::super::structure::Attempt;
+use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, Place, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
@@ -104,8 +104,8 @@ impl<A: Architecture> Access<A> for Alone {
         place: Place,
         record: RecordRef,
         _: u32,
-    ) -> Result<Attempt, Abort> {
-        Ok(txn.link_freely(place, record))
+    ) -> Result<Attempted, Abort> {
+        Ok(Some(txn.link_freely(place, record)))
     }
 
     fn met(_: &mut Txn<'_, A>, _: Place, _: RecordRef, _: u32) -> Result<bool, Abort> {

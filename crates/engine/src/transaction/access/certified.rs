@@ -2,7 +2,7 @@
 //! it (*trireme* 3.1).
 
 use super::super::scan::Cursor;
-use super::super::structure::Attempt;
+use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
@@ -121,7 +121,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
         place: Place,
         record: RecordRef,
         asked: u32,
-    ) -> Result<Attempt, Abort> {
+    ) -> Result<Attempted, Abort> {
         txn.link_locking(place, record, asked)
     }
 

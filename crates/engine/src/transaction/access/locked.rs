@@ -3,7 +3,7 @@
 //! What is overwritten is kept for undo. Nothing is left to do at commit but to release.
 
 use super::super::scan::Cursor;
-use super::super::structure::Attempt;
+use super::super::structure::Attempted;
 use super::super::{Blind, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
@@ -110,7 +110,7 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
         place: Place,
         record: RecordRef,
         asked: u32,
-    ) -> Result<Attempt, Abort> {
+    ) -> Result<Attempted, Abort> {
         txn.link_locking(place, record, asked)
     }
 

@@ -24,7 +24,7 @@ pub(crate) use validated::Validated;
 
 use super::access_set::Token;
 use super::scan::Cursor;
-use super::structure::Attempt;
+use super::structure::Attempted;
 use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Mode, Protocol};
@@ -111,7 +111,7 @@ pub(crate) trait Access<A: Architecture>: Sized {
         place: Place,
         record: RecordRef,
         asked: u32,
-    ) -> Result<Attempt, Abort>;
+    ) -> Result<Attempted, Abort>;
 
     /// The key to insert is linked: `true` if it has a row, which the transaction relies on from now on; `false`: try
     /// again.

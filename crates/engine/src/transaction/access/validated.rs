@@ -13,7 +13,7 @@
 use super::super::access_set::Token;
 use super::super::gaps::GapPlace;
 use super::super::scan::Cursor;
-use super::super::structure::Attempt;
+use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
@@ -127,8 +127,8 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         place: Place,
         record: RecordRef,
         _: u32,
-    ) -> Result<Attempt, Abort> {
-        Ok(txn.link_freely(place, record))
+    ) -> Result<Attempted, Abort> {
+        Ok(Some(txn.link_freely(place, record)))
     }
 
     fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
