@@ -90,8 +90,29 @@ fn messages_come_whole_and_in_order_and_answers_come_back() {
         wait_for(|| line.turn.is_senders().then_some(()));
         line.put(7);
         line.turn.hand_over(Kind::Call);
-        wait_for(|| line.turn.is_answered().then_some(()));
+        assert!(wait_for(|| line.turn.answered()));
         assert_eq!(line.get(), 70);
         assert_eq!(receiver.join().expect("it returns"), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_call_that_failed_is_the_senders_again() {
+    loom::model(|| {
+        let line = Arc::new(Message { turn: Turn::default(), body: UnsafeCell::new(0) });
+        line.put(7);
+        line.turn.hand_over(Kind::Call);
+        let receiver = {
+            let line = line.clone();
+            thread::spawn(move || {
+                wait_for(|| line.turn.taken());
+                assert_eq!(line.get(), 7);
+                line.turn.fail();
+            })
+        };
+        assert!(!wait_for(|| line.turn.answered()));
+        assert!(line.turn.is_senders());
+        line.put(8);
+        receiver.join().expect("it returns");
     });
 }

@@ -25,7 +25,7 @@ use super::{Architecture, BackOff, SharedState, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::{clock, cpu};
-use crate::message::{Grants, Outbox, Rings, step};
+use crate::message::{Failed, Grants, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
@@ -123,6 +123,7 @@ impl<'e, P: Protocol> Delegation<'e, P> {
             called.worker.server.serve_or_pause();
         };
         std::mem::forget(called);
+        let answer = answer.unwrap_or_else(|Failed| panic!("a step panicked at its owner, worker {owner}"));
         if let Some(began) = began {
             self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
         }

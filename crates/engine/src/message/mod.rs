@@ -15,4 +15,4 @@ pub(crate) mod step;
 mod turn;
 
 pub(crate) use grants::Grants;
-pub(crate) use ring::{Inbox, Outbox, Rings};
+pub(crate) use ring::{Failed, Inbox, Outbox, Rings};

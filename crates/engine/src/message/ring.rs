@@ -155,19 +155,26 @@ impl<'e> Outbox<'e> {
         self.send(to, body, Kind::Call);
     }
 
-    /// The answer to the call that was sent to `to`, once it is there.
+    /// The answer to the call that was sent to `to`, once it is there; `Err`: the receiver panicked over it.
     ///
     /// # Safety
     /// The receiver answers that call with an `R`, and it is the last message that was sent to `to`.
     #[inline(always)]
-    pub unsafe fn answer<R: Copy + Send>(&self, to: usize) -> Option<R> {
+    pub unsafe fn answer<R: Copy + Send>(&self, to: usize) -> Option<Result<R, Failed>> {
         let message = self.message(to);
-        // SAFETY: once answered the line is the sender's, and the caller vouches for what is in it.
-        message.turn.is_answered().then(|| unsafe { payload::take(message.body::<R>()) })
+        Some(match message.turn.answered()? {
+            // SAFETY: once answered the line is the sender's, and the caller vouches for what is in it.
+            true => Ok(unsafe { payload::take(message.body::<R>()) }),
+            false => Err(Failed),
+        })
     }
 }
 
-/// A message that its receiver has come to.
+/// A call's receiver panicked over it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed;
+
+/// A message that its receiver has come to. It is taken once, also if the receiver panics over it: a call has failed then.
 pub(crate) struct Taken<'e> {
     message: &'e Message,
     cursor: &'e mut u8,
@@ -193,14 +200,25 @@ impl Taken<'_> {
         // SAFETY: the line is the receiver's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(self.message.body::<R>(), answer) };
         self.message.turn.answer();
+        std::mem::forget(self);
     }
 
     /// Done with a post: its line may be used again.
     #[inline(always)]
     pub fn done(self) {
         assert!(!self.is_call, "the sender of a call waits for an answer");
-        *self.cursor = (*self.cursor + 1) % LINES as u8;
-        self.message.turn.done();
+    }
+}
+
+impl Drop for Taken<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.is_call {
+            self.message.turn.fail();
+        } else {
+            *self.cursor = (*self.cursor + 1) % LINES as u8;
+            self.message.turn.done();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! | CALL | the receiver | a request that is answered in the same line |
 //! | POST | the receiver | a request without an answer |
 //! | ANSWERED | the sender | the answer |
+//! | FAILED | the sender | nothing: the receiver panicked over the call |
 //!
 //! The worker that has the line writes its body and then the word, with Release; the one that gets it reads the word, with Acquire,
 //! and then the body. So the body needs no atomics.
@@ -18,6 +19,7 @@ const EMPTY: u64 = 0;
 const CALL: u64 = 1;
 const POST: u64 = 2;
 const ANSWERED: u64 = 3;
+const FAILED: u64 = 4;
 
 /// What a sender hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,8 @@ impl Turn {
     /// To the sender: whether the line is its own.
     #[inline(always)]
     pub fn is_senders(&self) -> bool {
-        // Acquire: the receiver is done with the body; pairs with the Release in `answer` and `done`.
-        matches!(self.0.load(Ordering::Acquire), EMPTY | ANSWERED)
+        // Acquire: the receiver is done with the body; pairs with the Release in `answer`, `fail` and `done`.
+        matches!(self.0.load(Ordering::Acquire), EMPTY | ANSWERED | FAILED)
     }
 
     /// By the sender, whose line it is: hands it over.
@@ -66,8 +68,15 @@ impl Turn {
     /// By the receiver of a call: hands the line back with an answer in it.
     #[inline(always)]
     pub fn answer(&self) {
-        // Release: the answer is there; pairs with the Acquire in `is_answered`.
+        // Release: the answer is there; pairs with the Acquire in `answered`.
         self.0.store(ANSWERED, Ordering::Release);
+    }
+
+    /// By the receiver of a call that panicked over it: hands the line back without an answer.
+    #[cold]
+    pub fn fail(&self) {
+        // Release: the body has been read; pairs with the Acquire in `answered` and `is_senders`.
+        self.0.store(FAILED, Ordering::Release);
     }
 
     /// By the receiver of a post: hands the line back.
@@ -77,10 +86,14 @@ impl Turn {
         self.0.store(EMPTY, Ordering::Release);
     }
 
-    /// To the sender of a call: whether the line is its own again.
+    /// To the sender of a call, once the line is its own again: whether there is an answer in it.
     #[inline(always)]
-    pub fn is_answered(&self) -> bool {
-        // Acquire: pairs with the Release in `answer`.
-        self.0.load(Ordering::Acquire) == ANSWERED
+    pub fn answered(&self) -> Option<bool> {
+        // Acquire: pairs with the Release in `answer` and `fail`.
+        match self.0.load(Ordering::Acquire) {
+            ANSWERED => Some(true),
+            FAILED => Some(false),
+            _ => None,
+        }
     }
 }

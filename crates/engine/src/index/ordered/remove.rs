@@ -62,9 +62,13 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             if !F::try_latch(&leaf.state, at.state) {
                 continue;
             }
-            let (position, count) = (found.expect("only linked records are unlinked"), at.state.count());
-            let value = leaf.entry(position).value;
-            assert!(self.record_bits(value) == record.to_bits(), "a key is unlinked from another's record");
+            let is_its_own =
+                |&position: &usize| self.record_bits(leaf.entry(position).value) == record.to_bits();
+            let Some(position) = found.ok().filter(is_its_own) else {
+                F::unlatch(&leaf.state, at.state);
+                panic!("only linked records are unlinked");
+            };
+            let (value, count) = (leaf.entry(position).value, at.state.count());
             unlinking(leaf);
             leaf.remove(position, count);
             if let Some(piece) = value.piece() {
