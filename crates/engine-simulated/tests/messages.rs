@@ -1,54 +1,84 @@
-//! What travels between workers, counted: what servers serve.
+//! What travels between workers, counted: what servers serve, and what a scan sends or migrates.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Effort, Engine, EngineOptions, Indexing, Key, Measurement,
-    Outcome, PairName, Plan, Procedure, Seat, Selection, Span, Support, TableDescription, TableId,
-    Transaction, Until, Workload,
+    Abort, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing, Key,
+    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, Scan, Seat, Selection, Span, Support,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore};
+use std::ops::Bound;
 use std::time::Duration;
 
 const ROWS: u64 = 64;
 const T: TableId = TableId(0);
 
-/// Each transaction updates three rows, of different partitions.
-struct Rows;
+/// What each transaction does, from a key on. Keys that follow each other are in different partitions.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Updates three rows.
+    Update,
+    /// Scans so many.
+    Scan { rows: usize },
+}
 
-struct RowsClient {
+struct TaskClient {
+    task: Task,
     drawn: u64,
 }
 
 struct Touch {
+    task: Task,
     first: u64,
 }
 
 impl Procedure for Touch {
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
-        for n in 0..3 {
-            let key = Key((self.first + n) % ROWS);
-            let _ = txn.update(T, key, Span::whole(8), &mut |bytes| bytes[0] ^= 1)?;
+        match self.task {
+            Task::Update => {
+                for n in 0..3 {
+                    let key = Key((self.first + n) % ROWS);
+                    let _ = txn.update(T, key, Span::whole(8), &mut |bytes| bytes[0] ^= 1)?;
+                }
+            }
+            Task::Scan { rows } => {
+                let first = Key(self.first % (ROWS - rows as u64));
+                let scan = Scan {
+                    table: T,
+                    from: Bound::Included(&first.bytes()),
+                    to: Bound::Unbounded,
+                    direction: Direction::Forward,
+                    limit: rows,
+                    span: Span::whole(8),
+                    within: None,
+                };
+                let mut keys = first.0..;
+                let shown = txn.scan(&scan, &mut |key, _| {
+                    assert_eq!(keys.next().map(|key| Key(key).bytes().to_vec()).as_deref(), Some(key));
+                })?;
+                assert_eq!(shown, rows);
+            }
         }
         Ok(Outcome::Commit)
     }
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
-        (0..3).for_each(|n| plan.declare(T, Key((self.first + n) % ROWS)));
+        plan.declare(T, Key(self.first % ROWS));
         Ok(())
     }
 }
 
-impl Client for RowsClient {
+impl Client for TaskClient {
     type Procedure = Touch;
 
     fn next(&mut self) -> Touch {
         self.drawn += 7;
-        Touch { first: self.drawn }
+        Touch { task: self.task, first: self.drawn }
     }
 }
 
-impl Workload for Rows {
-    type Client = RowsClient;
+impl Workload for Task {
+    type Client = TaskClient;
 
     fn tables(&self) -> Vec<TableDescription> {
         vec![TableDescription {
@@ -57,16 +87,29 @@ impl Workload for Rows {
             kept_bytes: 8,
             rows: ROWS,
             capacity: ROWS,
-            indexing: Indexing::Hashed,
+            indexing: match *self {
+                Task::Update => Indexing::Hashed,
+                Task::Scan { .. } => Indexing::Ordered,
+            },
             partition: TableDescription::partition_by_remainder,
         }]
     }
 
     fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
 
-    fn client(&self, seat: Seat) -> RowsClient {
-        RowsClient { drawn: 16 * seat.worker as u64 }
+    fn client(&self, seat: Seat) -> TaskClient {
+        TaskClient { task: *self, drawn: 16 * seat.worker as u64 }
     }
+}
+
+/// What a run of so many workers measures.
+fn run(pair: PairName, task: Task, workers: usize, until: Until, options: &EngineOptions) -> Measurement {
+    let arrangement = ThisEngine::arrange(pair.architecture, workers, options);
+    let Arrangement { layout, clients } = arrangement.expect("so many workers");
+    let mut store = ThisEngine::load(&task, layout, &|_| ()).expect("a small table");
+    let clients = (0..clients).map(|worker| task.client(Seat::new(worker, clients, 1))).collect();
+    let run = ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, options);
+    run.expect("plans are right").measurement
 }
 
 const SERVERS: usize = 2;
@@ -74,12 +117,7 @@ const SERVERS: usize = 2;
 /// Two servers, two workers that host transactions.
 fn served(pair: PairName, until: Until) -> Measurement {
     let options = EngineOptions { servers: SERVERS, ..EngineOptions::default() };
-    let arrangement = ThisEngine::arrange(pair.architecture, 4, &options);
-    let Arrangement { layout, clients } = arrangement.expect("four workers");
-    let mut store = ThisEngine::load(&Rows, layout, &|_| ()).expect("a small table");
-    let clients = (0..clients).map(|worker| Rows.client(Seat::new(worker, clients, 1))).collect();
-    let run = ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, &options);
-    run.expect("plans are right").measurement
+    run(pair, Task::Update, 4, until, &options)
 }
 
 fn with_servers() -> impl Iterator<Item = PairName> {
@@ -117,5 +155,47 @@ fn what_servers_do_outside_of_the_interval_does_not_count() {
         assert!(served.abs_diff(messages) <= 2 * 64 * SERVERS as u64, "{pair}: {served} of {messages}");
         let share = measured.effort.serving_share(measured.serving_workers_ns());
         assert!(share > 0.1 && share < 1.0, "{pair}: {share}");
+    }
+}
+
+/// Rows that a scan shows, of two partitions by turns: of each it reads a leaf or two.
+const SCANNED: usize = 20;
+
+/// What one scan sends, or migrates, on average.
+fn by_scan(pair: PairName, count: fn(&Effort) -> u64) -> f64 {
+    let schedule = Schedule::Random { seed: 1, switch_one_in: 5 };
+    let until = Until::Transactions(100);
+    let measured =
+        explore(schedule, || run(pair, Task::Scan { rows: SCANNED }, 2, until, &EngineOptions::default()));
+    assert_eq!((measured.commits, measured.all_aborts()), (200, 0), "{pair}: all only read");
+    count(&measured.effort) as f64 / measured.commits as f64
+}
+
+fn locking(architecture: ArchitectureName) -> impl Iterator<Item = PairName> {
+    PairName::all().filter(move |pair| {
+        let validates = [ProtocolName::Silo, ProtocolName::TicToc].contains(&pair.protocol);
+        pair.architecture == architecture && !validates && ThisEngine::support(*pair) == Support::Supported
+    })
+}
+
+/// Half of the rows are elsewhere. Each was asked for by a message of its own.
+#[test]
+fn a_scan_under_delegation_locks_a_leafs_records_by_one_message() {
+    for pair in locking(ArchitectureName::Delegation) {
+        let messages = by_scan(pair, |effort| effort.messages);
+        println!("{pair}: {messages} messages a scan");
+        // The two leaves, their records, and what is released: a message each for what is held.
+        let released = SCANNED as f64 / 2.0 + 2.0;
+        assert!(messages <= 2.0 + 4.0 + released, "{pair}: {messages}");
+    }
+}
+
+/// Keys alternate between partitions. Each row was shown where its record was locked.
+#[test]
+fn a_scan_under_dora_does_not_migrate_for_each_record() {
+    for pair in locking(ArchitectureName::Dora) {
+        let migrations = by_scan(pair, |effort| effort.migrations);
+        println!("{pair}: {migrations} migrations a scan");
+        assert!(migrations < SCANNED as f64 / 2.0, "{pair}: {migrations}");
     }
 }

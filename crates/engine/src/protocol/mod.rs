@@ -107,6 +107,15 @@ pub(crate) struct Requester<S = ()> {
     pub stamp: S,
 }
 
+impl<S> Requester<S> {
+    /// The requester of the entry of the access set that is `after` entries after this one: entries have even numbers, gaps
+    /// have odd ones.
+    #[inline(always)]
+    pub fn later(self, after: usize) -> Self {
+        Requester { access: self.access + 2 * after as u32, ..self }
+    }
+}
+
 /// What a step is given beside the metadata that it is about: all that it may need, so that what one protocol needs more
 /// changes no other.
 pub(crate) struct RequestWith<'a, C, S, W> {

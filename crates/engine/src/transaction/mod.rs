@@ -13,7 +13,7 @@
 //! | [`observing`] | reading without locks |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
-//! | [`scan`] | scans |
+//! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
@@ -27,6 +27,7 @@
 
 pub(crate) mod access;
 mod access_set;
+mod batch;
 mod commit;
 mod copies;
 mod gaps;
@@ -58,6 +59,7 @@ use crate::work;
 use access::Access as _;
 use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
+use batch::Ahead;
 use contract::{
     Abort, AbortReason, CommitId, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
     Scan, Span, TableId, TimeClass, Transaction,
@@ -125,6 +127,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     emptied: Vec<Place>,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
+    /// Records that a scan locks together: some of one leaf.
+    batch: Vec<Ahead>,
     /// Positions in the access set of what commit must write.
     write_set: Vec<u32>,
     /// Entries of `write_set` that are prepared.
@@ -166,6 +170,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
             cursors: Vec::new(),
+            batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
             prepared: 0,
             log: WriteLog::new(),

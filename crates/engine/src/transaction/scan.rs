@@ -11,6 +11,7 @@
 //! - Another's insert that is not committed is waited for, or conflicts, as its record is held; an optimistic transaction
 //!   remembers the record as absent, and validates that.
 //! - Several partitions are merged: each has a [`Cursor`], and the least of their next keys comes next.
+//! - Where steps travel, records are locked in batches ([`super::batch`]).
 //!
 //! A leaf is copied by its owner, into a buffer of the client's, whose address travels in the step.
 
@@ -38,6 +39,8 @@ pub(crate) struct Cursor {
     copy: LeafCopy,
     within: usize,
     next: usize,
+    /// Entries before it the scan will come to for certain.
+    ahead: usize,
     /// Where it goes on after that leaf, if it does.
     onward: Bound<()>,
     bound: Vec<u8>,
@@ -86,7 +89,7 @@ fn end_of<'a>(scan: &Scan<'a>) -> Option<&'a [u8]> {
 impl Cursor {
     fn new() -> Self {
         let (partition, copy, onward) = (PartitionId(0), LeafCopy::default(), Bound::Unbounded);
-        Cursor { partition, copy, within: 0, next: 0, onward, bound: Vec::new(), is_at_end: true }
+        Cursor { partition, copy, within: 0, next: 0, ahead: 0, onward, bound: Vec::new(), is_at_end: true }
     }
 
     /// The partition that it goes through.
@@ -115,8 +118,29 @@ impl Cursor {
     }
 
     /// The next entry, if there is one in the copy.
-    fn head(&self) -> Option<(&[u8], RecordRef)> {
+    pub(super) fn head(&self) -> Option<(&[u8], RecordRef)> {
         (self.next < self.within).then(|| self.copy.entry(self.next))
+    }
+
+    /// Looks ahead from the next entry on.
+    pub(super) fn begin_to_look_ahead(&mut self) {
+        self.ahead = self.next;
+    }
+
+    /// The entry to look at next, if there is one in the copy.
+    pub(super) fn ahead(&self) -> Option<(&[u8], RecordRef)> {
+        (self.ahead < self.within).then(|| self.copy.entry(self.ahead))
+    }
+
+    /// The entries that the scan will come to, as far as it has looked.
+    pub(super) fn entries_ahead(&self) -> impl Iterator<Item = (&[u8], RecordRef)> {
+        (self.next..self.ahead).map(|nth| self.copy.entry(nth))
+    }
+
+    /// The scan will come to that entry, too. Answers whether another leaf, which was not read yet, comes next.
+    pub(super) fn look_further(&mut self) -> bool {
+        self.ahead += 1;
+        self.ahead == self.within && !self.is_at_end
     }
 
     /// A leaf was copied.
@@ -141,9 +165,14 @@ impl Cursor {
     }
 }
 
-/// The cursor whose next key comes first.
-fn first_of(cursors: &[Cursor], direction: Direction) -> Option<usize> {
-    let heads = cursors.iter().enumerate().filter_map(|(n, cursor)| Some((cursor.head()?.0, n)));
+/// The cursor whose head, the entry at which it stands, comes first.
+#[inline(always)]
+pub(super) fn first_of(
+    cursors: &[Cursor],
+    direction: Direction,
+    head: impl Fn(&Cursor) -> Option<(&[u8], RecordRef)>,
+) -> Option<usize> {
+    let heads = cursors.iter().enumerate().filter_map(|(n, cursor)| Some((head(cursor)?.0, n)));
     let first = match direction {
         Direction::Forward => heads.min(),
         Direction::Backward => heads.max(),
@@ -196,7 +225,8 @@ impl<A: Architecture> Txn<'_, A> {
             self.fill(scan, cursor, scan.limit)?;
         }
         while shown < scan.limit {
-            let Some(first) = first_of(cursors, scan.direction) else { break };
+            let Some(first) = first_of(cursors, scan.direction, Cursor::head) else { break };
+            AccessOf::<A>::come_to(self, scan, cursors, first, scan.limit - shown)?;
             let cursor = &mut cursors[first];
             shown += usize::from(self.show(scan, cursor, see)? == Presence::Present);
             cursor.next += 1;
@@ -236,6 +266,17 @@ impl<A: Architecture> Txn<'_, A> {
         index.read_leaf_seeing(bounds, scan.direction, most, &mut cursor.copy, before)
     }
 
+    /// The place of a key that the scan has met in a partition.
+    #[inline(always)]
+    pub(super) fn met_at(&mut self, scan: &Scan<'_>, partition: PartitionId, bytes: &[u8]) -> Place {
+        let table = scan.table;
+        let key = match self.table(table).has_byte_strings() {
+            true => self.keys.intern(bytes),
+            false => Key::prefix_of(bytes),
+        };
+        Place { table, key, partition, hash: Hash::of(key) }
+    }
+
     /// Shows the cursor's next row, if the transaction finds that it has one.
     fn show(
         &mut self,
@@ -244,12 +285,8 @@ impl<A: Architecture> Txn<'_, A> {
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Presence, Abort> {
         let (bytes, record) = cursor.head().expect("a cursor that was chosen has a head");
-        let (table, span, partition) = (scan.table, scan.span, cursor.partition);
-        let key = match self.table(table).has_byte_strings() {
-            true => self.keys.intern(bytes),
-            false => Key::prefix_of(bytes),
-        };
-        let place = Place { table, key, partition, hash: Hash::of(key) };
+        let span = scan.span;
+        let place = self.met_at(scan, cursor.partition, bytes);
         work::operation(span.length());
         if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, &mut |row| see(bytes, row));

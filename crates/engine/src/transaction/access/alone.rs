@@ -123,6 +123,11 @@ impl<A: Architecture> Access<A> for Alone {
     }
 
     #[inline(always)]
+    fn come_to(_: &mut Txn<'_, A>, _: &Scan<'_>, _: &mut [Cursor], _: usize, _: usize) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.draw_id();
         Ok(0)

@@ -128,6 +128,17 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     }
 
     #[inline(always)]
+    fn come_to(
+        txn: &mut Txn<'_, A>,
+        scan: &Scan<'_>,
+        cursors: &mut [Cursor],
+        first: usize,
+        left: usize,
+    ) -> Result<(), Abort> {
+        txn.lock_ahead(scan, cursors, first, left)
+    }
+
+    #[inline(always)]
     fn release_all(txn: &mut Txn<'_, A>, id: u64) {
         txn.release_locks(id);
     }

@@ -125,6 +125,15 @@ pub(crate) trait Access<A: Architecture>: Sized {
         most: usize,
     ) -> Result<(), Abort>;
 
+    /// A scan, which may show `left` rows more, has come to the head of its cursor `first`.
+    fn come_to(
+        txn: &mut Txn<'_, A>,
+        scan: &Scan<'_>,
+        cursors: &mut [Cursor],
+        first: usize,
+        left: usize,
+    ) -> Result<(), Abort>;
+
     /// Whether two tokens of a gap name the same state.
     fn is_same(one: Token, other: Token) -> bool {
         one == other

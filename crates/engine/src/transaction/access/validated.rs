@@ -166,6 +166,11 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         Ok(())
     }
 
+    #[inline(always)]
+    fn come_to(_: &mut Txn<'_, A>, _: &Scan<'_>, _: &mut [Cursor], _: usize, _: usize) -> Result<(), Abort> {
+        Ok(())
+    }
+
     fn is_same(one: Token, other: Token) -> bool {
         ProtocolOf::<A>::is_same(one.0, other.0)
     }
