@@ -6,8 +6,8 @@
 use crate::engines::Explored;
 use contract::erased::erased;
 use contract::{
-    Arrangement, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    Arrangement, Arrival, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
+    LoadError, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, unobserved};
 use std::cell::Cell;
@@ -53,6 +53,10 @@ struct Counted<C>(C);
 
 impl<C: Client> Client for Counted<C> {
     type Procedure = C::Procedure;
+
+    fn arrival(&mut self) -> Arrival {
+        self.0.arrival()
+    }
 
     fn next(&mut self) -> C::Procedure {
         self.0.next()

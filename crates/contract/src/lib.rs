@@ -39,4 +39,4 @@ pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
 pub use table::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
-pub use workload::{Client, CommitId, Completion, Receipts, Seat, Workload};
+pub use workload::{Arrival, Client, CommitId, Completion, Receipts, Seat, Workload};

@@ -149,10 +149,10 @@ counters! {
 }
 
 impl Effort {
-    /// The part of the workers' time that went into serving others, 0 to 1; `worker_ns`: the time of all of them.
-    pub fn serving_share(&self, worker_ns: f64) -> f64 {
+    /// The part of their time that workers spent serving others, 0 to 1; `workers_ns`: the time of all that serve.
+    pub fn serving_share(&self, workers_ns: f64) -> f64 {
         let ns = self.serving.mean_ns().unwrap_or(0.0) * self.servings as f64;
-        if worker_ns > 0.0 { (ns / worker_ns).min(1.0) } else { 0.0 }
+        if workers_ns > 0.0 { (ns / workers_ns).min(1.0) } else { 0.0 }
     }
 }
 
@@ -192,7 +192,9 @@ pub struct Measurement {
     pub idle_ns: u64,
     /// Where sampled transactions spent their time.
     pub time_share: TimeShare,
-    /// What the architecture itself cost.
+    /// Workers that host no transactions and do nothing but serve.
+    pub servers: usize,
+    /// What the architecture itself cost, servers included.
     pub effort: Effort,
 }
 
@@ -215,8 +217,15 @@ impl Measurement {
             outlasting: 0,
             idle_ns: 0,
             time_share: TimeShare::default(),
+            servers: 0,
             effort: Effort::default(),
         }
+    }
+
+    /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.
+    pub fn serving_workers_ns(&self) -> f64 {
+        let workers = if self.servers > 0 { self.servers } else { self.commits_by_worker.len() };
+        self.elapsed.as_secs_f64() * 1e9 * workers as f64
     }
 
     /// Commits per second.

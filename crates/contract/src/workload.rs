@@ -65,12 +65,31 @@ pub trait Workload: Sync {
     fn client(&self, seat: Seat) -> Self::Client;
 }
 
+/// Whether a client has a transaction for its worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It has.
+    Ready,
+    /// Not now; later perhaps. The worker asks again, serves others meanwhile, and in the end sleeps between two questions, a
+    /// millisecond at most.
+    NothingNow,
+    /// There will be none any more: the client's run ends once those that were drawn have ended.
+    Closed,
+}
+
 /// One worker's source of transactions.
 pub trait Client: Send + 'static {
     /// What it issues.
     type Procedure: Procedure + 'static;
 
-    /// The next transaction. Called in the measured loop: it must not allocate.
+    /// Whether there is a transaction now. A benchmark's client, which offers as much load as is taken, always has one.
+    #[inline]
+    fn arrival(&mut self) -> Arrival {
+        Arrival::Ready
+    }
+
+    /// The next transaction, once [`Client::arrival`] has said that there is one. Called in the measured loop: it must not
+    /// allocate.
     fn next(&mut self) -> Self::Procedure;
 
     /// Takes a transaction back once it has committed or rolled back, retries included.

@@ -90,7 +90,7 @@ fn run(pair: PairName, update: bool, transactions: u64) -> Accesses {
         let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
         let before = accesses();
         let until = Until::Transactions(transactions);
-        ThisEngine::run(&mut store, Selection::Pair(pair), vec![client], until, &options)
+        ThisEngine::run_checked(&mut store, Selection::Pair(pair), vec![client], until, &options)
             .expect("plans are right");
         accesses() - before
     })

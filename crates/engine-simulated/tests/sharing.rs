@@ -93,7 +93,7 @@ fn shared(pair: PairName, same: bool) -> SharedLines {
         let options = EngineOptions { back_off_first_ns: 200, ..EngineOptions::default() };
         watch_lines();
         let until = Until::Transactions(200);
-        ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, &options)
+        ThisEngine::run_checked(&mut store, Selection::Pair(pair), clients, until, &options)
             .expect("plans are right");
         shared_lines()
     })

@@ -4,7 +4,7 @@ use crate::facade::{clock, memory};
 use crate::matrix;
 use crate::session::Report;
 use crate::storage::Store;
-use crate::system::{CountLeaks, Run};
+use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, LatchName, Layout, LeakCheck,
     LoadError, Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
@@ -106,7 +106,7 @@ fn begin<'a, C: Client>(
 
 /// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.
 fn collect<C: Client>(
-    mut reports: Vec<Report<C>>,
+    Reports { hosts: mut reports, servers }: Reports<C>,
     slots: usize,
     until: Until,
 ) -> Result<RunOutcome<C>, RunError> {
@@ -136,6 +136,10 @@ fn collect<C: Client>(
         measurement.time_share.add(&counts.time_share);
         measurement.effort.merge(&counts.effort);
         clients.push(client);
+    }
+    measurement.servers = servers.len();
+    for effort in &servers {
+        measurement.effort.merge(effort);
     }
     Ok(RunOutcome { clients, measurement })
 }

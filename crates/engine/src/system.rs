@@ -12,7 +12,7 @@ use crate::record::header::RecordHeader;
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, EngineOptions, Header, LeakCheck, Selection, Until};
+use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -38,6 +38,20 @@ pub(crate) struct Setting<'e> {
     pub precedence: Option<&'e Precedence>,
 }
 
+/// What a run's workers report.
+pub(crate) struct Reports<C> {
+    /// Those that host transactions.
+    pub hosts: Vec<Report<C>>,
+    /// What those that only serve did in the interval.
+    pub servers: Vec<Effort>,
+}
+
+impl<C> Reports<C> {
+    fn of_hosts(hosts: Vec<Report<C>>) -> Self {
+        Reports { hosts, servers: Vec::new() }
+    }
+}
+
 /// An architecture with a protocol.
 pub(crate) trait System {
     /// What its records have before their rows.
@@ -52,8 +66,8 @@ pub(crate) trait System {
         clients
     }
 
-    /// Runs one client per worker that hosts transactions; answers what they report.
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>>;
+    /// Runs one client per worker that hosts transactions.
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C>;
 }
 
 /// Of a store over which `P` in policy `F` ran last, and nobody runs now.
@@ -85,14 +99,14 @@ where
         held::<P, F>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(
+        Reports::of_hosts(worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
@@ -103,7 +117,7 @@ where
                 let txn = Txn::new(architecture, tables, epochs, slot, allocations);
                 session::run(txn, client, start, run)
             },
-        )
+        ))
     }
 }
 
@@ -117,7 +131,7 @@ impl System for Serial {
         held::<Unprotected, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
@@ -127,7 +141,7 @@ impl System for Serial {
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let seats = clients.into_iter().zip(caches).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(
+        Reports::of_hosts(worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
@@ -136,7 +150,7 @@ impl System for Serial {
                 let txn = Txn::new(architecture, tables, epochs, SlotId(number as u32), allocations);
                 session::run(txn, client, start, run)
             },
-        )
+        ))
     }
 }
 
@@ -153,7 +167,7 @@ where
         held::<P, Owned>(tables)
     }
 
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
         let (owners, hosts) = (partitions(tables) as usize, clients.len());
@@ -161,7 +175,7 @@ where
             ArchitectureName::AsymmetricDelegation => (owners, owners + hosts),
             _ => (0, owners.max(hosts)),
         };
-        let state = DelegationState::<P>::new(workers, owners, options);
+        let state = DelegationState::<P>::new(workers, hosts, owners, options);
         let cool_down = CoolDown::new(hosts);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
         let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
@@ -170,18 +184,26 @@ where
             *seat = Some(host);
         }
         let advance = || epochs.advance();
-        worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat, start| {
-            let back_off = BackOff::new(options, number as u32);
-            let architecture = architecture::Delegation::new(number, tables, &state, back_off);
-            // A server serves while its architecture is dropped, until all have ended.
-            let (client, allocations) = seat?;
-            let slot = SlotId((number - first_host) as u32);
-            let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-            Some(session::run(txn, client, start, run))
-        })
-        .into_iter()
-        .flatten()
-        .collect()
+        let workers =
+            worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat, start| {
+                let Some((client, allocations)) = seat else {
+                    let server = architecture::Server::new(number, tables, &state);
+                    return Err(session::serve(server, start, until));
+                };
+                let back_off = BackOff::new(options, number as u32);
+                let architecture = architecture::Delegation::new(number, tables, &state, back_off);
+                let slot = SlotId((number - first_host) as u32);
+                let txn = Txn::new(architecture, tables, epochs, slot, allocations);
+                Ok(session::run(txn, client, start, run))
+            });
+        let (mut hosts, mut servers) = (Vec::new(), Vec::new());
+        for worker in workers {
+            match worker {
+                Ok(report) => hosts.push(report),
+                Err(effort) => servers.push(effort),
+            }
+        }
+        Reports { hosts, servers }
     }
 }
 
@@ -202,21 +224,21 @@ where
         clients * options.in_flight
     }
 
-    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Vec<Report<C>> {
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
-        let world = fibers::World { tables, state: &state, run, workers };
+        let world = fibers::World::<architecture::Dora<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let advance = || epochs.advance();
-        worker::run_each_with_service(
+        Reports::of_hosts(worker::run_each_with_service(
             seats,
             options.epoch_interval,
             advance,
             |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
-        )
+        ))
     }
 }
 
@@ -257,7 +279,7 @@ pub(crate) struct Run<'a, C> {
 
 impl<C: Client> Dispatch for Run<'_, C> {
     /// What the workers report, and how many transaction slots they had.
-    type Output = (Vec<Report<C>>, usize);
+    type Output = (Reports<C>, usize);
 
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;

@@ -90,8 +90,35 @@ fn messages_come_whole_and_in_order_and_answers_come_back() {
         wait_for(|| line.turn.is_senders().then_some(()));
         line.put(7);
         line.turn.hand_over(Kind::Call);
-        wait_for(|| line.turn.is_answered().then_some(()));
+        assert_eq!(wait_for(|| line.turn.answered()), Ok(()));
         assert_eq!(line.get(), 70);
         assert_eq!(receiver.join().expect("it returns"), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_call_over_which_its_receiver_panics_gives_the_line_back() {
+    loom::model(|| {
+        let line = Arc::new(Message { turn: Turn::default(), body: UnsafeCell::new(0) });
+        let receiver = {
+            let line = line.clone();
+            thread::spawn(move || {
+                wait_for(|| line.turn.taken());
+                line.put(0);
+                line.turn.fail();
+                wait_for(|| line.turn.taken());
+                line.put(line.get() + 1);
+                line.turn.answer();
+            })
+        };
+        line.put(1);
+        line.turn.hand_over(Kind::Call);
+        assert!(wait_for(|| line.turn.answered()).is_err());
+        assert!(line.turn.is_senders());
+        line.put(2);
+        line.turn.hand_over(Kind::Call);
+        assert_eq!(wait_for(|| line.turn.answered()), Ok(()));
+        assert_eq!(line.get(), 3);
+        receiver.join().expect("it returns");
     });
 }

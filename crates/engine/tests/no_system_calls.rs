@@ -158,7 +158,7 @@ fn run_as_child() {
     let clients = (0..clients).map(|worker| rows.client(seat(worker))).collect();
     let until = Until::Transactions(u64::MAX);
     let selection = Selection::Pair(pair);
-    let _ = ThisEngine::run(&mut store, selection, clients, until, &EngineOptions::default());
+    let _ = ThisEngine::run_checked(&mut store, selection, clients, until, &EngineOptions::default());
     unreachable!("the run has no end of its own");
 }
 

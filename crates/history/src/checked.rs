@@ -10,8 +10,8 @@ use crate::log::Log;
 use crate::recording::Recording;
 use crate::version::{MOST_TRANSACTIONS, MOST_WORKERS, Stamp};
 use contract::{
-    Abort, Client, Completion, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId, Transaction,
-    Workload,
+    Abort, Arrival, Client, Completion, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId,
+    Transaction, Workload,
 };
 use std::cell::Cell;
 
@@ -171,6 +171,10 @@ pub struct CheckedClient<C> {
 
 impl<C: Client> Client for CheckedClient<C> {
     type Procedure = CheckedProcedure<C::Procedure>;
+
+    fn arrival(&mut self) -> Arrival {
+        self.inner.arrival()
+    }
 
     fn next(&mut self) -> Self::Procedure {
         let number = self.history.issued + 1;

@@ -4,7 +4,9 @@
 //! the measured loop nothing is allocated.
 
 use super::Erased;
-use crate::{Abort, Client, Completion, Outcome, Plan, Procedure, RunError, RunOutcome, Transaction};
+use crate::{
+    Abort, Arrival, Client, Completion, Outcome, Plan, Procedure, RunError, RunOutcome, Transaction,
+};
 use std::any::Any;
 
 /// Any client.
@@ -31,6 +33,8 @@ pub fn erased<C: Client>(
 
 /// [`Client`] without its associated type.
 trait AnyClient: Send {
+    fn arrival(&mut self) -> Arrival;
+
     fn next(&mut self) -> ErasedProcedure;
 
     fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>);
@@ -54,6 +58,10 @@ impl<P> Filled<P> {
 }
 
 impl<C: Client> AnyClient for Recycling<C> {
+    fn arrival(&mut self) -> Arrival {
+        self.client.arrival()
+    }
+
     fn next(&mut self) -> ErasedProcedure {
         let filled = Filled(Some(self.client.next()));
         match self.spare.pop() {
@@ -103,6 +111,10 @@ impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
 
 impl Client for ErasedClient {
     type Procedure = ErasedProcedure;
+
+    fn arrival(&mut self) -> Arrival {
+        self.0.arrival()
+    }
 
     fn next(&mut self) -> ErasedProcedure {
         self.0.next()

@@ -10,22 +10,22 @@
 //! serves the release.
 //!
 //! Asymmetric delegation (*trireme* 5.1) is the same with fewer owners than threads: the first `servers` threads own
-//! the partitions and host no transactions, the others own nothing.
+//! the partitions and host no transactions, they are [`Server`]s and nothing else; the others own nothing.
 //!
 //! Progress. A worker that waits, for an answer, for room in a ring, for a grant, to back off or for the run to end, serves its
 //! inbox, and a worker that never waits serves it between its steps. Serving a step never sends. So every message is
 //! served once its receiver runs; one that finds nothing to do offers its core to the system, since there may be more
-//! workers than cores.
+//! workers than cores; and a worker that has no transaction, or has ended, sleeps once nothing has come for long.
 //!
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
+use super::server::Server;
 use super::watchdog::Watch;
-use super::{Architecture, BackOff, SharedState, Site, SiteOf};
+use super::{Architecture, BackOff, SharedState, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::{clock, cpu};
-use crate::message::Grants;
-use crate::message::{Inbox, Outbox, Rings, step};
+use crate::message::{Grants, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
@@ -33,41 +33,39 @@ use contract::{Effort, EngineOptions, PartitionId, Plan};
 
 /// What the workers of delegation share.
 pub(crate) struct DelegationState<P: Protocol> {
-    shared: SharedState<P, Owned>,
-    rings: Rings,
+    pub(super) shared: SharedState<P, Owned>,
+    pub(super) rings: Rings,
     workers: usize,
-    /// Workers that need nobody any more.
-    ended: Line<AtomicUsize>,
+    /// Workers that host transactions and may need others.
+    pub(super) hosts_left: Line<AtomicUsize>,
 }
 
 impl<P: Protocol> DelegationState<P> {
-    /// For `workers` threads, servers included, over `partitions` partitions.
-    pub fn new(workers: usize, partitions: usize, options: &EngineOptions) -> Self {
+    /// For `workers` threads, of which `hosts` host transactions, over `partitions` partitions.
+    pub fn new(workers: usize, hosts: usize, partitions: usize, options: &EngineOptions) -> Self {
         DelegationState {
             shared: SharedState::new(workers, partitions, options),
             rings: Rings::new(workers),
             workers,
-            ended: Line(AtomicUsize::new(0)),
+            hosts_left: Line(AtomicUsize::new(hosts)),
         }
     }
 }
 
-/// One call in so many is timed; one serving of an inbox that is not empty in so many, too.
+/// One call in so many is timed.
 const TIMED_ONE_IN: u64 = 64;
 
-/// One worker of delegation.
+/// One worker of delegation that hosts transactions.
 pub(crate) struct Delegation<'e, P: Protocol> {
-    me: usize,
     state: &'e DelegationState<P>,
-    site: Site<'e, P, Owned, Grants>,
-    inbox: Inbox<'e>,
     outbox: Outbox<'e>,
     back_off: BackOff,
-    spin: cpu::Spin,
     effort: Effort,
     /// Local steps between two servings: looking into all rings takes longer the more workers there are.
     serve_one_in: u32,
     until_serving: u32,
+    /// Dropped last: it serves on.
+    server: Server<'e, P>,
 }
 
 /// Workers whose rings are looked into as quickly as a step is made.
@@ -77,43 +75,14 @@ impl<'e, P: Protocol> Delegation<'e, P> {
     /// Thread `me`.
     pub fn new(me: usize, tables: &'e [Table], state: &'e DelegationState<P>, back_off: BackOff) -> Self {
         Delegation {
-            me,
             state,
-            // SAFETY: the run has this one state, and runs the steps of a partition on the thread that owns it, by `at` and `post`.
-            site: unsafe { state.shared.site(tables) },
-            inbox: Inbox::new(&state.rings, me),
             outbox: Outbox::new(&state.rings, me),
             back_off,
-            spin: cpu::Spin::new(),
             effort: Effort::default(),
             serve_one_in: state.workers.div_ceil(WORKERS_A_STEP) as u32,
             until_serving: 1,
+            server: Server::new(me, tables, state),
         }
-    }
-
-    /// Runs what others have sent here; answers whether there was anything.
-    #[inline(always)]
-    fn serve(&mut self) -> bool {
-        let (site, mine) = (&self.site, PartitionId(self.me as u32));
-        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
-        let mut began = None;
-        let served = self.inbox.serve(|taken| {
-            if timed && began.is_none() {
-                began = Some(clock::now());
-            }
-            let _sole = site.enter(mine);
-            // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
-            unsafe { step::run(taken, site) }
-        });
-        if served == 0 {
-            return false;
-        }
-        self.effort.served += served;
-        self.effort.servings += 1;
-        if let Some(began) = began {
-            self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
-        }
-        true
     }
 
     /// Between two steps of an own transaction that go nowhere else: a worker that waits for an answer should not wait for the
@@ -123,24 +92,14 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         self.until_serving -= 1;
         if self.until_serving == 0 {
             self.until_serving = self.serve_one_in;
-            self.serve();
-        }
-    }
-
-    /// Serves, or else waits a little.
-    #[inline(always)]
-    fn serve_or_pause(&mut self) {
-        if self.serve() {
-            self.spin = cpu::Spin::new();
-        } else {
-            self.spin.pause();
+            self.server.serve();
         }
     }
 
     #[inline(always)]
     fn wait_for_room(&mut self, owner: usize) {
         while !self.outbox.has_room(owner) {
-            self.serve_or_pause();
+            self.server.serve_or_pause();
         }
     }
 
@@ -154,30 +113,21 @@ impl<'e, P: Protocol> Delegation<'e, P> {
         let began = if timed { Some(clock::now()) } else { None };
         self.outbox.call(owner, step::call(step));
         self.effort.messages += 1;
-        self.spin = cpu::Spin::new();
+        self.server.begin_to_wait();
         let called = Called { worker: self, owner };
         let answer = loop {
             // SAFETY: the last message to this owner is the call just sent, whose answer is the step's.
             if let Some(answer) = unsafe { called.worker.outbox.answer(owner) } {
                 break answer;
             }
-            called.worker.serve_or_pause();
+            called.worker.server.serve_or_pause();
         };
         std::mem::forget(called);
+        let Ok(answer) = answer else { panic!("worker {owner} panicked in a step that was sent to it") };
         if let Some(began) = began {
             self.effort.round_trip.add(clock::nanoseconds(clock::now().since(began)));
         }
         answer
-    }
-
-    /// Serves until nobody can need what is here any more.
-    fn serve_to_the_end(&mut self) {
-        // Acquire: pairs with the Release in `drop`.
-        while self.state.ended.0.load(Ordering::Acquire) < self.state.workers {
-            self.serve_or_pause();
-        }
-        // What came before the last of them ended.
-        self.serve();
     }
 }
 
@@ -191,26 +141,16 @@ impl<P: Protocol> Drop for Called<'_, '_, P> {
     fn drop(&mut self) {
         // SAFETY: of the answer, whatever it is, nothing is read.
         while unsafe { self.worker.outbox.answer::<()>(self.owner) }.is_none() {
-            self.worker.serve_or_pause();
+            self.worker.server.serve_or_pause();
         }
     }
 }
 
-/// A worker that has ended and serves on; also if it is unwound meanwhile.
-struct Ended<'d, 'e, P: Protocol>(&'d mut Delegation<'e, P>);
-
-impl<P: Protocol> Drop for Ended<'_, '_, P> {
-    fn drop(&mut self) {
-        self.0.serve_to_the_end();
-    }
-}
-
-/// Serves on until all have ended.
+/// Needs nobody any more.
 impl<P: Protocol> Drop for Delegation<'_, P> {
     fn drop(&mut self) {
-        // Release: all that this worker posted comes before; pairs with the Acquire in `serve_to_the_end`.
-        self.state.ended.0.fetch_add(1, Ordering::Release);
-        Ended(self).0.serve_to_the_end();
+        // Release: all that this worker posted comes before; pairs with the Acquire in `serve_until`.
+        self.state.hosts_left.0.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -221,17 +161,17 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
 
     #[inline(always)]
     fn begin(&mut self, _: &Plan) {
-        self.serve();
+        self.server.serve();
     }
 
     #[inline(always)]
     fn is_here(&self, partition: PartitionId) -> bool {
-        partition.index() == self.me
+        partition == self.server.mine()
     }
 
     #[inline(always)]
     fn site(&self) -> &SiteOf<'_, Self> {
-        &self.site
+        self.server.site()
     }
 
     #[inline(always)]
@@ -263,15 +203,15 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     }
 
     fn wait(&mut self, slot: SlotId) -> Wake {
-        self.spin = cpu::Spin::new();
+        self.server.begin_to_wait();
         let mut watch = Watch::new();
         loop {
-            if let Some(wake) = self.site.waker.take(slot) {
-                watch.over(slot, self.site.waker);
+            if let Some(wake) = self.site().waker.take(slot) {
+                watch.over(slot, self.site().waker);
                 return wake;
             }
-            self.serve_or_pause();
-            watch.paused(slot, &self.site);
+            self.server.serve_or_pause();
+            watch.paused(slot, self.site());
         }
     }
 
@@ -279,13 +219,9 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     /// the transaction is in their way until then, and DL_DETECT would find the same cycle again and again.
     fn back_off(&mut self, attempt: u32) {
         let until = self.back_off.until(attempt);
-        self.spin = cpu::Spin::new();
+        self.server.begin_to_wait();
         loop {
-            if self.serve() {
-                self.spin = cpu::Spin::new();
-            } else {
-                self.spin.pause_until(until);
-            }
+            self.server.serve_or_pause_until(until);
             if clock::now() >= until && self.outbox.is_drained() {
                 return;
             }
@@ -294,12 +230,19 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
 
     fn pause(&mut self, asked: u32) {
         if asked == 0 {
-            self.spin = cpu::Spin::new();
+            self.server.begin_to_wait();
         }
-        self.serve_or_pause();
+        self.server.serve_or_pause();
+    }
+
+    /// Serves as long as there is something to be served.
+    fn idle(&mut self, rest: &mut cpu::Spin) {
+        self.server.serve_or_rest(rest);
     }
 
     fn take_effort(&mut self) -> Effort {
-        std::mem::take(&mut self.effort)
+        let mut effort = std::mem::take(&mut self.effort);
+        effort.merge(&self.server.take_effort());
+        effort
     }
 }

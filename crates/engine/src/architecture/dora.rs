@@ -17,13 +17,10 @@
 
 use super::owners::Owners;
 use super::watchdog::Watch;
-use super::{Architecture, BackOff, SharedState, Site, SiteOf};
-use crate::epoch::Line;
-use crate::facade::atomic::AtomicUsize;
-use crate::facade::clock;
-use crate::fiber::{Current, Suspension};
-use crate::message::Grants;
-use crate::message::{Rings, step};
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
+use crate::facade::{clock, cpu};
+use crate::fiber::{Current, Suspension, Workers};
+use crate::message::{Grants, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
@@ -34,10 +31,7 @@ use std::mem::MaybeUninit;
 pub(crate) struct DoraState<P: Protocol> {
     pub shared: SharedState<P, Owned>,
     pub owners: Owners,
-    pub rings: Rings,
-    workers: usize,
-    /// Workers whose fibers have ended.
-    pub ended: Line<AtomicUsize>,
+    workers: Workers,
 }
 
 impl<P: Protocol> DoraState<P> {
@@ -46,9 +40,7 @@ impl<P: Protocol> DoraState<P> {
         DoraState {
             shared: SharedState::new(slots, partitions as usize, options),
             owners: Owners::new(partitions, workers),
-            rings: Rings::new(workers),
-            workers,
-            ended: Line(AtomicUsize::new(0)),
+            workers: Workers::new(workers),
         }
     }
 }
@@ -93,22 +85,7 @@ pub(crate) struct Dora<'e, P: Protocol> {
     effort: Effort,
 }
 
-impl<'e, P: Protocol> Dora<'e, P> {
-    /// The transaction of the fiber that runs, which is at home.
-    pub fn new(current: Current, tables: &'e [Table], state: &'e DoraState<P>, back_off: BackOff) -> Self {
-        Dora {
-            home: current.here(),
-            current,
-            state,
-            // SAFETY: the run has this one state, and a fiber runs the steps of a partition where the partition is owned, by `at` and `post`.
-            site: unsafe { state.shared.site(tables) },
-            back_off,
-            entered: Vec::with_capacity(64),
-            posted: Vec::with_capacity(64),
-            effort: Effort::default(),
-        }
-    }
-
+impl<P: Protocol> Dora<'_, P> {
     #[inline(always)]
     fn migrate(&mut self, to: usize) {
         if self.current.here() == to {
@@ -135,26 +112,14 @@ impl<'e, P: Protocol> Dora<'e, P> {
         }
     }
 
-    /// Goes home.
-    #[inline(always)]
-    pub fn go_home(&mut self) {
-        self.migrate(self.home);
-    }
-
     /// Offers a partition that is here to the next worker. Called at home.
-    pub fn offer_a_partition(&self) {
+    fn offer_a_partition(&self) {
         let here = self.current.here();
-        let to = (here + 1) % self.state.workers;
+        let to = (here + 1) % self.state.workers.len();
         let first = self.state.owners.of(here).next();
         if let Some(partition) = first.filter(|_| to != here) {
             self.state.owners.offer(partition, to);
         }
-    }
-
-    /// Lets the worker run others, between two transactions at home.
-    #[inline(always)]
-    pub fn idle(&mut self) {
-        self.current.suspend(Suspension::Idle);
     }
 
     /// Runs the steps that were kept for a partition, which is here.
@@ -173,6 +138,54 @@ impl<'e, P: Protocol> Dora<'e, P> {
             }
             !is_for_it
         });
+    }
+}
+
+impl<'e, P: Protocol> InFibers<'e> for Dora<'e, P>
+where
+    P::Common<Owned>: Sync,
+{
+    type State = DoraState<P>;
+
+    fn new(current: Current, tables: &'e [Table], state: &'e DoraState<P>, back_off: BackOff) -> Self {
+        Dora {
+            home: current.here(),
+            current,
+            state,
+            // SAFETY: the run has this one state, and a fiber runs the steps of a partition where the partition is owned, by
+            // `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
+            back_off,
+            entered: Vec::with_capacity(64),
+            posted: Vec::with_capacity(64),
+            effort: Effort::default(),
+        }
+    }
+
+    fn workers(state: &DoraState<P>) -> &Workers {
+        &state.workers
+    }
+
+    fn grants(state: &DoraState<P>) -> &Grants {
+        &state.shared.grants
+    }
+
+    #[inline(always)]
+    fn fiber(&mut self) -> &mut Current {
+        &mut self.current
+    }
+
+    #[inline(always)]
+    fn go_home(&mut self) {
+        self.migrate(self.home);
+    }
+
+    #[inline(always)]
+    fn has_ended(&mut self, ended: u64, options: &EngineOptions) {
+        let every = options.hand_over_every;
+        if every != 0 && ended.is_multiple_of(every) {
+            self.offer_a_partition();
+        }
     }
 }
 
@@ -260,13 +273,18 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn back_off(&mut self, attempt: u32) {
-        self.go_home();
+        self.migrate(self.home);
         let until = self.back_off.until(attempt);
         self.current.suspend(Suspension::Sleep(until));
     }
 
     fn pause(&mut self, _: u32) {
         self.current.suspend(Suspension::Sleep(clock::now()));
+    }
+
+    /// The worker rests, once none of its fibers has anything to do.
+    fn idle(&mut self, _: &mut cpu::Spin) {
+        self.current.suspend(Suspension::NothingNow);
     }
 
     fn take_effort(&mut self) -> Effort {

@@ -12,7 +12,8 @@
 //! | [`Architecture::wait`] | waits for a queued request | yes | |
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
-//! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Around them, an attempt of a
+//! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Between transactions it is
+//! [`Architecture::idle`]. Around them, an attempt of a
 //! transaction begins ([`Architecture::begin`]), enters every partition before it touches a record there
 //! ([`Architecture::enter`]), and releases ([`Architecture::release_all`]), after which it holds nothing anywhere.
 //!
@@ -22,17 +23,22 @@
 mod back_off;
 mod delegation;
 mod dora;
+mod in_fibers;
 mod owners;
 mod partitioned_serial;
+mod server;
 mod shared_everything;
 mod watchdog;
 
 pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
+pub(crate) use in_fibers::InFibers;
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
+pub(crate) use server::Server;
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::facade::cpu;
 use crate::facade::sole::{SoleUse, Using};
 use crate::index::ordered::Leaf;
 use crate::index::{Bucket, GapId};
@@ -228,6 +234,12 @@ pub(crate) trait Architecture {
 
     /// Lets a little time pass before a record is asked again; `asked`: how often it was, from 0.
     fn pause(&mut self, asked: u32);
+
+    /// There is no transaction to run: lets time pass. `rest` has waited since the last one ended, or since there was something
+    /// else to do.
+    fn idle(&mut self, rest: &mut cpu::Spin) {
+        rest.rest();
+    }
 
     /// What was spent on the architecture itself since this was last asked.
     #[inline]

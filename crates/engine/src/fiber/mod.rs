@@ -12,11 +12,14 @@
 
 pub(crate) mod scheduler;
 
-pub(crate) use scheduler::Scheduler;
+pub(crate) use scheduler::{Scheduler, Turn};
 
+use crate::epoch::Line;
+use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::clock::Ticks;
 use crate::facade::stack::Stack;
 use crate::facade::{cpu, worker};
+use crate::message::Rings;
 use crate::protocol::SlotId;
 use crate::work::TOUCHED_LINES;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -38,6 +41,41 @@ pub(crate) enum Suspension {
     Sleep(Ticks),
     /// It is between two transactions, at home.
     Idle,
+    /// It is at home, and its client has no transaction now.
+    NothingNow,
+}
+
+/// What the workers share between which fibers migrate.
+pub(crate) struct Workers {
+    /// By which fibers travel.
+    pub rings: Rings,
+    workers: usize,
+    /// Those whose fibers have ended.
+    ended: Line<AtomicUsize>,
+}
+
+impl Workers {
+    /// So many.
+    pub fn new(workers: usize) -> Self {
+        Workers { rings: Rings::new(workers), workers, ended: Line(AtomicUsize::new(0)) }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.workers
+    }
+
+    /// The last of one worker's fibers has ended, and has left everywhere.
+    pub fn one_has_ended(&self) {
+        // Release: pairs with the Acquire below.
+        self.ended.0.fetch_add(1, Ordering::Release);
+    }
+
+    /// Whether all fibers have ended, so that nobody will come.
+    pub fn have_ended(&self) -> bool {
+        // Acquire: what they did elsewhere comes before.
+        self.ended.0.load(Ordering::Acquire) == self.workers
+    }
 }
 
 /// Bytes of a fiber's stack; memory is taken page by page.

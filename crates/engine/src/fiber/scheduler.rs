@@ -39,6 +39,17 @@ pub(crate) struct Scheduler<'e> {
     until_look: u32,
 }
 
+/// What came of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A fiber ran.
+    Ran,
+    /// One asked its client for a transaction, which had none now.
+    NothingNow,
+    /// None could run.
+    NoFiber,
+}
+
 /// Turns between two such looks.
 const LOOK_EVERY: u32 = 4096;
 
@@ -66,23 +77,32 @@ impl<'e> Scheduler<'e> {
         self.living > 0
     }
 
-    /// Runs the fiber whose turn it is until it suspends itself; whether there was one.
+    /// Whether fibers wait here for something that will come.
+    pub fn has_waiting(&self) -> bool {
+        !(self.sleeping.is_empty() && self.parked.is_empty() && self.outbound.is_empty())
+    }
+
+    /// Runs the fiber whose turn it is until it suspends itself.
     #[inline]
-    pub fn turn(&mut self) -> bool {
+    pub fn turn(&mut self) -> Turn {
         self.receive();
         self.send_off();
         self.wake();
         let next = self.ready.pop_front().or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
-        let Some(mut fiber) = next else { return false };
+        let Some(mut fiber) = next else { return Turn::NoFiber };
         work::switch();
         match fiber.resume(self.me) {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Idle) => self.idle.push(fiber),
+            Some(Suspension::NothingNow) => {
+                self.idle.push(fiber);
+                return Turn::NothingNow;
+            }
             None => self.living -= 1,
         }
-        true
+        Turn::Ran
     }
 
     /// When the first of those that sleep wants to go on.

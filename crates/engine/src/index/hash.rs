@@ -259,7 +259,12 @@ impl<L: Latch> HashIndex<L> {
             if let Some(slot) = bucket.slots.iter().find(|slot| slot.load(Ordering::Relaxed) == wanted) {
                 break slot;
             }
-            bucket = self.next(bucket).expect("only linked records are unlinked");
+            let Some(next) = self.next(bucket) else {
+                // Nobody waits for this bucket while the panic unwinds.
+                first.latch.unlock();
+                panic!("a record is unlinked from a bucket in which it is not linked");
+            };
+            bucket = next;
         };
         unlinking(first);
         // Release: what the caller did to the record stays before; a looker that sees the slot empty needs nothing

@@ -16,7 +16,7 @@
 //! A receiver looks only at rings that were opened: it keeps a bit for every sender, set when the pair first talks.
 //! Memory: 1 KiB a pair, of address space for all of them and of memory when they first talk.
 
-use super::turn::{Kind, Turn};
+use super::turn::{Failed, Kind, Turn};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::Region;
@@ -155,15 +155,16 @@ impl<'e> Outbox<'e> {
         self.send(to, body, Kind::Call);
     }
 
-    /// The answer to the call that was sent to `to`, once it is there.
+    /// The answer to the call that was sent to `to`, once it is there; or that `to` panicked over it.
     ///
     /// # Safety
     /// The receiver answers that call with an `R`, and it is the last message that was sent to `to`.
     #[inline(always)]
-    pub unsafe fn answer<R: Copy + Send>(&self, to: usize) -> Option<R> {
+    pub unsafe fn answer<R: Copy + Send>(&self, to: usize) -> Option<Result<R, Failed>> {
         let message = self.message(to);
         // SAFETY: once answered the line is the sender's, and the caller vouches for what is in it.
-        message.turn.is_answered().then(|| unsafe { payload::take(message.body::<R>()) })
+        let take = |()| unsafe { payload::take(message.body::<R>()) };
+        Some(message.turn.answered()?.map(take))
     }
 }
 
@@ -193,14 +194,33 @@ impl Taken<'_> {
         // SAFETY: the line is the receiver's, so nobody else touches the body, which is large enough and aligned.
         unsafe { payload::put(self.message.body::<R>(), answer) };
         self.message.turn.answer();
+        std::mem::forget(self);
     }
 
     /// Done with a post: its line may be used again.
     #[inline(always)]
-    pub fn done(self) {
+    pub fn done(mut self) {
         assert!(!self.is_call, "the sender of a call waits for an answer");
+        self.hand_back();
+        std::mem::forget(self);
+    }
+
+    #[inline(always)]
+    fn hand_back(&mut self) {
         *self.cursor = (*self.cursor + 1) % LINES as u8;
         self.message.turn.done();
+    }
+}
+
+/// The receiver panics over the request: it is over, and its sender, if it waits, is told.
+impl Drop for Taken<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        if self.is_call {
+            self.message.turn.fail();
+        } else {
+            self.hand_back();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! | CALL | the receiver | a request that is answered in the same line |
 //! | POST | the receiver | a request without an answer |
 //! | ANSWERED | the sender | the answer |
+//! | FAILED | the sender | nothing: the receiver panicked over the request |
 //!
 //! The worker that has the line writes its body and then the word, with Release; the one that gets it reads the word, with Acquire,
 //! and then the body. So the body needs no atomics.
@@ -18,6 +19,7 @@ const EMPTY: u64 = 0;
 const CALL: u64 = 1;
 const POST: u64 = 2;
 const ANSWERED: u64 = 3;
+const FAILED: u64 = 4;
 
 /// What a sender hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,10 @@ pub enum Kind {
     Post,
 }
 
+/// The receiver panicked over a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
 /// The word. Zeroed bytes are the sender's turn.
 #[repr(transparent)]
 #[derive(Default)]
@@ -37,8 +43,8 @@ impl Turn {
     /// To the sender: whether the line is its own.
     #[inline(always)]
     pub fn is_senders(&self) -> bool {
-        // Acquire: the receiver is done with the body; pairs with the Release in `answer` and `done`.
-        matches!(self.0.load(Ordering::Acquire), EMPTY | ANSWERED)
+        // Acquire: the receiver is done with the body; pairs with the Release in `answer`, `done` and `fail`.
+        !matches!(self.0.load(Ordering::Acquire), CALL | POST)
     }
 
     /// By the sender, whose line it is: hands it over.
@@ -77,10 +83,21 @@ impl Turn {
         self.0.store(EMPTY, Ordering::Release);
     }
 
-    /// To the sender of a call: whether the line is its own again.
+    /// By the receiver of a call over which it panicked: hands the line back without an answer.
+    #[cold]
+    pub fn fail(&self) {
+        // Release: as in `done`.
+        self.0.store(FAILED, Ordering::Release);
+    }
+
+    /// To the sender of a call: what came of it, once the line is its own again.
     #[inline(always)]
-    pub fn is_answered(&self) -> bool {
-        // Acquire: pairs with the Release in `answer`.
-        self.0.load(Ordering::Acquire) == ANSWERED
+    pub fn answered(&self) -> Option<Result<(), Failed>> {
+        // Acquire: pairs with the Release in `answer` and `fail`.
+        match self.0.load(Ordering::Acquire) {
+            ANSWERED => Some(Ok(())),
+            FAILED => Some(Err(Failed)),
+            _ => None,
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The loop of a worker with several transactions in flight, each in a fiber: what DORA runs on.
+//! The loop of a worker with several transactions in flight, each in a fiber, of any architecture that has them
+//! ([`InFibers`]).
 //!
 //! A fiber takes a transaction at home, runs it wherever it leads, comes home, and counts it in the worker's statistics. The
 //! statistics are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
@@ -9,13 +10,12 @@
 
 use super::Run;
 use super::slot::Slot;
-use super::statistics::{Report, WorkerStatistics};
-use crate::architecture::{BackOff, Dora, DoraState};
-use crate::facade::atomic::Ordering;
+use super::statistics::{Next, Report, WorkerStatistics};
+use crate::architecture::{BackOff, InFibers};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
-use crate::fiber::{Current, Fiber, Scheduler};
-use crate::protocol::{Protocol, SlotId};
+use crate::fiber::{Current, Fiber, Scheduler, Turn};
+use crate::protocol::SlotId;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
 use crate::transaction::Txn;
@@ -24,19 +24,18 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What all workers' loops are given.
-pub(crate) struct World<'e, P: Protocol> {
+pub(crate) struct World<'e, A: InFibers<'e>> {
     pub tables: &'e [Table],
-    pub state: &'e DoraState<P>,
+    pub state: &'e A::State,
     pub run: Run<'e>,
-    pub workers: usize,
 }
 
 /// What a worker's fibers share, at home.
 struct Home<'e, C: Client> {
     statistics: WorkerStatistics<'e, C>,
     panic: Option<Box<dyn Any + Send>>,
-    /// Transactions that have ended since a partition was offered last.
-    kept_for: u64,
+    /// Transactions that have ended.
+    ended: u64,
 }
 
 impl<C: Client> Home<'_, C> {
@@ -48,45 +47,46 @@ impl<C: Client> Home<'_, C> {
 }
 
 /// Runs `client`'s transactions on worker `me`, as many in flight as there are caches.
-pub(crate) fn run<P: Protocol, C: Client>(
+pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     me: usize,
     client: C,
-    caches: &mut [AllocationCache],
+    caches: &'e mut [AllocationCache],
     start: Ticks,
-    world: &World<'_, P>,
+    world: &World<'e, A>,
 ) -> Report<C> {
     let in_flight = caches.len();
     let statistics = WorkerStatistics::new(client, start, world.run.until, in_flight, world.run.cool_down);
-    let mut home = Home { statistics, panic: None, kept_for: 0 };
+    let mut home = Home { statistics, panic: None, ended: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
         let slot = SlotId((me * in_flight + number) as u32);
         // SAFETY: `home`, `world` and the caches outlive the fibers, all of which end before this function does. What the body holds
         // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
         // for `place`, which is used at home only.
-        unsafe { Fiber::new(move |current| live(current, slot, allocations, start, place, world)) }
+        unsafe { Fiber::new(move |current| live::<A, C>(current, slot, allocations, start, place, world)) }
     };
     let fibers = caches.iter_mut().enumerate().map(body).collect();
-    let (rings, grants) = (&world.state.rings, &world.state.shared.grants);
-    let mut scheduler = Scheduler::new(me, rings, grants, fibers, world.workers * in_flight);
+    let workers = A::workers(world.state);
+    let mut scheduler =
+        Scheduler::new(me, &workers.rings, A::grants(world.state), fibers, workers.len() * in_flight);
     let mut spin = cpu::Spin::new();
-    let (ended, mut has_ended) = (&world.state.ended.0, false);
+    let mut has_ended = false;
     loop {
-        if scheduler.turn() {
+        let turn = scheduler.turn();
+        if turn == Turn::Ran {
             spin = cpu::Spin::new();
             continue;
         }
         if !scheduler.has_living() && !has_ended {
-            // Release: the last of this home's fibers has left everywhere; pairs with the Acquire below.
-            ended.fetch_add(1, Ordering::Release);
+            workers.one_has_ended();
             has_ended = true;
         }
-        // Acquire: all fibers have ended, so nobody will come.
-        if ended.load(Ordering::Acquire) == world.workers {
+        if workers.have_ended() {
             break;
         }
         match scheduler.next_wake() {
             Some(until) => spin.pause_until(until),
+            None if turn == Turn::NothingNow && !scheduler.has_waiting() => spin.rest(),
             None => spin.pause(),
         }
     }
@@ -98,17 +98,17 @@ pub(crate) fn run<P: Protocol, C: Client>(
 }
 
 /// A fiber's life.
-fn live<P: Protocol, C: Client>(
+fn live<'e, A: InFibers<'e>, C: Client>(
     current: Current,
     slot: SlotId,
-    allocations: &mut AllocationCache,
+    allocations: &'e mut AllocationCache,
     start: Ticks,
     home: *mut Home<'_, C>,
-    world: &World<'_, P>,
+    world: &World<'e, A>,
 ) {
     let Run { epochs, options, .. } = world.run;
     let back_off = BackOff::new(options, slot.0);
-    let architecture = Dora::new(current, world.tables, world.state, back_off);
+    let architecture = A::new(current, world.tables, world.state, back_off);
     let txn = Txn::new(architecture, world.tables, epochs, slot, allocations);
     let mut slot = Slot::new(txn, world.run);
     let mut free_since = start;
@@ -118,11 +118,18 @@ fn live<P: Protocol, C: Client>(
         let statistics = unsafe { &mut (*home).statistics };
         // Whatever of the client's panics, the worker goes on until all its fibers have ended: what they hold elsewhere can
         // be released only there.
-        let next = catch_unwind(AssertUnwindSafe(|| {
-            statistics.has_next(|_| {}).then(|| (statistics.take(), statistics.interval()))
+        let next = catch_unwind(AssertUnwindSafe(|| match statistics.next(|_| {}) {
+            Next::Drawn => Some(Some((statistics.take(), statistics.interval()))),
+            Next::NothingNow => Some(None),
+            Next::Over => None,
         }));
         let (mut drawn, interval) = match next {
-            Ok(Some(next)) => next,
+            Ok(Some(Some(next))) => next,
+            Ok(Some(None)) => {
+                slot.tell_effort_of_last_phase(statistics);
+                slot.rest(&mut cpu::Spin::new());
+                continue;
+            }
             Ok(None) => break,
             Err(panic) => {
                 // SAFETY: as above.
@@ -161,12 +168,9 @@ fn live<P: Protocol, C: Client>(
             Err(panic) => home.fail(panic),
         }
         free_since = home.statistics.last();
-        home.kept_for += 1;
-        if home.kept_for == options.hand_over_every {
-            home.kept_for = 0;
-            slot.txn.architecture.offer_a_partition();
-        }
-        slot.txn.architecture.idle();
+        home.ended += 1;
+        slot.txn.architecture.has_ended(home.ended, options);
+        slot.txn.architecture.let_others_run();
     }
     // SAFETY: as above.
     slot.leave(unsafe { &mut (*home).statistics }, free_since);

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
+//! | [`serving`] | a worker without transactions, a dedicated server |
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
@@ -20,21 +21,24 @@ pub(crate) mod fibers;
 mod interval;
 mod precedence;
 mod ring;
+mod serving;
 mod slot;
 mod statistics;
 
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
+pub(crate) use serving::serve;
 pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
+use crate::facade::cpu;
 use crate::transaction::Txn;
 use contract::{Client, EngineOptions, Until};
 use slot::Slot;
-use statistics::WorkerStatistics;
+use statistics::{Next, WorkerStatistics};
 
 /// What all workers' loops are given.
 #[derive(Clone, Copy)]
@@ -59,7 +63,17 @@ pub(crate) fn run<A: Architecture, C: Client>(
     let mut slot = Slot::new(txn, run);
     let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
     let mut free_since = start;
-    while statistics.has_next(|drawn| slot.plan(drawn)) {
+    let mut rest = cpu::Spin::new();
+    loop {
+        match statistics.next(|drawn| slot.plan(drawn)) {
+            Next::Drawn => {}
+            Next::NothingNow => {
+                slot.tell_effort_of_last_phase(&mut statistics);
+                slot.rest(&mut rest);
+                continue;
+            }
+            Next::Over => break,
+        }
         let began = statistics.last();
         statistics.begin(free_since, began);
         slot.prefetch(&mut statistics);
@@ -74,6 +88,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Err(error) => statistics.fail(error),
         }
         free_since = statistics.last();
+        rest = cpu::Spin::new();
     }
     slot.leave(&mut statistics, free_since);
     statistics.report()

@@ -8,6 +8,7 @@ use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use crate::architecture::Architecture;
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
 use crate::facade::memory;
 use crate::protocol::Attempt;
 use crate::transaction::Txn;
@@ -175,9 +176,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.txn.stopwatch.has_samples() {
             statistics.add_sample(&self.txn.stopwatch.take());
         }
-        if statistics.phase() != self.phase {
-            self.tell_effort(statistics);
-        }
+        self.tell_effort_of_last_phase(statistics);
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
             self.txn.allocations.reclaim(self.epochs.reclaimable());
@@ -191,6 +190,21 @@ impl<'e, A: Architecture> Slot<'e, A> {
     #[cold]
     pub fn give_up<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>, began: Ticks) {
         statistics.give_up(began, &mut self.aborts);
+    }
+
+    /// What was spent on the architecture in a phase of the run that is over.
+    #[inline(always)]
+    pub fn tell_effort_of_last_phase<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
+        if statistics.phase() != self.phase {
+            self.tell_effort(statistics);
+        }
+    }
+
+    /// There is no transaction to run: lets a little time pass, and holds no epoch back meanwhile.
+    #[cold]
+    pub fn rest(&mut self, rest: &mut cpu::Spin) {
+        self.txn.allocations.reclaim(self.epochs.reclaimable());
+        self.txn.rest(rest);
     }
 
     /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.

@@ -22,8 +22,8 @@ use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
 use crate::work;
 use contract::{
-    AbortReason, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement, Outcome, Receipts,
-    RunError, Sampled, TimeShare, Until,
+    AbortReason, Arrival, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement, Outcome,
+    Receipts, RunError, Sampled, TimeShare, Until,
 };
 
 /// Drawn at once when so many are left.
@@ -110,6 +110,17 @@ impl Phase {
     }
 }
 
+/// What a worker does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It runs the first transaction of the ring.
+    Drawn,
+    /// It asks again: the client has none now.
+    NothingNow,
+    /// It ends its run.
+    Over,
+}
+
 /// A worker's statistics.
 pub(crate) struct WorkerStatistics<'e, C: Client> {
     client: C,
@@ -155,26 +166,47 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// Whether there is to be another transaction: if so, it is drawn, and is the first of the ring. `plan` is given every
     /// transaction that is drawn.
     #[inline(always)]
-    pub fn has_next(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> bool {
+    pub fn next(&mut self, mut plan: impl FnMut(&mut Drawn<C::Procedure>)) -> Next {
         if self.phase == Phase::CoolDown
             && (self.cool_down.is_over() || self.last >= self.interval.given_up_at)
         {
             self.left = 0;
         }
         if self.left == 0 {
-            return false;
+            return Next::Over;
         }
         if self.ring.len() <= REFILL_AT.min(self.left as usize - 1) {
             // As many as are left, and no more.
             while self.ring.len() < RING && (self.ring.len() as u64) < self.left {
+                match self.client.arrival() {
+                    Arrival::Ready => {}
+                    Arrival::NothingNow => break,
+                    Arrival::Closed => {
+                        self.left = self.ring.len() as u64;
+                        break;
+                    }
+                }
                 work::transaction();
                 self.ring.push(self.client.next());
                 let last = self.ring.len() - 1;
                 plan(self.ring.peek(last).expect("just drawn"));
             }
             self.last = clock::now();
+            if self.ring.len() == 0 {
+                return self.nothing_drawn();
+            }
         }
-        true
+        Next::Drawn
+    }
+
+    /// The client has no transaction, now or ever.
+    #[cold]
+    fn nothing_drawn(&mut self) -> Next {
+        self.turn(self.last);
+        if self.phase == Phase::CoolDown {
+            self.tell_if_done();
+        }
+        if self.left == 0 { Next::Over } else { Next::NothingNow }
     }
 
     /// The transaction that will run after `ahead` others; the one that runs, if it was not taken out, is the first.

@@ -6,7 +6,7 @@ use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
 use crate::facade::region::Region;
 use crate::facade::{clock, cpu, worker};
-use crate::fiber::{Current, Fiber, Scheduler};
+use crate::fiber::{Current, Fiber, Scheduler, Turn};
 use crate::index::hash::Hash;
 use crate::message::Grants;
 use crate::message::Rings;
@@ -109,7 +109,7 @@ pub fn delegated_request_ns(batches: usize) -> f64 {
     let record =
         unsafe { RecordRef::new(NonNull::new(region.base()).expect("a mapping is not at address 0")) };
     record.initialise(Header::Narrow, Key(0));
-    let state = DelegationState::<NoWait>::new(2, 2, &EngineOptions::default());
+    let state = DelegationState::<NoWait>::new(2, 2, 2, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 1, access: 0, stamp: () };
     let owner = PartitionId(1);
     let mut medians = worker::run(2, |me| {
@@ -157,7 +157,7 @@ pub fn migration_there_and_back_ns(batches: usize) -> f64 {
         let mut scheduler = Scheduler::new(me, &rings, &grants, fibers, 1);
         let mut spin = cpu::Spin::new();
         while scheduler.has_living() || (me != 0 && ended.load(Ordering::Acquire) == 0) {
-            if scheduler.turn() { spin = cpu::Spin::new() } else { spin.pause() }
+            if scheduler.turn() == Turn::Ran { spin = cpu::Spin::new() } else { spin.pause() }
         }
         // Release: pairs with the Acquire above.
         ended.fetch_add(1, Ordering::Release);

@@ -4,14 +4,20 @@
 //! |---|---|
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | `accounts` | a workload for systems that are not of the matrix |
+//! | `interleaved` | shared-everything in fibers: an architecture that is none of the matrix |
 //! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
 //! | `wide_header` | a protocol with more metadata a record than others |
 //! | [`seam`] | a transaction that stands prepared while another wants what it wrote |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |
 //! | [`second_owner`] | two workers in a partition that has one owner, which must be noticed |
 
+#[cfg(test)]
+mod accounts;
 pub(crate) mod canary;
 pub mod inner_steps;
+#[cfg(test)]
+mod interleaved;
 pub mod seam;
 pub mod second_owner;
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn run<S: System>(architecture: ArchitectureName) -> Result<u64, String> {
         Run { store: &mut store, clients, until, options: &options, selection }.run::<S>()
     }));
     match ended {
-        Ok((reports, _)) => Ok(reports.iter().map(|report| report.counts.commits).sum()),
+        Ok((reports, _)) => Ok(reports.hosts.iter().map(|report| report.counts.commits).sum()),
         Err(panic) => Err(*panic.downcast::<String>().expect("words")),
     }
 }

@@ -47,6 +47,7 @@ pub(crate) use commit::Decision;
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::epoch::Epochs;
+use crate::facade::cpu;
 use crate::index::hash::Hash;
 use crate::index::{GapId, Index, OrderedAs};
 use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
@@ -201,6 +202,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.keys.clear();
         self.id = None;
         self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
+    }
+
+    /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
+    pub fn rest(&mut self, rest: &mut cpu::Spin) {
+        self.clear();
+        self.epochs.leave(self.slot.0 as usize);
+        self.architecture.idle(rest);
+        self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 
     /// Before anything is touched in the place's partition.

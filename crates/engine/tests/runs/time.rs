@@ -19,7 +19,13 @@ fn time_share(pair: PairName) -> TimeShare {
     let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();
-    let run = ThisEngine::run(&mut store, Selection::Pair(pair), clients, Until::Transactions(500), &options);
+    let run = ThisEngine::run_checked(
+        &mut store,
+        Selection::Pair(pair),
+        clients,
+        Until::Transactions(500),
+        &options,
+    );
     run.expect("nothing is wrong").measurement.time_share
 }
 

@@ -1,6 +1,7 @@
 //! Tests of an engine through its contract, run over both compilations.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod arrivals;
 pub mod concurrent;
 pub mod model;
 pub mod queues;

@@ -13,8 +13,8 @@ struct Total {
     effort: Effort,
     /// Transactions that ended.
     ended: u64,
-    /// The time of all workers that host transactions.
-    worker_ns: f64,
+    /// The time of all workers that serve.
+    serving_workers_ns: f64,
 }
 
 impl Total {
@@ -24,7 +24,8 @@ impl Total {
 
     fn serving_share(&self) -> Option<f64> {
         let is_timed = self.effort.servings == 0 || self.effort.serving.samples > 0;
-        (self.worker_ns > 0.0 && is_timed).then(|| self.effort.serving_share(self.worker_ns))
+        (self.serving_workers_ns > 0.0 && is_timed)
+            .then(|| self.effort.serving_share(self.serving_workers_ns))
     }
 }
 
@@ -89,8 +90,7 @@ costs! {
     messages_per_txn, "messages/txn", Times: |total| total.by_transaction(total.effort.messages);
     /// Fibers that left a worker for another one, by transaction that ended.
     migrations_per_txn, "migrations/txn", Times: |total| total.by_transaction(total.effort.migrations);
-    /// The part of their time that the workers which host transactions spent serving others, 0 to 1. Dedicated servers
-    /// do nothing else.
+    /// The part of their time that workers spent serving others, 0 to 1: dedicated servers where there are any, or else all.
     serving_share, "serving others", Share: |total| total.serving_share();
     /// From sending a request to having its answer, the mean.
     round_trip_ns, "round trip", Nanoseconds: |total| total.effort.round_trip.mean_ns();
@@ -107,8 +107,7 @@ impl Costs {
         for measurement in measurements {
             total.effort.merge(&measurement.effort);
             total.ended += measurement.commits + measurement.user_rollbacks;
-            let workers = measurement.commits_by_worker.len() as f64;
-            total.worker_ns += measurement.elapsed.as_secs_f64() * 1e9 * workers;
+            total.serving_workers_ns += measurement.serving_workers_ns();
         }
         Costs::of_total(&total)
     }
@@ -153,6 +152,9 @@ mod tests {
         assert_eq!(Costs::of([&measurement]), expected);
         assert_eq!(Costs::of([&measurement, &measurement]), expected);
         assert_eq!(expected.values().iter().flatten().count(), 4);
+        // The same serving, by one of three workers, which does nothing else.
+        let served = Measurement { servers: 1, ..measurement };
+        assert_eq!(Costs::of([&served]).serving_share, Some(0.4));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The core that runs: waiting, hints, and accounting for computation.
 
 use super::clock::Ticks;
+use std::time::Duration;
 
 /// Tells the core that it spins.
 #[inline(always)]
@@ -29,6 +30,11 @@ impl Spin {
     /// Pauses that keep the core: a few microseconds, longer than a latch is held by a worker that runs.
     pub const BEFORE_YIELDING: u32 = 128;
 
+    /// What [`Spin::rest`] sleeps first.
+    const SHORTEST_SLEEP: Duration = Duration::from_micros(16);
+    /// What it sleeps in the end.
+    pub const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
     /// A wait that begins.
     #[inline]
     pub const fn new() -> Self {
@@ -51,6 +57,22 @@ impl Spin {
     pub fn pause_until(&mut self, deadline: Ticks) {
         let _ = deadline;
         self.pause();
+    }
+
+    /// Waits for what may be long in coming: keeps the core at first, then offers it to the system, and in the end sleeps, longer
+    /// and longer, [`Spin::LONGEST_SLEEP`] at most.
+    #[cold]
+    pub fn rest(&mut self) {
+        const BEFORE_SLEEPING: u32 = 2 * Spin::BEFORE_YIELDING;
+        match self.pauses.checked_sub(BEFORE_SLEEPING) {
+            None if self.pauses < Self::BEFORE_YIELDING => pause(),
+            None => std::thread::yield_now(),
+            Some(slept) => {
+                let sleep = Self::SHORTEST_SLEEP * 2u32.saturating_pow(slept);
+                std::thread::sleep(sleep.min(Self::LONGEST_SLEEP));
+            }
+        }
+        self.pauses = self.pauses.saturating_add(1);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The virtual core that runs: waiting, hints, and accounting for computation.
 
 use super::access::{Access, Control, access, control, timed};
-use super::clock::Ticks;
+use super::clock::{self, Ticks};
 use super::exploration::machine as exploring;
+use std::time::Duration;
 
 /// Tells the machine that the core waits, so that another one may go on.
 #[inline]
@@ -21,13 +22,18 @@ pub fn pause_until(deadline: Ticks) {
 
 /// Waiting for another worker.
 #[derive(Debug, Default)]
-pub struct Spin(());
+pub struct Spin {
+    rests: u32,
+}
 
 impl Spin {
+    const BEFORE_SLEEPING: u32 = 256;
+    const SLEEP: Duration = Duration::from_micros(16);
+
     /// A wait that begins.
     #[inline]
     pub const fn new() -> Self {
-        Spin(())
+        Spin { rests: 0 }
     }
 
     /// Waits a little.
@@ -40,6 +46,19 @@ impl Spin {
     #[inline]
     pub fn pause_until(&mut self, deadline: Ticks) {
         pause_until(deadline);
+    }
+
+    /// Waits for what may be long in coming; in the end as a core that sleeps and looks.
+    #[cold]
+    pub fn rest(&mut self) {
+        if self.rests < Self::BEFORE_SLEEPING || timed().is_none() {
+            self.rests = self.rests.saturating_add(1);
+            return pause();
+        }
+        let until = Ticks(clock::now().0 + clock::ticks_of(Self::SLEEP));
+        while clock::now() < until {
+            pause_until(until);
+        }
     }
 }
 

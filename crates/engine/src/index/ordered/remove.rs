@@ -62,9 +62,14 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             if !F::try_latch(&leaf.state, at.state) {
                 continue;
             }
-            let (position, count) = (found.expect("only linked records are unlinked"), at.state.count());
-            let value = leaf.entry(position).value;
-            assert!(self.record_bits(value) == record.to_bits(), "a key is unlinked from another's record");
+            let linked = |position| (position, leaf.entry(position).value);
+            let is_its = |(_, value): &(usize, _)| self.record_bits(*value) == record.to_bits();
+            let Some((position, value)) = found.ok().map(linked).filter(is_its) else {
+                // Nobody waits for this leaf while the panic unwinds.
+                F::unlatch(&leaf.state, at.state);
+                panic!("a record is unlinked from a key to which it is not linked");
+            };
+            let count = at.state.count();
             unlinking(leaf);
             leaf.remove(position, count);
             if let Some(piece) = value.piece() {

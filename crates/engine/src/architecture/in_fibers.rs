@@ -1,0 +1,44 @@
+//! Architectures whose transactions run in fibers, several in flight at a worker.
+//!
+//! Their verbs suspend the fiber, and the worker goes on with another one. What a suspension asks for, the worker's scheduler
+//! does ([`crate::fiber::scheduler`]): a fiber may migrate to another worker, park until a grant, or sleep. Between two
+//! transactions it is at home, where its client is.
+
+use super::{Architecture, BackOff};
+use crate::fiber::{Current, Suspension, Workers};
+use crate::message::Grants;
+use crate::storage::Table;
+use contract::EngineOptions;
+
+/// See the module.
+pub(crate) trait InFibers<'e>: Architecture + Sized {
+    /// What its workers share.
+    type State: Sync + 'e;
+
+    /// The transaction slot of the fiber that runs, which is at home.
+    fn new(current: Current, tables: &'e [Table], state: &'e Self::State, back_off: BackOff) -> Self;
+
+    /// The workers between which fibers migrate.
+    fn workers(state: &Self::State) -> &Workers;
+
+    /// Where fibers that park wait for what they want.
+    fn grants(state: &Self::State) -> &Grants;
+
+    /// The fiber, to itself.
+    fn fiber(&mut self) -> &mut Current;
+
+    /// Goes home, where it stays until the next transaction begins.
+    fn go_home(&mut self);
+
+    /// At home, after a transaction: so many have ended here.
+    #[inline(always)]
+    fn has_ended(&mut self, ended: u64, options: &EngineOptions) {
+        let _ = (ended, options);
+    }
+
+    /// Lets the worker run others, between two transactions at home.
+    #[inline(always)]
+    fn let_others_run(&mut self) {
+        self.fiber().suspend(Suspension::Idle);
+    }
+}

@@ -1,0 +1,157 @@
+//! Serving: what a worker of delegation does for the others, and all that a dedicated server does.
+//!
+//! A server runs the steps that others have sent to it, in the order in which they came. What that takes it counts
+//! ([`Effort`]): an idle look into the inbox is none of it.
+//!
+//! A server serves until nobody can need what it owns any more: until all workers that host transactions have ended, by
+//! their run's end or by a panic, its own panic notwithstanding. So it is what is dropped last of a worker.
+
+use super::delegation::DelegationState;
+use super::{Delegation, Site, SiteOf};
+use crate::facade::atomic::Ordering;
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
+use crate::message::{Grants, Inbox, step};
+use crate::physical::Owned;
+use crate::protocol::Protocol;
+use crate::storage::Table;
+use contract::{Effort, PartitionId};
+
+/// One serving of an inbox that is not empty in so many is timed.
+const TIMED_ONE_IN: u64 = 64;
+/// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
+const LOOKS: u32 = 64;
+
+/// The owner of a partition, to those who send to it.
+pub(crate) struct Server<'e, P: Protocol> {
+    mine: PartitionId,
+    state: &'e DelegationState<P>,
+    site: Site<'e, P, Owned, Grants>,
+    inbox: Inbox<'e>,
+    spin: cpu::Spin,
+    effort: Effort,
+}
+
+impl<'e, P: Protocol> Server<'e, P> {
+    /// Thread `me`.
+    pub fn new(me: usize, tables: &'e [Table], state: &'e DelegationState<P>) -> Self {
+        Server {
+            mine: PartitionId(me as u32),
+            state,
+            // SAFETY: the run has this one state, and runs the steps of a partition on the thread that owns it, by `at` and `post`.
+            site: unsafe { state.shared.site(tables) },
+            inbox: Inbox::new(&state.rings, me),
+            spin: cpu::Spin::new(),
+            effort: Effort::default(),
+        }
+    }
+
+    /// The partition that it owns, if there are so many.
+    #[inline(always)]
+    pub fn mine(&self) -> PartitionId {
+        self.mine
+    }
+
+    /// Where its steps run.
+    #[inline(always)]
+    pub fn site(&self) -> &SiteOf<'e, Delegation<'e, P>> {
+        &self.site
+    }
+
+    /// Runs what others have sent here; answers whether there was anything.
+    #[inline(always)]
+    pub fn serve(&mut self) -> bool {
+        let (site, mine) = (&self.site, self.mine);
+        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
+        let mut began = None;
+        let served = self.inbox.serve(|taken| {
+            if timed && began.is_none() {
+                began = Some(clock::now());
+            }
+            let _sole = site.enter(mine);
+            // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
+            unsafe { step::run(taken, site) }
+        });
+        if served == 0 {
+            return false;
+        }
+        self.effort.served += served;
+        self.effort.servings += 1;
+        if let Some(began) = began {
+            self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
+        }
+        true
+    }
+
+    /// A wait begins.
+    #[inline(always)]
+    pub fn begin_to_wait(&mut self) {
+        self.spin = cpu::Spin::new();
+    }
+
+    /// Serves, or else waits a little.
+    #[inline(always)]
+    pub fn serve_or_pause(&mut self) {
+        if self.serve() {
+            self.begin_to_wait();
+        } else {
+            self.spin.pause();
+        }
+    }
+
+    /// As [`Server::serve_or_pause`], in a loop that ends at `deadline`.
+    #[inline(always)]
+    pub fn serve_or_pause_until(&mut self, deadline: Ticks) {
+        if self.serve() {
+            self.begin_to_wait();
+        } else {
+            self.spin.pause_until(deadline);
+        }
+    }
+
+    /// Serves, or else waits for what may be long in coming.
+    #[inline(always)]
+    pub fn serve_or_rest(&mut self, rest: &mut cpu::Spin) {
+        if self.serve() {
+            *rest = cpu::Spin::new();
+        } else {
+            rest.rest();
+        }
+    }
+
+    /// Serves until about `deadline`, unless nobody can need what is here before.
+    pub fn serve_until(&mut self, deadline: Ticks) {
+        let (mut looks, mut rest) = (0, cpu::Spin::new());
+        // Acquire: pairs with the Release of a worker that has ended.
+        while self.state.hosts_left.0.load(Ordering::Acquire) > 0 {
+            self.serve_or_rest(&mut rest);
+            looks += 1;
+            if looks == LOOKS {
+                looks = 0;
+                if clock::now() >= deadline {
+                    return;
+                }
+            }
+        }
+        // What came before the last of them ended.
+        self.serve();
+    }
+
+    /// What was served since this was last asked.
+    pub fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.effort)
+    }
+}
+
+/// Serves to the end; also if it is unwound meanwhile.
+impl<P: Protocol> Drop for Server<'_, P> {
+    fn drop(&mut self) {
+        struct Serving<'s, 'e, P: Protocol>(&'s mut Server<'e, P>);
+        impl<P: Protocol> Drop for Serving<'_, '_, P> {
+            fn drop(&mut self) {
+                self.0.serve_until(Ticks(u64::MAX));
+            }
+        }
+        Serving(self).0.serve_until(Ticks(u64::MAX));
+    }
+}
