@@ -380,11 +380,25 @@ fn a_machine_is_held_against_the_one_at_hand() {
     }
     assert_eq!(validation["rounds"], 2);
     assert!(folder.join("here/summary.json").exists());
-    // Each system in each round, measured and simulated, by turns.
-    let lines = fs::read_to_string(folder.join("here/rows.jsonl")).expect("rows");
-    assert_eq!(lines.lines().count(), rows.len() * 4);
-    let simulated: Vec<bool> = lines.lines().map(|line| line.contains("\"simulated\":true")).collect();
-    assert_eq!(simulated.chunk_by(|one, other| one == other).count(), lines.lines().count(), "by turns");
+    // Where they come from; then each system in each round, measured and simulated.
+    let path = folder.join("here/rows.jsonl");
+    let lines = fs::read_to_string(&path).expect("rows");
+    assert_eq!(lines.lines().count(), 1 + rows.len() * 2);
+    for line in lines.lines().skip(1) {
+        let both: serde_json::Value = serde_json::from_str(line).expect("rows");
+        assert_eq!((&both[0]["simulated"], &both[1]["simulated"]), (&false.into(), &true.into()), "{line}");
+    }
+    // One that was cut off goes on, and keeps what it has.
+    let torn = &lines[..lines.len() - 30];
+    fs::write(&path, torn).expect("torn");
+    let again = on(&folder, line, &haswell());
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert_eq!(again.json()["rows"].as_array().map(Vec::len), Some(rows.len()));
+    let whole = torn.rfind('\n').expect("lines") + 1;
+    let kept = fs::read_to_string(&path).expect("rows");
+    assert_eq!((&kept[..whole], kept.lines().count()), (&torn[..whole], lines.lines().count()));
+    let other = on(&folder, &line.replace("20ms", "21ms"), &haswell());
+    assert!(other.code == Some(2) && other.err.contains("measured with --duration 20ms"), "{}", other.err);
 
     // What a verdict is to use.
     let text = fs::read_to_string(folder.join("errors.json")).expect("errors");

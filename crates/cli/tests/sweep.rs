@@ -174,7 +174,7 @@ fn one_sweep_at_a_time_writes_a_folder() {
     let second = sweep(&folder);
     assert_eq!(second.code, Some(2), "{}", second.err);
     assert!(
-        second.err.starts_with("error: out/points.jsonl: another sweep writes it now; "),
+        second.err.starts_with("error: out/points.jsonl: another call writes it now; "),
         "{}",
         second.err
     );

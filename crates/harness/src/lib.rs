@@ -13,6 +13,7 @@
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
 //! | what lies in a result folder? | [`results`], [`folder`]: one file per form |
+//! | how does who was interrupted go on? | [`journal`] |
 //! | what does a reader see? | [`report`], [`svg`], [`text`] |
 //! | what went wrong? | [`failure`] |
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod check;
 pub mod confidence;
 pub mod failure;
 pub mod folder;
+pub mod journal;
 pub mod measure;
 pub mod observer;
 pub mod options;

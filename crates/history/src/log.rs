@@ -174,14 +174,14 @@ impl Log {
         seen: Version,
         replaced: Version,
     ) {
-        debug_assert!(!kind.writes());
+        assert!(!kind.writes());
         let key = self.name_of_number(table, key);
         self.operations.push(Operation::stamped(kind, table, key, seen, replaced, 0));
     }
 
     /// Notes the write that left [`Log::next_version`].
     pub fn wrote(&mut self, kind: OperationKind, table: TableId, key: Key, seen: Version, replaced: Version) {
-        debug_assert!(kind.writes());
+        assert!(kind.writes());
         if kind == OperationKind::Write {
             let position =
                 u32::try_from(self.operations.len()).expect("an attempt's operations fit in a log");

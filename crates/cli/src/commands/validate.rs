@@ -3,7 +3,7 @@
 //!
 //! The machine file is this machine's (`trireme doctor --calibrate`): its constants were found once, on one worker and one
 //! system, so that everything else here is a prediction. Hardware and simulated machine take turns, system by system and round
-//! after round, and what a round says is kept as it comes. Without a workload the standing set is validated, which asks what the papers'
+//! after round, and what a round says is kept as it comes: a later call with the same `--out` goes on, or adds rounds. Without a workload the standing set is validated, which asks what the papers'
 //! figures ask: reading and writing, many hot records and none, transactions that stay in a partition and that do not. The
 //! errors are what verdicts on simulated figures know of the model: `--commit` writes them down for that.
 
@@ -22,7 +22,7 @@ use harness::observer::Silent;
 use harness::summary::Summary;
 use harness::text::dates::Utc;
 use harness::text::numbers::counted;
-use harness::validation::{Host, ModelErrors, RoundTrip, Row, Rows, Validation};
+use harness::validation::{Host, ModelErrors, Origin, RoundTrip, Row, Rows, Validation};
 use harness::{Event, Failure, Observer, RunOptions, Subject};
 use machine::hardware::environment::Environment;
 use machine::hardware::load::Watch;
@@ -51,7 +51,8 @@ pub fn arguments() -> Command {
     );
     let command = measuring(command, &defaults(engines::cores())).after_help(
         "Without a workload: a standing set, in some minutes. --warmup and --duration are the hardware's; on the simulated \
-         machine each system has its caches warm first. --repeat is the number of rounds.",
+         machine each system has its caches warm first. --repeat is the number of rounds. With the --out of an earlier call it \
+         goes on from there.",
     );
     let commit = Arg::new("commit")
         .long("commit")
@@ -115,12 +116,19 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let scenes = scenes(matches)?;
     let folder = selection::out(matches, "validate", matches.subcommand_name().unwrap_or("standing"))?;
 
-    let mut rows = Rows::begin(folder.path())?;
+    let origin = Origin::new(Machine::Hardware.place(), simulated.place(), model::fingerprint(), &options);
+    let mut rows = Rows::open(folder.path(), &origin)?;
     let beside = Simulated { machine: simulated, line_ns: round_trip_ns(description) };
     let (round_trip, warnings) = measure(matches, &scenes, beside, &options, &mut rows)?;
     let machine = simulated.place();
     let (seed, name) = (options.engine.seed, machine.machine.clone());
-    let validation = Validation::of(line, name, seed, rows.all(), round_trip, warnings);
+    // An earlier call may have been asked for more.
+    let asked = |row: &&Row| {
+        let is_of = |scene: &Scene| (scene.workload.name(), &scene.setting) == (&row.workload, &row.setting);
+        row.round < options.repeat && row.workers <= options.workers && scenes.iter().any(is_of)
+    };
+    let rows: Vec<Row> = rows.all().iter().filter(asked).cloned().collect();
+    let validation = Validation::of(line, name, seed, &rows, round_trip, warnings);
     let kept = folder.write_json("summary.json", &validation);
     if matches.get_flag("json") {
         output::print_json(&validation)?;
@@ -182,7 +190,9 @@ fn measure(
                 let engine = options.engine_options(round);
                 let measured = RunOptions { workers, repeat: 1, engine, ..options.clone() };
                 for pair in measure::supported::<Hardware>(&measured).0 {
-                    rows.add(both(simulated, workload, setting, pair, round, &measured)?)?;
+                    if !rows.has(round, workload.name(), setting, workers, pair) {
+                        rows.add(both(simulated, workload, setting, pair, round, &measured)?)?;
+                    }
                 }
             }
         }

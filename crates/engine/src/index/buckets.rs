@@ -81,7 +81,7 @@ impl Buckets {
     /// The first byte of an overflow bucket.
     #[inline]
     pub fn overflow(&self, number: u32) -> *mut u8 {
-        debug_assert!(number < self.overflow_room);
+        assert!(number < self.overflow_room);
         // SAFETY: within the region, which has room for so many after the first buckets.
         unsafe { self.region.base().add((self.first + u64::from(number)) as usize * BUCKET_BYTES as usize) }
     }
@@ -124,6 +124,7 @@ impl Buckets {
             "the address space of a table's hash indexes is used up: {} overflow buckets",
             self.overflow_room
         );
+        // Not in release: it goes on, and whoever waits for the latch waits for longer.
         debug_assert!(
             number < self.overflow_ready.0.load(Ordering::Relaxed),
             "memory is taken under a latch"

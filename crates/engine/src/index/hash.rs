@@ -138,6 +138,7 @@ impl<L: Latch> HashIndex<L> {
 
     #[inline(always)]
     fn nth(&self, bucket: u64) -> &Bucket<L> {
+        // Not in release: 0.7 % of the instructions of a transaction of ten look-ups; `bucket` computes one that is within.
         debug_assert!(bucket < self.buckets);
         // SAFETY: the bucket lies within the region, which is zeroed, 64-aligned and lives as long as `self`; zero
         // bytes are an empty bucket, and all its fields have interior mutability.

@@ -62,8 +62,8 @@ pub trait Word<T: Copy> {
     /// Sets the value; everything before this call is visible to a thread that reads it.
     fn store(&self, value: T);
 
-    /// Subtracts; everything before is visible to a thread that reads it.
-    fn subtract(&self, n: T);
+    /// Subtracts, and answers what was there; everything before is visible to a thread that reads it.
+    fn subtract(&self, n: T) -> T;
 }
 
 macro_rules! words {
@@ -105,9 +105,9 @@ macro_rules! words {
             }
 
             #[inline(always)]
-            fn subtract(&self, n: $value) {
+            fn subtract(&self, n: $value) -> $value {
                 // Release: what the holder read stays before the next holder's writes; pairs with `replace`.
-                self.fetch_sub(n, Ordering::Release);
+                self.fetch_sub(n, Ordering::Release)
             }
         }
 
@@ -146,8 +146,10 @@ macro_rules! words {
             }
 
             #[inline(always)]
-            fn subtract(&self, n: $value) {
-                self.set(self.get() - n);
+            fn subtract(&self, n: $value) -> $value {
+                let before = self.get();
+                self.set(before - n);
+                before
             }
         }
     )+ };
@@ -215,9 +217,11 @@ impl Word<u64> for OwnedSingleWriter {
     }
 
     #[inline(always)]
-    fn subtract(&self, n: u64) {
+    fn subtract(&self, n: u64) -> u64 {
         // Relaxed: the owner reads its own last store.
-        Word::store(&self.0, self.0.load(Ordering::Relaxed) - n);
+        let before = self.0.load(Ordering::Relaxed);
+        Word::store(&self.0, before - n);
+        before
     }
 }
 

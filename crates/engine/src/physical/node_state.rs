@@ -47,7 +47,7 @@ impl Field {
 
     #[inline(always)]
     const fn put(self, word: u64, value: usize) -> u64 {
-        debug_assert!(value < 1 << self.bits);
+        assert!(value < 1 << self.bits);
         word & !(((1 << self.bits) - 1) << self.shift) | (value as u64) << self.shift
     }
 }

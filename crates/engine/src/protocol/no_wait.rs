@@ -58,6 +58,7 @@ impl Locking for NoWait {
     fn release<P: Physical>(meta: &Semaphore<P>, mode: Mode, _: Request<'_, Self, P, impl Waker>) {
         match mode {
             Mode::Exclusive => {
+                // Not in release: a load of a word that others want by now, which the store alone does not wait for.
                 debug_assert_eq!(meta.flags(), WRITER, "released without being held");
                 meta.set(0);
             }

@@ -92,8 +92,8 @@ impl<P: Physical> Semaphore<P> {
     /// Takes a counted holder away, others coming and going meanwhile.
     #[inline(always)]
     pub fn leave(&self, kind: Counted) {
-        debug_assert!(self.counts.read() & !kind.others() != 0, "released without being held");
-        self.counts.subtract(kind.unit());
+        let before = self.counts.subtract(kind.unit());
+        assert!(before & !kind.others() != 0, "released without being held");
     }
 
     /// Sets `flags` if none is set, however many holders are counted.
@@ -154,7 +154,7 @@ impl<P: Physical> Semaphore<P> {
             GapMode::Shared => self.leave(Counted::Reader),
             GapMode::Insert => self.leave(Counted::Inserter),
             GapMode::Exclusive => {
-                debug_assert_eq!(self.flags(), WRITER, "released without being held");
+                assert_eq!(self.flags(), WRITER, "released without being held");
                 self.set(0);
             }
         }

@@ -144,6 +144,8 @@ unsafe impl Validating for Silo {
 
     #[inline(always)]
     fn publish<P: Physical>(meta: &P::SingleWriter, id: u64) {
+        // Not in release: a load of a word that others want by now, which the store alone does not wait for; 0.3 % of
+        // the instructions of a transaction that updates.
         debug_assert!(meta.read() & LOCKED != 0 && id > meta.read() & !STATUS, "versions of a record ascend");
         meta.store(id);
     }
@@ -170,10 +172,7 @@ unsafe impl Validating for Silo {
     #[inline(always)]
     fn transaction_id(last: &mut LastId, least: u64, epoch: u64) -> u64 {
         let id = least.max(last.0 + NEXT).max(epoch << EPOCH_SHIFT);
-        debug_assert!(
-            id >> EPOCH_SHIFT <= epoch,
-            "2^29 transactions in one epoch, or a version from a later one"
-        );
+        assert!(id >> EPOCH_SHIFT <= epoch, "2^29 transactions in one epoch, or a version from a later one");
         last.0 = id;
         id
     }

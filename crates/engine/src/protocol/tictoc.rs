@@ -203,6 +203,8 @@ unsafe impl Validating for TicToc {
 
     #[inline(always)]
     fn publish<P: Physical>(meta: &P::SingleWriter, id: u64) {
+        // Not in release: a load of a word that others want by now, which the store alone does not wait for; 0.3 % of
+        // the instructions of a transaction that updates.
         debug_assert!(meta.read() & LOCKED != 0 && id > rts(meta.read()), "versions of a record ascend");
         meta.store(word(id, id, 0));
     }
@@ -233,7 +235,7 @@ unsafe impl Validating for TicToc {
 
     #[inline(always)]
     fn transaction_id((): &mut (), least: u64, _: u64) -> u64 {
-        debug_assert!(least < 1 << (u64::BITS - WTS_SHIFT), "2^46 commits of one record");
+        assert!(least < 1 << (u64::BITS - WTS_SHIFT), "2^46 commits of one record");
         least
     }
 

@@ -98,6 +98,7 @@ impl Arena {
 
     #[inline]
     fn record(&self, position: u64) -> RecordRef {
+        // Not in release: a line that every thread writes which takes records, looked at for each of them.
         debug_assert!(position < self.taken());
         // SAFETY: the position was taken, so its record lies within the region, which the store keeps alive as
         // long as any reference to its records is used; strides are multiples of 16.

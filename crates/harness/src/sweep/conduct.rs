@@ -12,11 +12,12 @@ use super::case::Case;
 use super::cases::Cases;
 use super::claims::{self, Figure, Told, Trust};
 use super::experiment::Experiment;
-use super::journal::{Finished, Header, Journal, SCHEMA};
+use super::journal::{self, Finished, Header, SCHEMA};
 use super::siblings::{self, Sibling};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
+use crate::journal::Journal;
 use crate::measure::{After, Stores};
 use crate::observer::{Event, Observer};
 use crate::options::extras;
@@ -87,7 +88,7 @@ pub fn conduct<E: Engine>(
     place: &Place,
     observer: &dyn Observer,
 ) -> Result<Conducted, Failure> {
-    let (journal, finished) = Journal::open(folder.path(), &Header::new(&experiment.name, place))?;
+    let (journal, finished) = journal::open(folder.path(), &Header::new(&experiment.name, place))?;
     refuse_strangers(experiment, cases, folder, &finished)?;
     let siblings = Sibling::all::<E>(experiment, folder.path(), place);
     let mut sweep =

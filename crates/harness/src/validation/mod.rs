@@ -15,7 +15,7 @@ mod rows;
 
 pub use compared::{Both, Compared};
 pub use error::{Comparisons, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
-pub use rows::{Host, Row, Rows};
+pub use rows::{Host, Origin, Row, Rows};
 
 pub use errors::FEWEST_ABORTS;
 

@@ -1,11 +1,64 @@
-//! What each round says, line by line as it comes: `rows.jsonl`. A validation that is cut off leaves what it has measured.
+//! What each round says, as it comes: `rows.jsonl`, a journal ([`crate::journal`]). A validation that was cut off goes on, and so
+//! does one that is asked for more rounds.
+//!
+//! Every line is one system in one round: a list of what was measured and what was simulated.
 
 use crate::failure::Failure;
+use crate::journal::{Head, Journal, read_line};
+use crate::options::RunOptions;
+use crate::subject::Place;
 use crate::summary::Summary;
+use contract::PairName;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Name and version of the lines.
+const SCHEMA: &str = "trireme.rows/1";
+
+/// The first line: where the rows come from. Rows from elsewhere are not gone on with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    schema: String,
+    hardware: Place,
+    simulated: Place,
+    /// The fingerprint of the model of simulated machines.
+    model: String,
+    /// All but the number of rounds and of workers, which a later call may raise.
+    options: BTreeMap<String, String>,
+}
+
+impl Origin {
+    /// Rows of both machines with these options, by the model of this fingerprint.
+    pub fn new(hardware: Place, simulated: Place, model: String, options: &RunOptions) -> Origin {
+        let mut options = options.resolved();
+        options.retain(|name, _| !["repeat", "workers"].contains(&name.as_str()));
+        Origin { schema: SCHEMA.to_owned(), hardware, simulated, model, options }
+    }
+}
+
+impl Head for Origin {
+    fn continues(&self, line: &[u8]) -> Result<(), String> {
+        let found: Origin = read_line(line)?;
+        let differs = [
+            ("schema", found.schema != self.schema),
+            ("hardware", found.hardware != self.hardware),
+            ("simulated machine", found.simulated != self.simulated),
+            ("model of simulated machines", found.model != self.model),
+        ];
+        if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+            return Err(format!("the rows are of another {what}: allowed: the same"));
+        }
+        let other = self.options.iter().find(|(name, value)| found.options.get(*name) != Some(*value));
+        match other {
+            None => Ok(()),
+            Some((name, value)) => {
+                let then = found.options.get(name).map_or("none", String::as_str);
+                Err(format!("the rows were measured with --{name} {then}: allowed: the same, not {value}"))
+            }
+        }
+    }
+}
 
 /// One system in one round, measured or simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,8 +142,7 @@ impl Row {
 
 /// The rows of a validation, in memory and in a file.
 pub struct Rows {
-    path: PathBuf,
-    file: File,
+    journal: Journal,
     all: Vec<Row>,
 }
 
@@ -98,21 +150,27 @@ impl Rows {
     /// The file's name in a result folder.
     pub const FILE_NAME: &str = "rows.jsonl";
 
-    /// Begins the file anew.
-    pub fn begin(folder: &Path) -> Result<Rows, Failure> {
-        let path = folder.join(Rows::FILE_NAME);
-        let file = File::create(&path).map_err(Failure::write(&path))?;
-        Ok(Rows { path, file, all: Vec::new() })
+    /// Goes on with the file, or begins it.
+    pub fn open(folder: &Path, origin: &Origin) -> Result<Rows, Failure> {
+        let (journal, lines) = Journal::open::<Vec<Row>>(folder, Rows::FILE_NAME, origin)?;
+        Ok(Rows { journal, all: lines.into_iter().flatten().collect() })
     }
 
-    /// Adds rows. Once this returns they outlive a crash.
+    /// Adds the rows of one system in one round. Once this returns they outlive a crash.
     pub fn add(&mut self, rows: Vec<Row>) -> Result<(), Failure> {
-        let line = |row: &Row| serde_json::to_string(row).expect("names and numbers") + "\n";
-        let lines: String = rows.iter().map(line).collect();
-        let write = |file: &mut File| file.write_all(lines.as_bytes()).and_then(|()| file.sync_data());
-        write(&mut self.file).map_err(Failure::write(&self.path))?;
+        self.journal.append(&rows)?;
         self.all.extend(rows);
         Ok(())
+    }
+
+    /// Whether a system's rows of one round are there.
+    pub fn has(&self, round: usize, workload: &str, setting: &str, workers: usize, pair: PairName) -> bool {
+        let (architecture, protocol) = (pair.architecture.to_string(), pair.protocol.to_string());
+        self.all.iter().any(|row| {
+            (row.round, row.workers) == (round, workers)
+                && (row.workload.as_str(), row.setting.as_str()) == (workload, setting)
+                && (&row.architecture, &row.protocol) == (&architecture, &protocol)
+        })
     }
 
     /// All so far.
@@ -125,16 +183,84 @@ impl Rows {
 mod tests {
     use super::super::tests::row;
     use super::*;
+    use contract::{ArchitectureName, ProtocolName};
+    use std::fs;
+
+    const PAIR: PairName =
+        PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+
+    fn origin(options: &RunOptions) -> Origin {
+        let simulated = Place::simulated("local".to_owned(), 2, "numbers".to_owned());
+        Origin::new(Place::hardware(2), simulated, "model".to_owned(), options)
+    }
+
+    fn both(round: usize) -> Vec<Row> {
+        [false, true]
+            .map(|simulated| Row {
+                round,
+                protocol: PAIR.protocol.to_string(),
+                ..row(&PAIR.architecture.to_string(), 1, simulated, 100.0)
+            })
+            .to_vec()
+    }
+
+    /// Cut at any byte: finished rounds are there, and the one that was torn is not.
+    #[test]
+    fn a_validation_that_was_cut_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(Rows::FILE_NAME);
+        let options = RunOptions::for_compare(2);
+        let mut rows = Rows::open(folder.path(), &origin(&options)).expect("a file");
+        assert!(rows.all().is_empty());
+        rows.add(both(0)).expect("written");
+        let one = fs::read(&path).expect("a file");
+        rows.add(both(1)).expect("written");
+        drop(rows);
+        let two = fs::read(&path).expect("a file");
+        let more = RunOptions { repeat: 9, workers: 1, ..options };
+        for torn_at in one.len()..=two.len() {
+            fs::write(&path, &two[..torn_at]).expect("torn");
+            let mut rows = Rows::open(folder.path(), &origin(&more)).expect("gone on with");
+            let has = |rows: &Rows, round| rows.has(round, "micro", "records=10", 1, PAIR);
+            assert_eq!((has(&rows, 0), has(&rows, 1)), (true, torn_at == two.len()), "torn at {torn_at}");
+            assert!(!rows.has(0, "micro", "records=10", 2, PAIR) && !rows.has(0, "micro", "", 1, PAIR));
+            if !has(&rows, 1) {
+                rows.add(both(1)).expect("written");
+            }
+            assert_eq!(rows.all(), [both(0), both(1)].concat());
+            assert_eq!(fs::read(&path).expect("a file"), two);
+        }
+    }
 
     #[test]
-    fn rows_lie_in_the_file_before_the_validation_ends() {
+    fn rows_from_elsewhere_are_not_gone_on_with() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut rows = Rows::begin(folder.path()).expect("a file");
-        rows.add(vec![row("a", 1, false, 100.0), row("a", 1, true, 90.0)]).expect("written");
-        rows.add(vec![row("b", 2, false, 50.0)]).expect("written");
-        let text = std::fs::read_to_string(folder.path().join(Rows::FILE_NAME)).expect("a file");
-        let read: Vec<Row> = text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
-        assert_eq!(read, rows.all());
-        assert_eq!(read.len(), 3);
+        let options = RunOptions::for_compare(2);
+        drop(Rows::open(folder.path(), &origin(&options)).expect("a file"));
+        let refused = |origin: Origin| match Rows::open(folder.path(), &origin) {
+            Ok(_) => panic!("gone on with"),
+            Err(failure) => failure.to_string(),
+        };
+        let same = origin(&options);
+        let places = [
+            Origin { hardware: Place::hardware(64), ..same.clone() },
+            Origin {
+                simulated: Place::simulated("local".to_owned(), 2, "others".to_owned()),
+                ..same.clone()
+            },
+            Origin { model: "another".to_owned(), ..same.clone() },
+            Origin { schema: "trireme.rows/2".to_owned(), ..same },
+        ];
+        for (origin, what) in places.into_iter().zip(["hardware", "simulated machine", "model", "schema"]) {
+            let words = refused(origin);
+            assert!(words.contains(&format!("the rows are of another {what}")), "{words}");
+        }
+        let mut longer = options;
+        longer.set("duration", "7s").expect("an option").expect("one of its values");
+        let words = refused(origin(&longer));
+        assert!(
+            words.contains("the rows were measured with --duration ") && words.contains("not 7s"),
+            "{words}"
+        );
     }
 }

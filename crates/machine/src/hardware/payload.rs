@@ -190,14 +190,14 @@ pub unsafe fn copy_in_racing(at: *mut u8, from: &[u8]) {
 /// A mask over the lowest `n` bytes, `n` from 1 to 7.
 #[inline(always)]
 fn low_bytes_mask(n: usize) -> u64 {
-    debug_assert!((1..WORD_BYTES).contains(&n));
+    assert!((1..WORD_BYTES).contains(&n));
     u64::MAX >> (64 - 8 * n)
 }
 
 /// Writes the lowest bytes of `value`, 1 to 7 of them, as 4, 2 and 1: a `memcpy` of unknown length is a call.
 #[inline(always)]
 fn put_low_bytes(mut value: u64, into: &mut [u8]) {
-    debug_assert!((1..WORD_BYTES).contains(&into.len()));
+    assert!((1..WORD_BYTES).contains(&into.len()));
     let mut rest = into;
     if rest.len() & 4 != 0 {
         let (four, others) = rest.split_at_mut(4);
@@ -219,7 +219,7 @@ fn put_low_bytes(mut value: u64, into: &mut [u8]) {
 /// The reverse of [`put_low_bytes`]; the upper bytes are zero.
 #[inline(always)]
 fn get_low_bytes(from: &[u8]) -> u64 {
-    debug_assert!((1..WORD_BYTES).contains(&from.len()));
+    assert!((1..WORD_BYTES).contains(&from.len()));
     let (mut value, mut shift, mut rest) = (0, 0, from);
     if rest.len() & 4 != 0 {
         let (four, others) = rest.split_at(4);

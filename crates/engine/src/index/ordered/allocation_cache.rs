@@ -198,6 +198,7 @@ impl AllocationCache {
             return number;
         }
         if self.chunk.is_empty() {
+            // Not in release: it goes on, and whoever waits for the latch waits for longer.
             debug_assert!(false, "a node's memory is taken under a latch");
             self.provide_nodes(nodes);
         }
@@ -211,6 +212,7 @@ impl AllocationCache {
             return piece;
         }
         if self.units.len() < units {
+            // Not in release: as in `take_node`.
             debug_assert!(false, "a piece's memory is taken under a latch");
             self.provide_units(heap, units);
         }

@@ -147,7 +147,7 @@ impl Value {
 
     #[inline(always)]
     pub const fn new(bits: u64, class: usize) -> Self {
-        debug_assert!(bits >> Self::CLASS_SHIFT == 0);
+        assert!(bits >> Self::CLASS_SHIFT == 0);
         Value(bits | (class as u64) << Self::CLASS_SHIFT)
     }
 

@@ -1,7 +1,7 @@
 //! The first line of a journal: what its lines are, and where their numbers come from. Both must be as they are now, or
 //! else the journal is not gone on with.
 
-use super::read_line;
+use crate::journal::{Head, read_line};
 use crate::subject::Place;
 use crate::text::numbers::counted;
 use serde::{Deserialize, Serialize};
@@ -32,9 +32,10 @@ impl Header {
     pub fn new(experiment: &str, place: &Place) -> Header {
         Header { schema: SCHEMA.to_owned(), experiment: experiment.to_owned(), place: place.clone() }
     }
+}
 
-    /// Whether a journal whose first line is `line` may go on under this header; what to say if not.
-    pub(super) fn continues(&self, line: &[u8]) -> Result<(), String> {
+impl Head for Header {
+    fn continues(&self, line: &[u8]) -> Result<(), String> {
         let Version { schema } = read_line(line)?;
         if schema != self.schema {
             return Err(format!(
@@ -63,7 +64,7 @@ mod tests {
     use crate::folder::samples::Sample;
     use crate::summary::tests::{some_measurement, some_subject};
     use crate::sweep::journal::tests::{header, point, scratch};
-    use crate::sweep::journal::{FILE_NAME, Finished, Journal};
+    use crate::sweep::journal::{FILE_NAME, Finished, open};
     use serde_json::Value;
     use std::fs;
 
@@ -79,7 +80,7 @@ mod tests {
         for older in headers {
             let text = format!("{older}\n{{\"settings\":{{}}}}\n{{\"torn");
             fs::write(&path, &text).expect("an older journal");
-            let refused = Journal::open(scratch.path(), &header()).err().expect("refused");
+            let refused = open(scratch.path(), &header()).err().expect("refused");
             let expected = "points.jsonl:1: schema trireme.sweep/1: allowed: trireme.sweep/6, for other versions keep \
                             other numbers; use another --out";
             assert!(refused.to_string().ends_with(expected), "{refused}");
@@ -120,9 +121,9 @@ mod tests {
     fn other_places_are_not_mixed() {
         let scratch = scratch();
         let folder = scratch.path();
-        Journal::open(folder, &header()).expect("a new journal");
+        open(folder, &header()).expect("a new journal");
         let elsewhere = Header { place: Place::hardware(64), ..header() };
-        let refused = Journal::open(folder, &elsewhere).err().expect("refused").to_string();
+        let refused = open(folder, &elsewhere).err().expect("refused").to_string();
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let expected = format!(
             "points.jsonl:1: the points are from hardware, 2 cores, {build} build: allowed: from here, hardware, 64 \

@@ -295,7 +295,7 @@ impl Machine {
             return None;
         }
         let chosen = self.with_scheduler(|scheduler| scheduler.next(point, &cores.runnable));
-        debug_assert!(cores.runnable.contains(&chosen));
+        assert!(cores.runnable.contains(&chosen));
         Some(chosen)
     }
 

@@ -226,7 +226,7 @@ impl Directory {
     /// The line's entry; if it has none, a new one, with a version drawn after `drawn`.
     #[inline]
     pub fn enter(&mut self, line: Line, drawn: &mut u64) -> Slot {
-        debug_assert!(line < Line(Line::END));
+        assert!(line < Line(Line::END));
         let mut slot = self.table.home(line.0);
         loop {
             let found = self.table.get(slot).line;
@@ -418,17 +418,17 @@ impl Table {
 
     #[inline]
     fn get(&self, slot: usize) -> &Entry {
-        debug_assert!(slot <= self.mask);
+        assert!(slot <= self.mask);
         // SAFETY: the region has `mask + 1` entries' bytes, aligned to 2 MiB, zeroed at first; zeroes are an empty entry, and
-        // any bytes are valid ones. Masking keeps `slot`, which comes from `home`, `next` or a `Slot` of this table, within.
-        // The table owns the region and lends entries out by its own borrow.
-        unsafe { &*self.region.base().cast::<Entry>().add(slot & self.mask) }
+        // any bytes are valid ones; `slot` is within. The table owns the region and lends entries out by its own borrow.
+        unsafe { &*self.region.base().cast::<Entry>().add(slot) }
     }
 
     #[inline]
     fn get_mut(&mut self, slot: usize) -> &mut Entry {
+        assert!(slot <= self.mask);
         // SAFETY: as in `get`; `&mut self` makes the borrow the only one.
-        unsafe { &mut *self.region.base().cast::<Entry>().add(slot & self.mask) }
+        unsafe { &mut *self.region.base().cast::<Entry>().add(slot) }
     }
 
     /// Puts an entry that is not there into the first empty slot from its home on.

@@ -24,7 +24,7 @@ impl Key {
     /// Of a core, with its clock in picoseconds.
     #[inline]
     pub fn new(clock: u64, core: usize) -> Key {
-        debug_assert!(clock < Key::END_PS);
+        assert!(clock < Key::END_PS);
         Key(clock << CORE_BITS | core as u64)
     }
 
