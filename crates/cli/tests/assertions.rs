@@ -41,7 +41,11 @@ fn what_release_builds_do_not_assert_says_why() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
     for krate in fs::read_dir(crates).expect("the crates").flatten() {
-        sources(&krate.path().join("src"), &mut files);
+        // The simulated engine has the engine's.
+        let folder = krate.path().join("src");
+        if folder.exists() {
+            sources(&folder, &mut files);
+        }
     }
     assert!(files.len() > 300, "{} files", files.len());
     let mut faults = Vec::new();

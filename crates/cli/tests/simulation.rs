@@ -388,6 +388,15 @@ fn a_machine_is_held_against_the_one_at_hand() {
         let both: serde_json::Value = serde_json::from_str(line).expect("rows");
         assert_eq!((&both[0]["simulated"], &both[1]["simulated"]), (&false.into(), &true.into()), "{line}");
     }
+
+    // What a verdict is to use.
+    let text = fs::read_to_string(folder.join("errors.json")).expect("errors");
+    let errors = harness::validation::ModelErrors::parse(&text).expect("errors");
+    let throughput = errors.of("throughput").expect("compared in each way");
+    assert_eq!(Some(throughput.value), validation["errors"]["throughput"]["value"].as_f64());
+    assert_eq!((errors.most_workers, errors.machine_fingerprint.len()), (2, 16));
+    assert!(errors.command.starts_with("trireme validate --commit=errors.json micro"), "{}", errors.command);
+
     // One that was cut off goes on, and keeps what it has.
     let torn = &lines[..lines.len() - 30];
     fs::write(&path, torn).expect("torn");
@@ -399,14 +408,6 @@ fn a_machine_is_held_against_the_one_at_hand() {
     assert_eq!((&kept[..whole], kept.lines().count()), (&torn[..whole], lines.lines().count()));
     let other = on(&folder, &line.replace("20ms", "21ms"), &haswell());
     assert!(other.code == Some(2) && other.err.contains("measured with --duration 20ms"), "{}", other.err);
-
-    // What a verdict is to use.
-    let text = fs::read_to_string(folder.join("errors.json")).expect("errors");
-    let errors = harness::validation::ModelErrors::parse(&text).expect("errors");
-    let throughput = errors.of("throughput").expect("compared in each way");
-    assert_eq!(Some(throughput.value), validation["errors"]["throughput"]["value"].as_f64());
-    assert_eq!((errors.most_workers, errors.machine_fingerprint.len()), (2, 16));
-    assert!(errors.command.starts_with("trireme validate --commit=errors.json micro"), "{}", errors.command);
 
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
