@@ -29,8 +29,8 @@
 //!   what was missing when the gap was observed may have been there when the look-up was made.
 //! - An insert links an ABSENT record, and a new version of the gap begins behind its rts, which the record inherits: so the
 //!   insert's id, which is larger than the record's rts, is larger than those of all who have missed the key before.
-//! - A record that is unlinked leaves its time to the gap: the deleting transaction's id as wts, so that who misses the key has a
-//!   larger one, and its rts, up to which others may have relied on it.
+//! - A record that is unlinked leaves its time to the gap: the deleting transaction's id as wts, before anybody can find the
+//!   record dead, so that who misses the key has a larger one; and its rts, up to which others may have relied on it.
 //! - A leaf that is split gives its word to both halves, one that leaves the index gives its time to its heir.
 //!
 //! We differ: the paper does not say how missing keys are protected; wts has two bits less, which are status here; the delta of
@@ -210,12 +210,10 @@ unsafe impl Validating for TicToc {
     }
 
     fn mark_deleted<P: Physical>(meta: &P::SingleWriter, gap: &P::SingleWriter, id: u64) {
+        // First the gap: a scan that passes over a dead record misses its key, and must not do so at an earlier time.
+        change(gap, |found| if wts(found) >= id { found } else { word(id, rts(found).max(id), 0) });
         let (_, dead) = change(meta, |found| (found | ABSENT | SUPERSEDED) & !LOCKED);
-        let until = rts(dead).max(id);
-        change(gap, |found| {
-            let found = if wts(found) >= id { found } else { word(id, rts(found).max(id), 0) };
-            extended(found, until)
-        });
+        change(gap, |found| extended(found, rts(dead).max(id)));
     }
 
     #[inline(always)]

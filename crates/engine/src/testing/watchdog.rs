@@ -82,14 +82,14 @@ impl Workload for Hot {
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// How a run over the records ended: with its commits, or with the words of a panic.
-fn run<S: System>(architecture: ArchitectureName) -> Result<u64, String> {
+fn run<S: System>(architecture: ArchitectureName, transactions: u64) -> Result<u64, String> {
     let partitions = if architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
     let options = EngineOptions { patience: Some(PATIENCE), ..EngineOptions::default() };
     let mut store = Store::load(&Hot, Layout::of(partitions), &|_| ()).expect("a few records");
     let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::DlDetect });
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let clients = (0..WORKERS).map(|_| HotClient).collect();
-        let until = Until::Transactions(50);
+        let until = Until::Transactions(transactions);
         Run { store: &mut store, clients, until, options: &options, selection }.run::<S>()
     }));
     match ended {
@@ -99,7 +99,8 @@ fn run<S: System>(architecture: ArchitectureName) -> Result<u64, String> {
 }
 
 fn ends_with_the_graph<S: System>(architecture: ArchitectureName) {
-    let words = run::<S>(architecture).expect_err("nobody is woken");
+    // Enough for one to meet another, however the system lets them run.
+    let words = run::<S>(architecture, 20_000).expect_err("nobody is woken");
     assert!(words.contains("transactions wait for ever: slot "), "{words}");
 }
 
@@ -120,10 +121,11 @@ fn a_lost_wake_up_ends_a_run_under_dora() {
 
 #[test]
 fn runs_with_long_queues_go_on() {
+    const EACH: u64 = 50;
     let commits = [
-        run::<SharedEverything<DlDetect, Shared>>(ArchitectureName::SharedEverything),
-        run::<Delegation<DlDetect>>(ArchitectureName::Delegation),
-        run::<Dora<DlDetect>>(ArchitectureName::Dora),
+        run::<SharedEverything<DlDetect, Shared>>(ArchitectureName::SharedEverything, EACH),
+        run::<Delegation<DlDetect>>(ArchitectureName::Delegation, EACH),
+        run::<Dora<DlDetect>>(ArchitectureName::Dora, EACH),
     ];
-    assert_eq!(commits, [const { Ok(50 * WORKERS as u64) }; 3]);
+    assert_eq!(commits, [const { Ok(EACH * WORKERS as u64) }; 3]);
 }
