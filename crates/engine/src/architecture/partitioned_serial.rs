@@ -16,6 +16,7 @@
 
 use super::{Architecture, SharedState, Site, SiteOf};
 use crate::epoch::Line;
+use crate::facade::cpu;
 use crate::facade::latch::{Latch, TestAndSet, TestAndTestAndSet, Ticket};
 use crate::message::Grants;
 use crate::physical::Owned;
@@ -79,6 +80,7 @@ pub(crate) struct PartitionedSerial<'e> {
     /// Those that are latched. While a transaction begins, the first of the declared ones.
     held: Vec<PartitionId>,
     reconnaissance: bool,
+    spin: cpu::Spin,
 }
 
 impl<'e> PartitionedSerial<'e> {
@@ -91,7 +93,7 @@ impl<'e> PartitionedSerial<'e> {
         let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
         // SAFETY: the run has this one state, and a transaction has its partitions to itself.
         let site = unsafe { state.site(tables) };
-        PartitionedSerial { site, latches, declared, held, reconnaissance: false }
+        PartitionedSerial { site, latches, declared, held, reconnaissance: false, spin: cpu::Spin::new() }
     }
 
     fn unlatch_all(&mut self) {
@@ -172,7 +174,11 @@ impl Architecture for PartitionedSerial<'_> {
     /// Only a transaction whose plan was out of date retries, and nobody is in its way.
     fn back_off(&mut self, _: u32) {}
 
-    fn pause(&mut self, _: u32) {
-        unreachable!("no record says \"ask again\" where there is no protocol")
+    /// No record says "ask again" where there is no protocol; who defers to another transaction waits so, too.
+    fn pause(&mut self, asked: u32) {
+        if asked == 0 {
+            self.spin = cpu::Spin::new();
+        }
+        self.spin.pause();
     }
 }

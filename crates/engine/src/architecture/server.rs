@@ -126,7 +126,7 @@ impl<'e, P: Protocol> Server<'e, P> {
         while self.state.hosts_left.0.load(Ordering::Acquire) > 0 {
             self.serve_or_rest(&mut rest);
             looks += 1;
-            if looks == LOOKS {
+            if looks == LOOKS || rest.sleeps() {
                 looks = 0;
                 if clock::now() >= deadline {
                     return;

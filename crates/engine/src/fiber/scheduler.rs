@@ -97,7 +97,8 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Idle) => self.idle.push(fiber),
             Some(Suspension::NothingNow) => {
-                self.idle.push(fiber);
+                // At the bottom: the others ask in their turn, and leave their epochs.
+                self.idle.insert(0, fiber);
                 return Turn::NothingNow;
             }
             None => self.living -= 1,

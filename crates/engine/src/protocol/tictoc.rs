@@ -27,8 +27,10 @@
 //! Missing keys. A gap has a word of the same kind, its version is that of the set of keys in it:
 //! - Who relies on keys being missing at its id validates the gap and extends it. A token of a gap is always looked at, because
 //!   what was missing when the gap was observed may have been there when the look-up was made.
-//! - An insert links an ABSENT record, and a new version of the gap begins behind its rts, which the record inherits: so the
-//!   insert's id, which is larger than the record's rts, is larger than those of all who have missed the key before.
+//! - An insert links an ABSENT record, locked until it has the gap's times: the key has been missing since the gap's wts, and
+//!   somebody may rely on that up to its rts. (It was there before, perhaps: a delete left its time to the gap.) A new version of
+//!   the gap begins behind: so the insert's id, which is larger than the record's rts, is larger than those of all who have
+//!   missed the key before, and who finds the record ABSENT has an id not below the delete's.
 //! - A record that is unlinked leaves its time to the gap: the deleting transaction's id as wts, before anybody can find the
 //!   record dead, so that who misses the key has a larger one; and its rts, up to which others may have relied on it.
 //! - A leaf that is split gives its word to both halves, one that leaves the index gives its time to its heir.
@@ -198,7 +200,7 @@ unsafe impl Validating for TicToc {
     }
 
     fn claim<P: Physical>(meta: &P::SingleWriter) {
-        meta.store(ABSENT);
+        meta.store(ABSENT | LOCKED);
     }
 
     #[inline(always)]
@@ -251,7 +253,8 @@ unsafe impl Validating for TicToc {
 
     fn advance_gap<P: Physical>(gap: &P::SingleWriter, record: &P::SingleWriter) -> (u64, u64) {
         let (before, after) = change(gap, |found| word(rts(found) + 1, rts(found) + 1, 0));
-        change(record, |found| extended(found, rts(before)));
+        // Nobody extends what is locked.
+        record.store(word(wts(before), rts(before), ABSENT));
         (before, after)
     }
 

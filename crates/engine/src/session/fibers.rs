@@ -78,6 +78,7 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             continue;
         }
         if !scheduler.has_living() && !has_ended {
+            home.statistics.all_have_ended();
             workers.one_has_ended();
             has_ended = true;
         }
@@ -86,7 +87,7 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
         }
         match scheduler.next_wake() {
             Some(until) => spin.pause_until(until),
-            None if turn == Turn::NothingNow && !scheduler.has_waiting() => spin.rest(),
+            None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => spin.rest(),
             None => spin.pause(),
         }
     }

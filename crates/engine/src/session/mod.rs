@@ -90,6 +90,8 @@ pub(crate) fn run<A: Architecture, C: Client>(
         free_since = statistics.last();
         rest = cpu::Spin::new();
     }
+    // Before it leaves: an owner serves until the others have ended, who may wait for this.
+    statistics.all_have_ended();
     slot.leave(&mut statistics, free_since);
     statistics.report()
 }

@@ -244,7 +244,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
 
     /// Ends the slot, which has been free since then.
     pub fn leave<C: Client>(mut self, statistics: &mut WorkerStatistics<'_, C>, free_since: Ticks) {
-        statistics.idle(free_since);
+        statistics.leave(free_since);
         self.tell_effort(statistics);
     }
 }

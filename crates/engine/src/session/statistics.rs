@@ -242,6 +242,19 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
     }
 
+    /// A slot that has been free since then begins nothing more in the run.
+    pub fn leave(&mut self, free_since: Ticks) {
+        if self.interval.to != Ticks(u64::MAX) {
+            self.counts.idle_ns += self.interval.to.since(free_since.max(self.interval.from));
+        }
+    }
+
+    /// No transaction of this worker runs, or will be ended: others need not wait for it.
+    pub fn all_have_ended(&mut self) {
+        self.running = 0;
+        self.tell_if_done();
+    }
+
     /// When transactions count.
     #[inline(always)]
     pub fn interval(&self) -> Interval {
@@ -397,9 +410,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
 
     /// What the worker brings back.
     pub fn report(mut self) -> Report<C> {
-        // A worker that failed has transactions that nobody will end.
-        self.running = 0;
-        self.tell_if_done();
+        // Of a worker that failed, nobody will end what runs.
+        self.all_have_ended();
         let Interval { from, to, .. } = self.interval;
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;

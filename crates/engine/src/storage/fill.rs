@@ -12,6 +12,8 @@ use contract::{Header, Key, Span, TableId, Workload};
 
 /// Rows that a loading thread takes at once.
 const BLOCK: u64 = 1024;
+/// Records that it takes for a partition at least.
+const LEAST_RECORDS: u64 = 16;
 /// Rows whose buckets are asked for ahead.
 const AHEAD: usize = 16;
 
@@ -27,8 +29,12 @@ pub(super) fn fill<W: Workload>(
     worker::run(worker::cores(), |_| {
         let chunks = table.partitions().iter().map(|_| Chunk::default()).collect();
         let allocations = table.partitions().iter().map(|_| PartitionCache::default()).collect();
-        let mut loader = Loader { workload, id, table, allocations, chunks, bytes: Vec::new() };
         let rows = table.description.rows;
+        // How many rows of a partition this thread will load is not known: not many more than its share.
+        let share = rows / (table.partitions().len() as u64 * worker::cores() as u64);
+        let records_at_once = share.clamp(LEAST_RECORDS, BLOCK);
+        let mut loader =
+            Loader { workload, id, table, allocations, chunks, records_at_once, bytes: Vec::new() };
         loop {
             // Relaxed: a counter.
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
@@ -51,6 +57,8 @@ struct Loader<'a, W> {
     allocations: Vec<PartitionCache>,
     /// By partition.
     chunks: Vec<Chunk>,
+    /// Records of a chunk.
+    records_at_once: u64,
     /// A key that is a byte string.
     bytes: Vec<u8>,
 }
@@ -98,8 +106,7 @@ impl<W: Workload> Loader<'_, W> {
     fn record(&mut self, number: usize, key: Key, kept: Key) -> RecordRef {
         let (arena, chunk) = (&self.table.arena, &mut self.chunks[number]);
         let record = chunk.next(arena).unwrap_or_else(|| {
-            // What is left of the partition's rows is not known to this thread: a block's worth, or what is left.
-            *chunk = arena.take(BLOCK.min(self.table.description.rows.max(1)));
+            *chunk = arena.take(self.records_at_once);
             chunk.next(arena).expect("a chunk just taken")
         });
         record.initialise(self.table.shape.header, kept);

@@ -98,9 +98,15 @@ fn first_byte(store: &mut Store, key: Key) -> u8 {
 
 #[test]
 fn a_plan_that_is_out_of_date_is_made_again() {
-    let (mut store, clients) = load(SERIAL, Mistake::StalePlan);
-    let workers = clients.len() as u64;
-    assert_eq!(run(&mut store, SERIAL, clients).expect("the second plan is right"), 200 * workers);
+    // Also where the first abort gives precedence, to which the others defer.
+    for precedence_after in [EngineOptions::default().precedence_after, 1] {
+        let (mut store, clients) = load(SERIAL, Mistake::StalePlan);
+        let workers = clients.len() as u64;
+        let options = EngineOptions { precedence_after, ..EngineOptions::default() };
+        let until = Until::Transactions(200);
+        let run = ThisEngine::run_checked(&mut store, Selection::Pair(SERIAL), clients, until, &options);
+        assert_eq!(run.expect("the second plan is right").measurement.commits, 200 * workers);
+    }
 }
 
 #[test]

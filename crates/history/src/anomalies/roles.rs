@@ -170,6 +170,20 @@ pub(super) fn delete_x(play: &mut Play<'_>) -> Played {
     COMMIT
 }
 
+pub(super) fn delete_x_and_increment_y(play: &mut Play<'_>) -> Played {
+    play.delete(X)?;
+    play.update(Y, 1)?;
+    COMMIT
+}
+
+pub(super) fn insert_x_anew(play: &mut Play<'_>) -> Played {
+    play.insert(X, 5)?;
+    // Others have time to meet it: nobody changes what is read here.
+    play.read(N)?;
+    play.read(M)?;
+    COMMIT
+}
+
 pub(super) fn insert_and_roll_back(play: &mut Play<'_>) -> Played {
     play.insert(N, 7)?;
     // Others have time to see it: nobody changes what is read here.

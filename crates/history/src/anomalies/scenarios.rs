@@ -132,6 +132,17 @@ const SCENARIOS: &[Scenario] = &[
         ],
     },
     Scenario {
+        name: "inserted-anew",
+        description: "one deletes x and increments y, another inserts x anew; who saw the old y sees the old x",
+        indexing: Indexing::Hashed,
+        loaded: ZEROS,
+        roles: &[
+            ("deleter", delete_x_and_increment_y),
+            ("inserter", insert_x_anew),
+            ("reader", read_y_and_x),
+        ],
+    },
+    Scenario {
         name: "insert-delete-insert",
         description: "one inserts n, deletes it and inserts it again; others see nothing or the last",
         indexing: Indexing::Hashed,

@@ -30,6 +30,8 @@ impl Spin {
     /// Pauses that keep the core: a few microseconds, longer than a latch is held by a worker that runs.
     pub const BEFORE_YIELDING: u32 = 128;
 
+    /// Calls of [`Spin::rest`] before it sleeps.
+    const BEFORE_SLEEPING: u32 = 2 * Self::BEFORE_YIELDING;
     /// What [`Spin::rest`] sleeps first.
     const SHORTEST_SLEEP: Duration = Duration::from_micros(16);
     /// What it sleeps in the end.
@@ -59,12 +61,17 @@ impl Spin {
         self.pause();
     }
 
+    /// Whether [`Spin::rest`] sleeps by now.
+    #[inline]
+    pub fn sleeps(&self) -> bool {
+        self.pauses >= Self::BEFORE_SLEEPING
+    }
+
     /// Waits for what may be long in coming: keeps the core at first, then offers it to the system, and in the end sleeps, longer
     /// and longer, [`Spin::LONGEST_SLEEP`] at most.
     #[cold]
     pub fn rest(&mut self) {
-        const BEFORE_SLEEPING: u32 = 2 * Spin::BEFORE_YIELDING;
-        match self.pauses.checked_sub(BEFORE_SLEEPING) {
+        match self.pauses.checked_sub(Self::BEFORE_SLEEPING) {
             None if self.pauses < Self::BEFORE_YIELDING => pause(),
             None => std::thread::yield_now(),
             Some(slept) => {

@@ -48,6 +48,12 @@ impl Spin {
         pause_until(deadline);
     }
 
+    /// Whether [`Spin::rest`] sleeps by now.
+    #[inline]
+    pub fn sleeps(&self) -> bool {
+        self.rests >= Self::BEFORE_SLEEPING
+    }
+
     /// Waits for what may be long in coming; in the end as a core that sleeps and looks.
     #[cold]
     pub fn rest(&mut self) {
