@@ -124,7 +124,7 @@ impl Buckets {
             "the address space of a table's hash indexes is used up: {} overflow buckets",
             self.overflow_room
         );
-        // Not in release: it goes on, and whoever waits for the latch waits for longer.
+        // Not in release: it goes on, and those who wait for the latch wait for longer.
         debug_assert!(
             number < self.overflow_ready.0.load(Ordering::Relaxed),
             "memory is taken under a latch"

@@ -198,7 +198,7 @@ impl AllocationCache {
             return number;
         }
         if self.chunk.is_empty() {
-            // Not in release: it goes on, and whoever waits for the latch waits for longer.
+            // Not in release: it goes on, and those who wait for the latch wait for longer.
             debug_assert!(false, "a node's memory is taken under a latch");
             self.provide_nodes(nodes);
         }
