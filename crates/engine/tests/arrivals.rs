@@ -21,10 +21,10 @@ fn at_once(transactions: u64) -> Arrivals {
     })
 }
 
-/// A few at once, and then nothing, for so long.
+/// As many at once as bring all fibers of a worker to work, and then nothing, for so long.
 fn nothing_for(duration: Duration) -> Arrivals {
     let end = Instant::now() + duration;
-    let mut left = 3;
+    let mut left = 40;
     Box::new(move || {
         if left > 0 {
             left -= 1;
