@@ -7,7 +7,7 @@ use crate::engines::Explored;
 use contract::erased::erased;
 use contract::{
     Arrangement, Arrival, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
-    LoadError, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    LoadError, Misfit, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, unobserved};
 use std::cell::Cell;
@@ -99,8 +99,8 @@ impl Engine for OnDescription {
         Explored::available_bytes()
     }
 
-    fn support(pair: PairName) -> Support {
-        Explored::support(pair)
+    fn support(selection: impl Into<Selection>) -> Support {
+        Explored::support(selection)
     }
 
     fn arrange(
@@ -167,7 +167,7 @@ impl Engine for OnDescription {
 mod tests {
     use super::*;
     use crate::engines::Machine;
-    use contract::{ArchitectureName, Key, ProtocolName, Seat, TableDescription, TableId};
+    use contract::{ArchitectureName, Key, PairName, ProtocolName, Seat, TableDescription, TableId};
     use harness::RunOptions;
     use harness::measure::{After, Session, layout_of, measure};
     use harness::observer::Silent;

@@ -14,8 +14,8 @@ pub trait Engine {
     /// A loaded database. A store serves every system of its [`Layout`], in turn.
     type Store: Send;
 
-    /// Whether the engine has this pair, and if not, why.
-    fn support(pair: PairName) -> Support;
+    /// Whether the engine has this pair, or this canary, and if not, why.
+    fn support(selection: impl Into<Selection>) -> Support;
 
     /// How an architecture uses `workers` workers: how its store is laid out, and how many of them host transactions.
     fn arrange(
@@ -122,21 +122,29 @@ pub enum Selection {
     Canary(ArchitectureName, CanaryName),
 }
 
+impl From<PairName> for Selection {
+    fn from(pair: PairName) -> Self {
+        Selection::Pair(pair)
+    }
+}
+
 impl Selection {
     /// The architecture in either case.
     pub fn architecture(self) -> ArchitectureName {
+        self.pair().architecture
+    }
+
+    /// The pair, or the one that the canary breaks.
+    pub fn pair(self) -> PairName {
         match self {
-            Selection::Pair(pair) => pair.architecture,
-            Selection::Canary(architecture, _) => architecture,
+            Selection::Pair(pair) => pair,
+            Selection::Canary(architecture, canary) => PairName { architecture, protocol: canary.protocol() },
         }
     }
 
     /// Whether its histories are to be strictly serializable, or only serializable.
     pub fn is_strict(self) -> bool {
-        match self {
-            Selection::Pair(pair) => pair.protocol.is_strict(),
-            Selection::Canary(_, canary) => canary.is_strict(),
-        }
+        self.pair().protocol.is_strict()
     }
 }
 

@@ -152,11 +152,6 @@ impl CanaryName {
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
     }
-
-    /// Whether the protocol that it breaks is strict.
-    pub const fn is_strict(self) -> bool {
-        self.protocol().is_strict()
-    }
 }
 
 /// An architecture with a protocol.

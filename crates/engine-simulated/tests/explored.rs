@@ -4,7 +4,7 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, PairName, Selection, Support};
+use contract::{ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, Selection, Support};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::bank_run;
@@ -126,8 +126,7 @@ fn partitions_change_hands_under_every_schedule() {
 fn canaries() -> impl Iterator<Item = (ArchitectureName, CanaryName)> {
     let architectures = |&canary: &CanaryName| {
         let is_there = move |&architecture: &ArchitectureName| {
-            let pair = PairName { architecture, protocol: canary.protocol() };
-            ThisEngine::support(pair) == Support::Supported
+            ThisEngine::support(Selection::Canary(architecture, canary)) == Support::Supported
         };
         let architectures = ArchitectureName::ALL.iter().copied().filter(is_there);
         architectures.map(move |architecture| (architecture, canary))

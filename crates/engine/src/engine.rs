@@ -17,8 +17,8 @@ pub struct ThisEngine;
 impl Engine for ThisEngine {
     type Store = Store;
 
-    fn support(pair: PairName) -> Support {
-        matrix::support(pair)
+    fn support(selection: impl Into<Selection>) -> Support {
+        matrix::support(selection.into())
     }
 
     fn arrange(

@@ -39,9 +39,10 @@ impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
         if ROOM { u64::MAX } else { 0 }
     }
 
-    fn support(pair: PairName) -> Support {
+    fn support(selection: impl Into<Selection>) -> Support {
         use ArchitectureName as A;
         use ProtocolName as P;
+        let pair = selection.into().pair();
         match (pair.architecture, pair.protocol) {
             (A::SharedEverything, P::NoWait | P::DlDetect | P::Silo)
             | (A::Delegation | A::AsymmetricDelegation, P::NoWait) => Support::Supported,

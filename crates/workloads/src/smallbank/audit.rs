@@ -56,7 +56,7 @@ impl<'a> Audit<'a> {
 impl Audited for SmallBank {
     type Audit<'a> = Audit<'a>;
 
-    type Compilation = contract::OwnType;
+    type Compilation = contract::AnyType;
 
     fn audit(&self) -> Option<Audit<'_>> {
         Some(Audit::new(self))

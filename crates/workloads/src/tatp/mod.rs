@@ -142,7 +142,7 @@ impl Workload for Tatp {
 impl Audited for Tatp {
     type Audit<'a> = Unaudited;
 
-    type Compilation = contract::OwnType;
+    type Compilation = contract::AnyType;
 
     fn audit(&self) -> Option<Unaudited> {
         None

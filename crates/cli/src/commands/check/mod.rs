@@ -9,7 +9,7 @@ use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::{CanaryName, Engine, PairName, Selection, Support};
+use contract::{CanaryName, Engine, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
@@ -167,8 +167,7 @@ fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) 
     match selection {
         Selection::Pair(pair) => measure::admit::<E>(pair, &subject.options)?,
         Selection::Canary(architecture, canary) => {
-            let pair = PairName { architecture, protocol: canary.protocol() };
-            if let Support::Unsupported { why } = E::support(pair) {
+            if let Support::Unsupported { why } = E::support(selection) {
                 let what = format!("--canary {canary} --architecture {architecture}: {why}");
                 return Err(Failure::Usage(what));
             }

@@ -177,7 +177,7 @@ impl Drop for Leaving<'_> {
 impl<R: Rules> Engine for Toy<R> {
     type Store = Store;
 
-    fn support(_pair: PairName) -> Support {
+    fn support(_: impl Into<Selection>) -> Support {
         Support::Supported
     }
 
