@@ -33,6 +33,8 @@ use synchronization_policy::SynchronizationPolicy;
 /// that another protocol has left, are metadata, too.
 pub unsafe trait Metadata: 'static {}
 
+// SAFETY: no word.
+unsafe impl Metadata for () {}
 // SAFETY: a word.
 unsafe impl Metadata for AtomicU64 {}
 // SAFETY: a word.

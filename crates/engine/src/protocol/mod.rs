@@ -21,10 +21,14 @@
 //! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
 //! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
 //!
+//! Two protocols whose requests wait have the lock's queue in common, in [`lock_queue`]; those that never wait count holders in a
+//! [`semaphore`].
+//!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
 mod dl_detect;
+mod lock_queue;
 mod no_wait;
 pub(crate) mod semaphore;
 mod silo;

@@ -3,17 +3,10 @@
 //!
 //! A transaction's age is when its first attempt began, which it keeps when it retries; of two that began in the same tick the
 //! one of the lower slot is older. A request that conflicts with nobody is granted; one that conflicts with owners or waiters,
-//! each of them younger, waits; one that conflicts with somebody older aborts ("dies").
+//! each of them younger, waits; one that conflicts with somebody older aborts ("dies"). An owner that wants to be upgraded waits
+//! for the other owners if all are younger, and dies otherwise.
 //!
-//! State: a latch and the head of a list of requests, owners first, then waiters, the youngest first, in which order they are
-//! granted. There is no lock table: a request lives in an array of its slot and partition, at the number of the access.
-//!
-//! | bits of the head | what |
-//! |---|---|
-//! | 0..27 | the first request, 0 for none |
-//! | 27..29 | how the owners hold the record, if there are any |
-//! | 29 | WAITED: somebody waits, or an owner wants to be upgraded |
-//! | 30 | DEAD: unlinked, ask again |
+//! State: the lock's queue ([`lock_queue`]), in which requests have their ages, and waiters stand the youngest first.
 //!
 //! Invariants:
 //! - Every waiter is older than every owner. A waiter W conflicted with somebody when it came, all of whom were younger. If that
@@ -24,63 +17,23 @@
 //! - Nobody conflicting overtakes a waiter but those who are older than somebody it waits for, and they are finitely many: the
 //!   oldest transaction of all is never aborted, and always gets on.
 //!
-//! An owner that wants to be upgraded waits for the other owners if all are younger, and dies otherwise.
-//!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies tells its
 //! waiters to ask again.
 //!
 //! We differ: the paper's waiters are granted in the same order, but a young reader may pass an older writer that waits there.
+//!
+//! [`lock_queue`]: super::lock_queue
 
+use super::lock_queue::{Entries, Entry, Lock, LockMode, Queue, QueuedStamp};
 use super::{
-    Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, SlotState, Verdict,
-    Wake, Waker,
+    Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, SlotId, SlotState, Verdict, Wake, Waker,
 };
 use crate::architecture::Architecture;
 use crate::facade::clock;
-use crate::facade::latch::Latch;
-use crate::facade::region::Region;
-use crate::physical::{Metadata, Physical, Word};
+use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
 use contract::AbortReason;
-use std::marker::PhantomData;
-
-const FIRST: u32 = (1 << 27) - 1;
-const HELD_SHIFT: u32 = 27;
-const HELD: u32 = 3 << HELD_SHIFT;
-const WAITED: u32 = 1 << 29;
-const DEAD: u32 = 1 << 30;
-
-/// Accesses of one transaction.
-const MOST_ACCESSES: u32 = 1 << 16;
-
-const SHARED: u32 = 1;
-const INSERT: u32 = 2;
-const EXCLUSIVE: u32 = 3;
-
-/// Of a request's state: what it holds or wants, and how far it is.
-const WANTS: u32 = 3;
-const OWNER: u32 = 4;
-const UPGRADING: u32 = 8;
-
-const fn of_gap(mode: GapMode) -> u32 {
-    match mode {
-        GapMode::Shared => SHARED,
-        GapMode::Insert => INSERT,
-        GapMode::Exclusive => EXCLUSIVE,
-    }
-}
-
-const fn of_record(mode: Mode) -> u32 {
-    match mode {
-        Mode::Shared => SHARED,
-        Mode::Exclusive => EXCLUSIVE,
-    }
-}
-
-const fn compatible(a: u32, b: u32) -> bool {
-    a == b && a != EXCLUSIVE
-}
 
 /// WAIT_DIE.
 pub(crate) struct WaitDie;
@@ -99,6 +52,21 @@ impl Age {
 
     const fn ticks(self) -> u64 {
         (self.high as u64) << 32 | self.low as u64
+    }
+}
+
+impl QueuedStamp for Age {
+    /// Its ticks.
+    type Kept<P: Physical> = P::Word64;
+
+    #[inline(always)]
+    fn state_bits(self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn keep<P: Physical>(self, kept: &P::Word64) {
+        kept.store(self.ticks());
     }
 }
 
@@ -125,274 +93,77 @@ impl SlotState for Birth {
     }
 }
 
-/// A record's metadata.
-#[repr(C)]
-pub(crate) struct Lock<P: Physical> {
-    latch: P::Latch,
-    head: P::Word32,
-}
-
-// SAFETY: a latch, which is a word or nothing, and a word.
-unsafe impl<P: Physical> Metadata for Lock<P> {}
-
-/// A request. Touched only under the latch of the record that it is for.
-#[repr(C)]
-struct Entry<P: Physical> {
-    /// The next request of the record, 0 for none.
-    next: P::Word32,
-    state: P::Word32,
-    /// The ticks of its transaction's age.
-    age: P::Word64,
-}
-
-/// Requests of a slot in a partition that lie side by side, all that most transactions use; the rest is elsewhere.
-const NEAR_ACCESSES: u32 = 256;
-
 /// The requests of every slot in every partition.
-pub(crate) struct Common<P: Physical> {
-    near: Region,
-    far: Region,
-    slots: usize,
-    policy: PhantomData<fn() -> P>,
+pub(crate) struct Common<P: Physical>(Entries<P, Age>);
+
+/// Whether the transaction that has made a request is older than one that asks.
+fn is_older<P: Physical>(slot: SlotId, entry: &Entry<P, Age>, than: Requester) -> bool {
+    (entry.kept().read(), slot.0) < (than.stamp.ticks(), than.slot.0)
 }
 
-impl<P: Physical> Common<P> {
-    fn new(slots: usize, partitions: usize) -> Self {
-        let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Entry<P>>();
-        let reserve = |accesses| {
-            Region::reserve(bytes(accesses))
-                .expect("address space for 1 MiB of requests a slot and partition")
-        };
-        let near = reserve(NEAR_ACCESSES);
-        // Of large runs, what is used is faulted in as it is used.
-        const AHEAD_BYTES: usize = 64 << 20;
-        near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
-        Common { near, far: reserve(MOST_ACCESSES), slots, policy: PhantomData }
-    }
+/// Who asks, of what age.
+type Requester = super::Requester<Age>;
 
-    /// A request's number within its partition, never 0.
-    fn id(who: Requester<Age>) -> u32 {
-        assert!(who.access < MOST_ACCESSES, "a transaction of more than {MOST_ACCESSES} accesses");
-        (who.slot.0 + 1) * MOST_ACCESSES + who.access
-    }
-
-    fn slot(id: u32) -> SlotId {
-        SlotId(id / MOST_ACCESSES - 1)
-    }
-
+impl WaitDie {
     #[inline(always)]
-    fn entry(&self, partition: u32, id: u32) -> &Entry<P> {
-        let (slot, access) = (Self::slot(id).0 as usize, id % MOST_ACCESSES);
-        let array = partition as usize * self.slots + slot;
-        let (region, room) =
-            if access < NEAR_ACCESSES { (&self.near, NEAR_ACCESSES) } else { (&self.far, MOST_ACCESSES) };
-        let offset = (array * room as usize + access as usize) * size_of::<Entry<P>>();
-        assert!(offset < region.len());
-        // SAFETY: within the region (asserted), which is zeroed, suitably aligned and lives as long as `self`; zero
-        // bytes are a valid entry, and all its fields have interior mutability.
-        unsafe { &*region.base().byte_add(offset).cast::<Entry<P>>() }
-    }
-}
-
-/// A lock whose latch is held.
-struct Latched<'a, P: Physical> {
-    common: &'a Common<P>,
-    lock: &'a Lock<P>,
-    partition: u32,
-}
-
-impl<P: Physical> Drop for Latched<'_, P> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.lock.latch.unlock();
-    }
-}
-
-impl<'a, P: Physical> Latched<'a, P> {
-    #[inline(always)]
-    fn new(common: &'a Common<P>, lock: &'a Lock<P>, partition: u32) -> Self {
-        lock.latch.lock();
-        Latched { common, lock, partition }
-    }
-
-    #[inline(always)]
-    fn entry(&self, id: u32) -> &'a Entry<P> {
-        self.common.entry(self.partition, id)
-    }
-
-    /// All requests, in order.
-    fn all(&self) -> impl Iterator<Item = (u32, &'a Entry<P>)> + use<'a, P> {
-        let (common, partition) = (self.common, self.partition);
-        let mut next = self.lock.head.read() & FIRST;
-        std::iter::from_fn(move || {
-            (next != 0).then(|| {
-                let (id, entry) = (next, common.entry(partition, next));
-                next = entry.next.read();
-                (id, entry)
-            })
-        })
-    }
-
-    /// Becomes an owner in front of the others, who hold the record in the same mode.
-    #[inline(always)]
-    fn grant_at_once(&self, head: u32, id: u32, mode: u32, age: Age) {
-        let entry = self.entry(id);
-        entry.next.store(head & FIRST);
-        entry.state.store(mode | OWNER);
-        entry.age.store(age.ticks());
-        self.lock.head.store(id | mode << HELD_SHIFT | head & WAITED);
+    fn ask<P: Physical>(
+        lock: &Lock<P>,
+        mode: LockMode,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        let RequestWith { common, who, .. } = request;
+        let queue = Queue::latch(lock, &common.0, who);
+        if let Some(verdict) = queue.grant_at_once(mode, who.stamp) {
+            return verdict;
+        }
+        Self::wait_or_die(&queue, mode, who)
     }
 
     /// Waits behind all owners and younger waiters, or dies.
-    fn wait_or_die(&self, id: u32, mode: u32, age: Age) -> Verdict {
-        let mine = (age.ticks(), Common::<P>::slot(id).0);
+    fn wait_or_die<P: Physical>(queue: &Queue<'_, P, Age>, mode: LockMode, who: Requester) -> Verdict {
         let mut before = None;
         let (mut conflicts, mut is_past) = (false, false);
-        for (other, entry) in self.all() {
-            let state = entry.state.read();
-            let is_older = (entry.age.read(), Common::<P>::slot(other).0) < mine;
-            let wants = if state & UPGRADING != 0 { EXCLUSIVE } else { state & WANTS };
-            if !compatible(mode, wants) {
+        for (slot, other) in queue.others() {
+            let (state, is_older) = (other.state(), is_older(slot, other, who));
+            if !state.wants().is_compatible(mode) {
                 conflicts = true;
                 if is_older {
                     return Verdict::Abort(AbortReason::Conflict);
                 }
             }
-            is_past |= state & OWNER == 0 && is_older;
+            is_past |= !state.is_owner() && is_older;
             if !is_past {
-                before = Some(entry);
+                before = Some(other);
             }
         }
-        let head = self.lock.head.read();
         if !conflicts {
             // Those who wait are compatible, and so are the owners: nobody waits, and there was an upgrade that died.
-            self.grant_at_once(head, id, mode, age);
+            queue.join_owners(mode, who.stamp);
             return Verdict::Granted;
         }
-        let before = before.expect("owners come first");
-        let entry = self.entry(id);
-        entry.next.store(before.next.read());
-        entry.state.store(mode);
-        entry.age.store(age.ticks());
-        before.next.store(id);
-        self.lock.head.store(head | WAITED);
+        queue.wait_behind(before.expect("owners come first"), mode, who.stamp);
         Verdict::Queued
-    }
-
-    /// Takes a request out of the list, if it is there.
-    fn remove(&self, id: u32) -> bool {
-        let head = self.lock.head.read();
-        let after = self.entry(id).next.read();
-        if head & FIRST == id {
-            self.lock.head.store(head & !FIRST | after);
-            return true;
-        }
-        let before = self.all().find(|(_, entry)| entry.next.read() == id);
-        if let Some((_, before)) = before {
-            before.next.store(after);
-        }
-        before.is_some()
-    }
-
-    /// Grants what can be granted now, and brings the head's summary up to date.
-    fn grant(&self, waker: &impl Waker) {
-        let mut owners = self.all().take_while(|(_, entry)| entry.state.read() & OWNER != 0);
-        let (one, two) = (owners.next(), owners.next());
-        // An owner that is alone and wants to be upgraded goes first.
-        if let (Some((id, entry)), None) = (one, two)
-            && entry.state.read() & UPGRADING != 0
-        {
-            entry.state.store(EXCLUSIVE | OWNER);
-            waker.wake(Common::<P>::slot(id), Wake::Granted);
-        }
-        let upgrading = self.all().any(|(_, entry)| entry.state.read() & UPGRADING != 0);
-        let mut held = one.map(|(_, entry)| entry.state.read() & WANTS);
-        let mut waited = upgrading;
-        for (id, entry) in self.all() {
-            let state = entry.state.read();
-            if state & OWNER != 0 {
-                continue;
-            }
-            if upgrading || !held.is_none_or(|held| compatible(held, state & WANTS)) {
-                waited = true;
-                break;
-            }
-            held = Some(state & WANTS);
-            entry.state.store(state | OWNER);
-            waker.wake(Common::<P>::slot(id), Wake::Granted);
-        }
-        let waited = if waited { WAITED } else { 0 };
-        let first = self.lock.head.read() & FIRST;
-        self.lock.head.store(first | held.unwrap_or(0) << HELD_SHIFT | waited);
-    }
-
-    /// What the owner `id` holds is `Exclusive` from now on, however many others wait.
-    fn upgrade_owner(&self, id: u32) {
-        self.entry(id).state.store(EXCLUSIVE | OWNER);
-        self.lock.head.store(self.lock.head.read() | EXCLUSIVE << HELD_SHIFT);
-    }
-}
-
-impl WaitDie {
-    #[inline(always)]
-    fn ask<P: Physical>(lock: &Lock<P>, mode: u32, request: Request<'_, Self, P, impl Waker>) -> Verdict {
-        let RequestWith { common, who, .. } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        let head = lock.head.read();
-        if head & DEAD != 0 {
-            return Verdict::Retry;
-        }
-        let held = (head & HELD) >> HELD_SHIFT;
-        if head & FIRST == 0 || head & WAITED == 0 && compatible(held, mode) {
-            latched.grant_at_once(head, id, mode, who.stamp);
-            return Verdict::Granted;
-        }
-        latched.wait_or_die(id, mode, who.stamp)
     }
 
     /// Releases what a request holds; answers whether it does.
     #[inline(always)]
     pub fn let_go<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
         let RequestWith { common, who, waker } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        let head = lock.head.read();
-        if head & FIRST == id && latched.entry(id).next.read() == 0 {
-            assert!(latched.entry(id).state.read() & OWNER != 0, "released without being held");
-            lock.head.store(0);
-            return true;
-        }
-        let was_held = latched.remove(id);
-        if was_held && head & WAITED != 0 {
-            latched.grant(waker);
-        }
-        was_held
+        let queue = Queue::latch(lock, &common.0, who);
+        queue.release(|| queue.grant(|slot| waker.wake(slot, Wake::Granted)))
     }
 
     /// Marks the record deleted and tells its waiters to ask again; answers whether no other owner was there.
     pub fn kill<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
         let RequestWith { common, who, waker } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        let mut is_alone = true;
-        for (other, entry) in latched.all().filter(|&(other, _)| other != id) {
-            match entry.state.read() & OWNER {
-                0 => waker.wake(Common::<P>::slot(other), Wake::Retry),
-                _ => is_alone = false,
-            }
-        }
-        lock.head.store(DEAD);
-        is_alone
+        Queue::latch(lock, &common.0, who).mark_deleted(|slot| waker.wake(slot, Wake::Retry))
     }
 
     /// Upgrades without a look at the other owners: what the canary does.
     pub fn upgrade_eagerly<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, .. } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        if latched.all().any(|(other, _)| other == id) {
-            latched.upgrade_owner(id);
+        let queue = Queue::latch(lock, &request.common.0, request.who);
+        if queue.has_mine() {
+            queue.upgrade();
         }
     }
 }
@@ -406,15 +177,15 @@ impl Protocol for WaitDie {
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
-        Common::new(slots, partitions)
+        Common(Entries::new(slots, partitions))
     }
 
     fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
-        lock.head.read() == 0
+        lock.is_quiescent()
     }
 
     fn is_gap_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
-        lock.head.read() == 0
+        lock.is_quiescent()
     }
 }
 
@@ -425,30 +196,26 @@ impl Locking for WaitDie {
         mode: Mode,
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        Self::ask(lock, of_record(mode), request)
+        Self::ask(lock, LockMode::of_record(mode), request)
     }
 
     fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
         let RequestWith { common, who, .. } = request;
-        let id = Common::<P>::id(who);
-        let latched = Latched::new(common, lock, who.partition);
-        let mine = (who.stamp.ticks(), who.slot.0);
+        let queue = Queue::latch(lock, &common.0, who);
         let mut is_alone = true;
-        for (other, entry) in latched.all() {
-            if other != id && entry.state.read() & OWNER != 0 {
+        for (slot, other) in queue.others() {
+            if other.state().is_owner() {
                 is_alone = false;
-                if (entry.age.read(), Common::<P>::slot(other).0) < mine {
+                if is_older(slot, other, who) {
                     return Verdict::Abort(AbortReason::Conflict);
                 }
             }
         }
         if is_alone {
-            latched.upgrade_owner(id);
+            queue.upgrade();
             return Verdict::Granted;
         }
-        let entry = latched.entry(id);
-        entry.state.store(entry.state.read() | UPGRADING);
-        lock.head.store(lock.head.read() | WAITED);
+        queue.wait_for_upgrade();
         Verdict::Queued
     }
 
@@ -462,9 +229,7 @@ impl Locking for WaitDie {
     }
 
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, .. } = request;
-        let latched = Latched::new(common, lock, who.partition);
-        latched.grant_at_once(0, Common::<P>::id(who), EXCLUSIVE, who.stamp);
+        Queue::latch(lock, &request.common.0, request.who).claim(request.who.stamp);
     }
 
     #[inline(always)]
@@ -473,7 +238,7 @@ impl Locking for WaitDie {
         mode: GapMode,
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        Self::ask(gap, of_gap(mode), request)
+        Self::ask(gap, LockMode::of_gap(mode), request)
     }
 
     fn upgrade_gap<P: Physical>(
@@ -490,13 +255,7 @@ impl Locking for WaitDie {
         Self::release(gap, Mode::Exclusive, request);
     }
 
-    fn retire_gap<P: Physical>(gap: &Lock<P>, common: &Common<P>) -> bool {
-        // No request is made: any partition will do.
-        let latched = Latched::new(common, gap, 0);
-        let is_free = latched.lock.head.read() == 0;
-        if is_free {
-            gap.head.store(DEAD);
-        }
-        is_free
+    fn retire_gap<P: Physical>(gap: &Lock<P>, _: &Common<P>) -> bool {
+        gap.retire()
     }
 }
