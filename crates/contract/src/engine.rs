@@ -41,7 +41,8 @@ pub trait Engine {
     /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`RunOutcome::clients`] with all that they
     /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
     ///
-    /// Every system is compiled for every type of client: for those that are measured.
+    /// Systems whose transactions stay in their thread are compiled for every type of client: for those that are measured. The others
+    /// send messages, beside which erasing the type costs nothing.
     fn run<C: Client>(
         store: &mut Self::Store,
         selection: Selection,

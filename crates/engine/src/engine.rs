@@ -6,8 +6,8 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, LatchName, Layout, LeakCheck,
-    LoadError, Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
+    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
 };
 use std::time::Duration;
 
@@ -48,14 +48,13 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        match selection {
-            Selection::Pair(pair) => {
-                let run = begin(store, selection, clients, until, options);
-                let (reports, slots) = matrix::run_pair(pair, options.latch, run);
-                collect(reports, slots, until)
-            }
-            // Nobody measures a broken protocol.
-            Selection::Canary(..) => Self::run_checked(store, selection, clients, until, options),
+        // Nobody measures a broken protocol.
+        let Selection::Pair(pair) = selection else {
+            return Self::run_checked(store, selection, clients, until, options);
+        };
+        match matrix::run_in_thread(pair, begin(store, selection, clients, until, options)) {
+            Ok((reports, slots)) => collect(reports, slots, until),
+            Err(Run { store, clients, .. }) => Self::run_checked(store, selection, clients, until, options),
         }
     }
 
@@ -67,7 +66,7 @@ impl Engine for ThisEngine {
         options: &EngineOptions,
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
         let run = begin(store, selection, clients, until, options);
-        let (reports, slots) = matrix::run(selection, options.latch, run);
+        let (reports, slots) = matrix::run(selection, run);
         collect(reports, slots, until)
     }
 
@@ -77,9 +76,7 @@ impl Engine for ThisEngine {
             protocol: contract::ProtocolName::NoWait,
         };
         // A store that nothing ran over is all zero, which is quiet under every protocol.
-        let (selection, latch) =
-            store.last.unwrap_or((Selection::Pair(anybody), LatchName::TestAndTestAndSet));
-        matrix::run(selection, latch, CountLeaks(store))
+        matrix::run(store.last.unwrap_or(anybody.into()), CountLeaks(store))
     }
 
     fn available_bytes() -> u64 {

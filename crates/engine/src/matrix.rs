@@ -2,15 +2,14 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::facade::latch::{TestAndSet, TestAndTestAndSet, Ticket};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
 use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
-    ArchitectureName, Arrangement, CanaryName, EngineOptions, LatchName, Layout, Misfit, PairName,
-    ProtocolName, Selection, Support,
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
+    Selection, Support,
 };
 
 /// Each partition of each table takes address space of its own.
@@ -22,7 +21,7 @@ const EVERY_CANARY: bool = cfg!(any(debug_assertions, feature = "every-canary"))
 
 /// Whether a pair or a canary is supported, and if not, why.
 pub(crate) fn support(selection: Selection) -> Support {
-    if let Err(why) = dispatch_pair(selection.pair(), LatchName::TestAndSet, IsThere) {
+    if let Err(why) = dispatch_pair(selection.pair(), IsThere) {
         return Support::Unsupported { why };
     }
     match selection {
@@ -100,76 +99,108 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
     }
 }
 
-/// Hands the selected system to `dispatch`, with `latch` where it has metadata of more than one word.
-///
-/// Panics if it is not supported.
-pub(crate) fn run<D: Dispatch>(selection: Selection, latch: LatchName, dispatch: D) -> D::Output {
+/// Hands the selected system to `dispatch`. Panics if it is not supported.
+pub(crate) fn run<D: Dispatch>(selection: Selection, dispatch: D) -> D::Output {
     match selection {
-        Selection::Pair(pair) => run_pair(pair, latch, dispatch),
+        Selection::Pair(pair) => {
+            dispatch_pair(pair, dispatch).unwrap_or_else(|why| panic!("{pair} is not supported: {why}"))
+        }
         Selection::Canary(architecture, canary) => run_canary(architecture, canary, dispatch),
     }
 }
 
-/// As [`run`], for a pair.
-pub(crate) fn run_pair<D: Dispatch>(pair: PairName, latch: LatchName, dispatch: D) -> D::Output {
-    dispatch_pair(pair, latch, dispatch).unwrap_or_else(|why| panic!("{pair} is not supported: {why}"))
+/// As [`run`], for a pair whose transactions stay in their thread; gives `dispatch` back for one whose steps may be messages, beside
+/// which a call through a pointer costs nothing.
+pub(crate) fn run_in_thread<D: Dispatch>(pair: PairName, dispatch: D) -> Result<D::Output, D> {
+    let supported = match pair.architecture {
+        ArchitectureName::SharedEverything => shared_everything_pair(pair.protocol, dispatch),
+        ArchitectureName::PartitionedSerial => partitioned_serial_pair(pair.protocol, dispatch),
+        ArchitectureName::Delegation | ArchitectureName::AsymmetricDelegation | ArchitectureName::Dora => {
+            return Err(dispatch);
+        }
+    };
+    Ok(supported.unwrap_or_else(|why| panic!("{pair} is not supported: {why}")))
 }
 
 /// The list of all pairs: hands the system to `dispatch`, or says why there is none.
 fn dispatch_pair<D: Dispatch>(
     PairName { architecture, protocol }: PairName,
-    latch: LatchName,
     dispatch: D,
 ) -> Result<D::Output, &'static str> {
-    use ArchitectureName as A;
+    match architecture {
+        ArchitectureName::SharedEverything => shared_everything_pair(protocol, dispatch),
+        ArchitectureName::PartitionedSerial => partitioned_serial_pair(protocol, dispatch),
+        ArchitectureName::Delegation | ArchitectureName::AsymmetricDelegation => {
+            delegation_pair(protocol, dispatch)
+        }
+        ArchitectureName::Dora => dora_pair(protocol, dispatch),
+    }
+}
+
+const UNPROTECTED: &str = "transactions run side by side and would not be serializable";
+
+fn shared_everything_pair<D: Dispatch>(
+    protocol: ProtocolName,
+    dispatch: D,
+) -> Result<D::Output, &'static str> {
     use ProtocolName as P;
-    Ok(match (architecture, protocol) {
-        (A::SharedEverything, P::NoWait) => shared_everything::<protocol::NoWait, D>(dispatch),
-        (A::SharedEverything, P::TwoVersionNoWait) => {
-            shared_everything::<protocol::TwoVersionNoWait, D>(dispatch)
-        }
-        (A::SharedEverything, P::DlDetect) => latched::<protocol::DlDetect, D>(latch, dispatch),
-        (A::SharedEverything, P::WaitDie) => latched::<protocol::WaitDie, D>(latch, dispatch),
-        (A::SharedEverything, P::TicToc) => shared_everything::<protocol::TicToc, D>(dispatch),
-        (A::SharedEverything, P::Silo) => shared_everything::<protocol::Silo, D>(dispatch),
-        (A::Delegation | A::AsymmetricDelegation, P::NoWait) => delegation::<protocol::NoWait, D>(dispatch),
-        (A::Delegation | A::AsymmetricDelegation, P::TwoVersionNoWait) => {
-            delegation::<protocol::TwoVersionNoWait, D>(dispatch)
-        }
-        (A::Delegation | A::AsymmetricDelegation, P::DlDetect) => {
-            delegation::<protocol::DlDetect, D>(dispatch)
-        }
-        (A::Delegation | A::AsymmetricDelegation, P::WaitDie) => delegation::<protocol::WaitDie, D>(dispatch),
-        (A::Delegation | A::AsymmetricDelegation, P::TicToc) => delegation::<protocol::TicToc, D>(dispatch),
-        (A::Delegation | A::AsymmetricDelegation, P::Silo) => delegation::<protocol::Silo, D>(dispatch),
-        (A::Dora, P::NoWait) => dora::<protocol::NoWait, D>(dispatch),
-        (A::Dora, P::TwoVersionNoWait) => dora::<protocol::TwoVersionNoWait, D>(dispatch),
-        (A::Dora, P::DlDetect) => dora::<protocol::DlDetect, D>(dispatch),
-        (A::Dora, P::WaitDie) => dora::<protocol::WaitDie, D>(dispatch),
-        (A::PartitionedSerial, P::Unprotected) => dispatch.run::<system::Serial>(),
-        (A::Dora, P::Silo) => {
+    Ok(match protocol {
+        P::NoWait => shared_everything::<protocol::NoWait, D>(dispatch),
+        P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
+        P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
+        P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
+        P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
+        P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
+        P::Unprotected => return Err(UNPROTECTED),
+    })
+}
+
+fn partitioned_serial_pair<D: Dispatch>(
+    protocol: ProtocolName,
+    dispatch: D,
+) -> Result<D::Output, &'static str> {
+    use ProtocolName as P;
+    match protocol {
+        P::Unprotected => Ok(dispatch.run::<system::Serial>()),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::TicToc => Err(
+            "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
+        ),
+    }
+}
+
+fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, &'static str> {
+    use ProtocolName as P;
+    Ok(match protocol {
+        P::NoWait => delegation::<protocol::NoWait, D>(dispatch),
+        P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
+        P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
+        P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
+        P::TicToc => delegation::<protocol::TicToc, D>(dispatch),
+        P::Silo => delegation::<protocol::Silo, D>(dispatch),
+        P::Unprotected => return Err(UNPROTECTED),
+    })
+}
+
+fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, &'static str> {
+    use ProtocolName as P;
+    Ok(match protocol {
+        P::NoWait => dora::<protocol::NoWait, D>(dispatch),
+        P::TwoVersionNoWait => dora::<protocol::TwoVersionNoWait, D>(dispatch),
+        P::DlDetect => dora::<protocol::DlDetect, D>(dispatch),
+        P::WaitDie => dora::<protocol::WaitDie, D>(dispatch),
+        P::Silo => {
             return Err(
                 "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
                  does not scale under updates (trireme 3.5)",
             );
         }
-        (A::Dora, P::TicToc) => {
+        P::TicToc => {
             return Err(
                 "tictoc's reads touch no metadata, so migrating to it would cost without need, and every extension at commit \
                  would be one migration more (as silo: trireme 3.5)",
             );
         }
-        (
-            A::PartitionedSerial,
-            P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::TicToc,
-        ) => {
-            return Err(
-                "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
-            );
-        }
-        (A::SharedEverything | A::Delegation | A::AsymmetricDelegation | A::Dora, P::Unprotected) => {
-            return Err("transactions run side by side and would not be serializable");
-        }
+        P::Unprotected => return Err(UNPROTECTED),
     })
 }
 
@@ -222,22 +253,6 @@ where
     P::Common<Shared>: Sync,
 {
     dispatch.run::<system::SharedEverything<P, Shared>>()
-}
-
-/// Shared-everything with a protocol that latches its metadata.
-fn latched<P: Protocol, D: Dispatch>(latch: LatchName, dispatch: D) -> D::Output
-where
-    P::Common<Shared<TestAndSet>>: Sync,
-    P::Common<Shared<TestAndTestAndSet>>: Sync,
-    P::Common<Shared<Ticket>>: Sync,
-{
-    match latch {
-        LatchName::TestAndSet => dispatch.run::<system::SharedEverything<P, Shared<TestAndSet>>>(),
-        LatchName::TestAndTestAndSet => {
-            dispatch.run::<system::SharedEverything<P, Shared<TestAndTestAndSet>>>()
-        }
-        LatchName::Ticket => dispatch.run::<system::SharedEverything<P, Shared<Ticket>>>(),
-    }
 }
 
 fn delegation<P: Protocol, D: Dispatch>(dispatch: D) -> D::Output

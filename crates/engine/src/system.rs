@@ -284,7 +284,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
         assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
-        store.prepare(selection, options.latch);
+        store.prepare(selection);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();
         let (tables, epochs, caches) = store.work_on(slots);

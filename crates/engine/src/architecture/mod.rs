@@ -62,7 +62,7 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
         let grants = Grants::new(slots, options.patience);
-        SharedState { common: P::common(slots, partitions), grants, in_use }
+        SharedState { common: P::common(slots, partitions, options), grants, in_use }
     }
 
     /// Where steps run.

@@ -17,57 +17,32 @@
 use super::{Architecture, SharedState, Site, SiteOf};
 use crate::epoch::Line;
 use crate::facade::cpu;
-use crate::facade::latch::{Latch, TestAndSet, TestAndTestAndSet, Ticket};
 use crate::message::Grants;
 use crate::physical::Owned;
+use crate::physical::latch::{ChosenLatch, MetadataLatch};
 use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;
 use contract::{AbortReason, LatchName, PartitionId, Plan};
 
-/// A partition's latch. It is held for whole transactions, so a branch on its kind costs next to nothing.
-enum PartitionLatch {
-    TestAndSet(TestAndSet),
-    TestAndTestAndSet(TestAndTestAndSet),
-    Ticket(Ticket),
-}
-
-impl PartitionLatch {
-    fn new(kind: LatchName) -> Self {
-        match kind {
-            LatchName::TestAndSet => PartitionLatch::TestAndSet(TestAndSet::default()),
-            LatchName::TestAndTestAndSet => PartitionLatch::TestAndTestAndSet(TestAndTestAndSet::default()),
-            LatchName::Ticket => PartitionLatch::Ticket(Ticket::default()),
-        }
-    }
-
-    fn lock(&self) {
-        match self {
-            PartitionLatch::TestAndSet(latch) => latch.lock(),
-            PartitionLatch::TestAndTestAndSet(latch) => latch.lock(),
-            PartitionLatch::Ticket(latch) => latch.lock(),
-        }
-    }
-
-    fn unlock(&self) {
-        match self {
-            PartitionLatch::TestAndSet(latch) => latch.unlock(),
-            PartitionLatch::TestAndTestAndSet(latch) => latch.unlock(),
-            PartitionLatch::Ticket(latch) => latch.unlock(),
-        }
-    }
-}
-
 /// A latch for every partition.
-pub(crate) struct PartitionLatches(Box<[Line<PartitionLatch>]>);
+pub(crate) struct PartitionLatches {
+    kind: LatchName,
+    latches: Box<[Line<ChosenLatch>]>,
+}
 
 impl PartitionLatches {
     /// For `partitions` partitions.
     pub fn new(partitions: usize, kind: LatchName) -> Self {
-        PartitionLatches((0..partitions).map(|_| Line(PartitionLatch::new(kind))).collect())
+        let latches = (0..partitions).map(|_| Line(ChosenLatch::default())).collect();
+        PartitionLatches { kind, latches }
     }
 
-    fn latch(&self, partition: PartitionId) -> &PartitionLatch {
-        &self.0[partition.index()].0
+    fn latch(&self, partition: PartitionId) {
+        self.latches[partition.index()].0.lock(self.kind);
+    }
+
+    fn unlatch(&self, partition: PartitionId) {
+        self.latches[partition.index()].0.unlock(self.kind);
     }
 }
 
@@ -90,7 +65,7 @@ impl<'e> PartitionedSerial<'e> {
         state: &'e SharedState<Unprotected, Owned>,
         latches: &'e PartitionLatches,
     ) -> Self {
-        let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.0.len()));
+        let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.latches.len()));
         // SAFETY: the run has this one state, and a transaction has its partitions to itself.
         let site = unsafe { state.site(tables) };
         PartitionedSerial { site, latches, declared, held, reconnaissance: false, spin: cpu::Spin::new() }
@@ -98,7 +73,7 @@ impl<'e> PartitionedSerial<'e> {
 
     fn unlatch_all(&mut self) {
         for partition in self.held.drain(..).rev() {
-            self.latches.latch(partition).unlock();
+            self.latches.unlatch(partition);
         }
     }
 }
@@ -133,7 +108,7 @@ impl Architecture for PartitionedSerial<'_> {
         }
         // One by one: a worker that panics here, or is unwound while it waits, releases what it has and no more.
         for &partition in &self.declared {
-            self.latches.latch(partition).lock();
+            self.latches.latch(partition);
             self.held.push(partition);
         }
         self.reconnaissance = false;
@@ -152,7 +127,7 @@ impl Architecture for PartitionedSerial<'_> {
             return Err(AbortReason::Undeclared);
         }
         self.unlatch_all();
-        self.latches.latch(partition).lock();
+        self.latches.latch(partition);
         self.held.push(partition);
         Ok(())
     }

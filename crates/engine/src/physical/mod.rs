@@ -17,12 +17,14 @@
 //! A word's operations are named for what they mean, so that the orderings are argued here, once, and a
 //! protocol's text is free of them.
 
+pub mod latch;
 pub(crate) mod node_state;
 pub mod synchronization_policy;
 
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::cell::Cell;
-use crate::facade::latch::{Latch, NoLatch, TestAndTestAndSet};
+use crate::facade::latch::NoLatch;
+use latch::{ChosenLatch, MetadataLatch};
 use std::marker::PhantomData;
 use synchronization_policy::SynchronizationPolicy;
 
@@ -246,24 +248,23 @@ pub trait Physical: 'static {
     /// A 64-bit word that racing readers look at.
     type SingleWriter: SingleWriter + Metadata;
     /// Protects metadata of more than one word; four bytes.
-    type Latch: Latch + 'static;
+    type Latch: MetadataLatch;
     /// Whether it relies on one worker at a time being in a partition.
     const HAS_OWNER: bool;
     /// How ordered indexes are changed. Who else reads them, to ask for lines ahead or to observe, does so in either synchronization policy.
     type Ordered: SynchronizationPolicy<Word64 = AtomicU64, Word32 = AtomicU32>;
 }
 
-/// Any thread touches it. The kind of latch is a parameter, because it decides how DL_DETECT collapses under
-/// contention.
-pub struct Shared<L = TestAndTestAndSet>(PhantomData<L>);
+/// Any thread touches it.
+pub struct Shared;
 
-impl<L: Latch + 'static> Physical for Shared<L> {
+impl Physical for Shared {
     const RELEASES_TRAVEL: bool = false;
 
     type Word64 = AtomicU64;
     type Word32 = AtomicU32;
     type SingleWriter = AtomicU64;
-    type Latch = L;
+    type Latch = ChosenLatch;
     const HAS_OWNER: bool = false;
     type Ordered = synchronization_policy::Shared;
 }
@@ -285,4 +286,4 @@ impl Physical for Owned {
 /// Flavours that many threads may use at once. Shared-everything accepts no other.
 pub trait Concurrent: Physical {}
 
-impl<L: Latch + 'static> Concurrent for Shared<L> {}
+impl Concurrent for Shared {}

@@ -49,7 +49,7 @@ use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::transaction::access::Access;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
@@ -238,8 +238,8 @@ pub(crate) trait Protocol: Sized + 'static {
     /// How transactions access records.
     type Access<A: Architecture<Protocol = Self>>: Access<A>;
 
-    /// The shared state of a run with `slots` transaction slots over `partitions` partitions.
-    fn common<P: Physical>(slots: usize, partitions: usize) -> Self::Common<P>;
+    /// The shared state of a run with `slots` transaction slots over `partitions` partitions, with the options' kind of latch.
+    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Self::Common<P>;
 
     /// Whom the queued request of a slot waits for, for the watchdog, which looks at it at any time; `None`: that is not
     /// known.

@@ -15,7 +15,7 @@ use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 
 /// NO_WAIT.
 pub(crate) struct NoWait;
@@ -28,7 +28,7 @@ impl Protocol for NoWait {
     type Slot = ();
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
-    fn common<P: Physical>(slots: usize, _: usize) {
+    fn common<P: Physical>(slots: usize, _: usize, _: &EngineOptions) {
         semaphore::assert_countable(slots);
     }
 

@@ -43,7 +43,7 @@ use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
 use crate::transaction::access::Validated;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 
 const LOCKED: u64 = 1;
 const SUPERSEDED: u64 = 2;
@@ -122,7 +122,7 @@ impl Protocol for TicToc {
     type Slot = ();
     type Access<A: Architecture<Protocol = Self>> = Validated;
 
-    fn common<P: Physical>(_: usize, _: usize) {}
+    fn common<P: Physical>(_: usize, _: usize, _: &EngineOptions) {}
 
     fn is_quiescent<P: Physical>(meta: &P::SingleWriter) -> bool {
         meta.read() & STATUS == 0

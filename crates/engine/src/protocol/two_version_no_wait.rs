@@ -23,7 +23,7 @@ use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
 use crate::transaction::access::Certified;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 
 /// 2V_NO_WAIT.
 pub(crate) struct TwoVersionNoWait;
@@ -36,7 +36,7 @@ impl Protocol for TwoVersionNoWait {
     type Slot = ();
     type Access<A: Architecture<Protocol = Self>> = Certified;
 
-    fn common<P: Physical>(slots: usize, _: usize) {
+    fn common<P: Physical>(slots: usize, _: usize, _: &EngineOptions) {
         semaphore::assert_countable(slots);
     }
 

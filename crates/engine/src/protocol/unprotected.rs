@@ -7,6 +7,7 @@ use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
 use crate::transaction::access::Alone;
+use contract::EngineOptions;
 
 /// No protocol.
 pub(crate) struct Unprotected;
@@ -19,7 +20,7 @@ impl Protocol for Unprotected {
     type Slot = ();
     type Access<A: Architecture<Protocol = Self>> = Alone;
 
-    fn common<P: Physical>(_: usize, _: usize) {}
+    fn common<P: Physical>(_: usize, _: usize, _: &EngineOptions) {}
 
     fn is_quiescent<P: Physical>(meta: &P::Word64) -> bool {
         meta.read() == 0

@@ -33,7 +33,7 @@ use crate::facade::clock;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 
 /// WAIT_DIE.
 pub(crate) struct WaitDie;
@@ -176,8 +176,8 @@ impl Protocol for WaitDie {
     type Slot = Birth;
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
-    fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
-        Common(Entries::new(slots, partitions))
+    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
+        Common(Entries::new(slots, partitions, options.latch))
     }
 
     fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
@@ -255,7 +255,7 @@ impl Locking for WaitDie {
         Self::release(gap, Mode::Exclusive, request);
     }
 
-    fn retire_gap<P: Physical>(gap: &Lock<P>, _: &Common<P>) -> bool {
-        gap.retire()
+    fn retire_gap<P: Physical>(gap: &Lock<P>, common: &Common<P>) -> bool {
+        gap.retire(&common.0)
     }
 }

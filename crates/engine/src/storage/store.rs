@@ -10,9 +10,7 @@ use super::table::Table;
 use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{
-    Header, LatchName, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload,
-};
+use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
 pub struct Store {
@@ -24,7 +22,7 @@ pub struct Store {
     /// By transaction slot of a run.
     caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
-    pub(crate) last: Option<(Selection, LatchName)>,
+    pub(crate) last: Option<Selection>,
 }
 
 impl Store {
@@ -85,13 +83,13 @@ impl Store {
         AllocationCache::new(self.tables.len(), self.layout.partitions as usize)
     }
 
-    /// Makes the metadata what `selection` with `latch` expects to start from, and faults in what the run is expected to insert.
-    pub(crate) fn prepare(&mut self, selection: Selection, latch: LatchName) {
+    /// Makes the metadata what `selection` expects to start from, and faults in what the run is expected to insert.
+    pub(crate) fn prepare(&mut self, selection: Selection) {
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
             unobserved(|| self.reset());
         }
-        self.last = Some((selection, latch));
+        self.last = Some(selection);
         let mut left = memory::available_bytes() / 2;
         self.tables.iter().for_each(|table| table.get_ready(&mut left));
     }

@@ -74,7 +74,7 @@ fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
 }
 
 fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
-    let common = P::common::<Shared>(1, 1);
+    let common = P::common::<Shared>(1, 1, &EngineOptions::default());
     let stamp = P::Slot::new().stamp();
     let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
     let request = RequestWith { common: &common, who, waker: &Alone };
@@ -88,7 +88,7 @@ fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
 }
 
 fn prepare_loop<P: Preparing>(repeat: u64) {
-    let common = P::common::<Shared>(1, 1);
+    let common = P::common::<Shared>(1, 1, &EngineOptions::default());
     let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp: P::Slot::new().stamp() };
     let request = RequestWith { common: &common, who, waker: &Alone };
     with_meta::<P>(|meta| {

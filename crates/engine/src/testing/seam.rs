@@ -9,7 +9,7 @@ use crate::protocol::{Attempt, DlDetect, NoWait, Protocol, Silo, SlotId, TicToc,
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
 use contract::{
-    ArchitectureName, EngineOptions, LatchName, Outcome, PairName, Plan, Procedure, ProtocolName, Selection,
+    ArchitectureName, EngineOptions, Outcome, PairName, Plan, Procedure, ProtocolName, Selection,
 };
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
     standing: Duration,
 ) -> Passed {
     let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-    store.prepare(Selection::Pair(pair), LatchName::TestAndTestAndSet);
+    store.prepare(Selection::Pair(pair));
     match protocol {
         ProtocolName::NoWait => stand::<NoWait, P>(store, [first, second], commits, standing),
         ProtocolName::TwoVersionNoWait => {

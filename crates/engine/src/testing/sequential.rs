@@ -12,6 +12,7 @@ use crate::protocol::{
     Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
     Wake, Waker,
 };
+use contract::EngineOptions;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
@@ -414,7 +415,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
 ) -> (Vec<usize>, Result<(), String>) {
     let world = World::<P, W, F> {
         way: PhantomData,
-        common: P::common(scripts.len(), 1),
+        common: P::common(scripts.len(), 1, &EngineOptions::default()),
         metas: [Box::new(0), Box::new(0)],
         values: [Cell::new(0), Cell::new(0)],
         woken: Wakes::default(),

@@ -12,6 +12,7 @@ use crate::protocol::{
     DlDetect, GapMode, Locking, NoWait, Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState,
     TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
+use contract::EngineOptions;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -271,7 +272,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let world = World::<P, W, F> {
             way: PhantomData,
             record: Box::new(0),
-            common: P::common(scripts.len(), 1),
+            common: P::common(scripts.len(), 1, &EngineOptions::default()),
             gaps: [Box::new(0), Box::new(0)],
             current: Cell::new(0),
             keys: Cell::new(0),

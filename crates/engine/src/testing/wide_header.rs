@@ -16,7 +16,7 @@ use crate::record::header::Wide;
 use crate::storage::Store;
 use crate::system::{Delegation, Dora, SharedEverything};
 use crate::transaction::access::Locked;
-use contract::{AbortReason, ArchitectureName, Header, Indexing};
+use contract::{AbortReason, ArchitectureName, EngineOptions, Header, Indexing};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 struct NamedReaders;
@@ -68,7 +68,7 @@ impl Protocol for NamedReaders {
     type Slot = ();
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
-    fn common<P: Physical>(slots: usize, _: usize) {
+    fn common<P: Physical>(slots: usize, _: usize, _: &EngineOptions) {
         assert!(slots <= MOST_SLOTS, "a set of {MOST_SLOTS} readers");
     }
 

@@ -56,7 +56,7 @@ impl<'a> Audit<'a> {
 impl Audited for SmallBank {
     type Audit<'a> = Audit<'a>;
 
-    type Compilation = contract::AnyType;
+    type Compilation = contract::OwnType;
 
     fn audit(&self) -> Option<Audit<'_>> {
         Some(Audit::new(self))

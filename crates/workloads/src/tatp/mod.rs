@@ -142,7 +142,7 @@ impl Workload for Tatp {
 impl Audited for Tatp {
     type Audit<'a> = Unaudited;
 
-    type Compilation = contract::AnyType;
+    type Compilation = contract::OwnType;
 
     fn audit(&self) -> Option<Unaudited> {
         None

@@ -43,7 +43,7 @@ use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
-use contract::AbortReason;
+use contract::{AbortReason, EngineOptions};
 use waits_for::{SlotSet, WaitsFor};
 
 /// DL_DETECT.
@@ -217,8 +217,11 @@ impl Protocol for DlDetect {
     type Slot = Attempts;
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
-    fn common<P: Physical>(slots: usize, partitions: usize) -> Common<P> {
-        Common { entries: Entries::new(slots, partitions), graph: WaitsFor::new(slots, P::RELEASES_TRAVEL) }
+    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
+        Common {
+            entries: Entries::new(slots, partitions, options.latch),
+            graph: WaitsFor::new(slots, P::RELEASES_TRAVEL),
+        }
     }
 
     fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
@@ -305,8 +308,8 @@ impl Locking for DlDetect {
         assert!(is_alone, "marked deleted while somebody else holds it");
     }
 
-    fn retire_gap<P: Physical>(gap: &Lock<P>, _: &Common<P>) -> bool {
-        gap.retire()
+    fn retire_gap<P: Physical>(gap: &Lock<P>, common: &Common<P>) -> bool {
+        gap.retire(&common.entries)
     }
 
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {

@@ -4,6 +4,7 @@ use super::LockMode;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical, Word};
 use crate::protocol::{Requester, SlotId};
+use contract::LatchName;
 use std::marker::PhantomData;
 
 const MODE: u32 = 3;
@@ -152,12 +153,14 @@ pub(in crate::protocol) struct Entries<P: Physical, S: QueuedStamp> {
     near: Region,
     far: Region,
     slots: usize,
+    /// The kind of the latches of all locks.
+    pub(in crate::protocol) latch: LatchName,
     of: PhantomData<fn() -> (P, S)>,
 }
 
 impl<P: Physical, S: QueuedStamp> Entries<P, S> {
     /// Of `slots` slots in each of `partitions` partitions.
-    pub fn new(slots: usize, partitions: usize) -> Self {
+    pub fn new(slots: usize, partitions: usize, latch: LatchName) -> Self {
         assert!((slots + 1) * MOST_ACCESSES as usize <= super::FIRST as usize + 1, "{slots} slots");
         let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Entry<P, S>>();
         let reserve = |accesses| {
@@ -168,7 +171,7 @@ impl<P: Physical, S: QueuedStamp> Entries<P, S> {
         // Of large runs, what is used is faulted in as it is used.
         const AHEAD_BYTES: usize = 64 << 20;
         near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
-        Entries { near, far: reserve(MOST_ACCESSES), slots, of: PhantomData }
+        Entries { near, far: reserve(MOST_ACCESSES), slots, latch, of: PhantomData }
     }
 
     #[inline(always)]

@@ -15,7 +15,7 @@
 //! Requests live in arrays, one for every partition and transaction slot, indexed by the number of the access in the
 //! transaction; a request is touched only under the latch of the record that it is for, or by the partition's owner.
 //! The first requests of a slot, all that most transactions use, lie side by side, and the rest elsewhere. The kind of latch
-//! is the synchronization policy's; under `Owned` it is none.
+//! is the run's; under `Owned` there is none.
 //!
 //! Asking ([`Queue::grant_at_once`]): a request is granted if there are no owners, or if nobody waits and it is compatible with
 //! them. If not, the protocol says whether it waits, and behind whom ([`Queue::wait_behind`]), and so the order of granting.
@@ -38,7 +38,7 @@ mod entry;
 pub(super) use entry::{Entries, Entry, QueuedStamp, STAMP_BITS};
 
 use super::{GapMode, Mode, Requester, SlotId, Verdict};
-use crate::facade::latch::Latch;
+use crate::physical::latch::MetadataLatch;
 use crate::physical::{Metadata, Physical, Word};
 use entry::{EntryId, State};
 
@@ -93,13 +93,13 @@ impl<P: Physical> Lock<P> {
     }
 
     /// Takes it for ever, unless somebody holds it or waits for it; answers whether it did.
-    pub fn retire(&self) -> bool {
-        self.latch.lock();
+    pub(super) fn retire<S: QueuedStamp>(&self, entries: &Entries<P, S>) -> bool {
+        self.latch.lock(entries.latch);
         let is_free = self.is_quiescent();
         if is_free {
             self.head.store(DEAD);
         }
-        self.latch.unlock();
+        self.latch.unlock(entries.latch);
         is_free
     }
 }
@@ -116,7 +116,7 @@ pub(super) struct Queue<'a, P: Physical, S: QueuedStamp> {
 impl<P: Physical, S: QueuedStamp> Drop for Queue<'_, P, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.lock.latch.unlock();
+        self.lock.latch.unlock(self.entries.latch);
     }
 }
 
@@ -125,7 +125,7 @@ impl<'a, P: Physical, S: QueuedStamp> Queue<'a, P, S> {
     #[inline(always)]
     pub fn latch(lock: &'a Lock<P>, entries: &'a Entries<P, S>, who: Requester<S>) -> Self {
         let id = EntryId::of(who);
-        lock.latch.lock();
+        lock.latch.lock(entries.latch);
         Queue { entries, lock, partition: who.partition, id }
     }
 

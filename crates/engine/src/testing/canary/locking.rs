@@ -5,6 +5,7 @@ use crate::physical::Physical;
 use crate::protocol::waits_for::SlotSet;
 use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
 use crate::transaction::access::Access;
+use contract::EngineOptions;
 use std::marker::PhantomData;
 
 /// Protocol `B` with defect `D`.
@@ -82,8 +83,8 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
     type Slot = B::Slot;
     type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
 
-    fn common<P: Physical>(slots: usize, partitions: usize) -> B::Common<P> {
-        B::common(slots, partitions)
+    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> B::Common<P> {
+        B::common(slots, partitions, options)
     }
 
     fn is_quiescent<P: Physical>(meta: &B::Meta<P>) -> bool {

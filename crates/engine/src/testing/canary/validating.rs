@@ -4,6 +4,7 @@ use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::protocol::{Observation, Preparing, Protocol, Request, Validating, Validity, Verdict, Waker};
 use crate::transaction::access::Validated;
+use contract::EngineOptions;
 use std::marker::PhantomData;
 
 /// Protocol `B` with flaw `D`.
@@ -28,8 +29,8 @@ impl<B: Validating, D: Flaw<B>> Protocol for Flawed<B, D> {
     type Slot = B::Slot;
     type Access<A: Architecture<Protocol = Self>> = Validated;
 
-    fn common<P: Physical>(slots: usize, partitions: usize) -> B::Common<P> {
-        B::common(slots, partitions)
+    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> B::Common<P> {
+        B::common(slots, partitions, options)
     }
 
     fn is_quiescent<P: Physical>(meta: &B::Meta<P>) -> bool {
