@@ -7,7 +7,8 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, LatchName, Layout, LeakCheck,
-    LoadError, Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    LoadError, Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, TableDescription,
+    Until, Workload,
 };
 use std::time::Duration;
 
@@ -84,6 +85,10 @@ impl Engine for ThisEngine {
 
     fn available_bytes() -> u64 {
         memory::available_bytes()
+    }
+
+    fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        Store::needed_bytes(tables, layout)
     }
 
     fn memory_bytes(store: &Store) -> u64 {
