@@ -7,6 +7,7 @@
 //! | what a person sees meanwhile | [`progress`] |
 //! | what a person reads at the end | [`answer`], written by [`output`] |
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
+//! | what is simulated at the same time | [`side_by_side`] |
 //!
 //! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped.
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ mod model;
 mod output;
 mod progress;
 mod selection;
+mod side_by_side;
 mod simulation;
 mod usage;
 mod validated;

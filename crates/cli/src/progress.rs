@@ -2,7 +2,8 @@
 //!
 //! The bar of a measurement is drawn from the clock, because nobody may disturb the workers to ask them; it is drawn
 //! five times a second, which costs them less than the system's own ticks. A simulated machine can be asked, and tells its
-//! own time and the transactions that have ended. With `--progress` a file gets a line a second as well.
+//! own time and the transactions that have ended, of all runs of the series together, because several run side by side. With
+//! `--progress` a file gets a line a second as well.
 
 use crate::engines::Machine;
 use crate::output::say;
@@ -46,20 +47,31 @@ struct Runs {
     /// Time of a simulated machine, which passes as the host can make it pass.
     simulated: bool,
     all_began: Instant,
+    /// What had been simulated when they began.
+    before: (Duration, u64),
 }
 
 impl Runs {
     fn none(simulated: bool) -> Runs {
         let now = Instant::now();
-        Runs { all: 0, each: Duration::ZERO, begun: 0, began: now, simulated, all_began: now }
+        let before = (simulation::elapsed(), simulation::transactions());
+        Runs { all: 0, each: Duration::ZERO, begun: 0, began: now, simulated, all_began: now, before }
+    }
+
+    /// The simulated time of all of them so far.
+    fn elapsed(&self) -> Duration {
+        (simulation::elapsed() - self.before.0).min(self.each * self.all as u32)
     }
 
     /// The part that is over, 0 to 1: a run that takes longer than it should is not over.
     fn part(&self) -> f64 {
-        let Some(over) = self.begun.checked_sub(1) else { return 0.0 };
-        let elapsed = if self.simulated { simulation::elapsed() } else { self.began.elapsed() };
-        let this = elapsed.as_secs_f64() / self.each.as_secs_f64().max(1e-9);
-        (over as f64 + this.min(1.0)) / self.all.max(1) as f64
+        let parts = |time: Duration| time.as_secs_f64() / self.each.as_secs_f64().max(1e-9);
+        let over = match self.begun.checked_sub(1) {
+            _ if self.simulated => parts(self.elapsed()),
+            Some(over) => over as f64 + parts(self.began.elapsed()).min(1.0),
+            None => 0.0,
+        };
+        over / self.all.max(1) as f64
     }
 
     /// What a simulated machine tells of itself; nothing for the hardware.
@@ -70,9 +82,9 @@ impl Runs {
         let microseconds = |time: Duration| thousands(time.as_secs_f64() * 1e6);
         format!(
             "simulated {} of {} us, {} transactions",
-            microseconds(simulation::elapsed().min(self.each)),
-            microseconds(self.each),
-            thousands(simulation::transactions() as f64)
+            microseconds(self.elapsed()),
+            microseconds(self.each * self.all as u32),
+            thousands((simulation::transactions() - self.before.1) as f64)
         )
     }
 
@@ -157,6 +169,10 @@ impl Progress {
         }
     }
 
+    fn is_measuring(&self) -> bool {
+        lock(&self.runs).all > 0
+    }
+
     fn measure(&self, runs: usize, each: Duration) {
         *lock(&self.runs) = Runs { all: runs, each, ..Runs::none(self.simulated) };
         if self.person {
@@ -200,6 +216,8 @@ impl Progress {
 impl Observer for Progress {
     fn tell(&self, event: Event<'_>) {
         match event {
+            // A part of a run that loads a store of its own, and not worth a bar.
+            Event::LoadBegins { .. } | Event::Loaded { .. } | Event::LoadEnds if self.is_measuring() => {}
             Event::LoadBegins { rows } => self.load(rows),
             Event::Loaded { rows } => {
                 if let Some(bar) = &*lock(&self.bar) {
@@ -208,7 +226,11 @@ impl Observer for Progress {
             }
             Event::MeasureBegins { runs, each } => self.measure(runs, each),
             Event::RunBegins { system, repetition, of } => self.run(system, repetition, of),
-            Event::LoadEnds | Event::MeasureEnds => self.clear(),
+            Event::LoadEnds => self.clear(),
+            Event::MeasureEnds => {
+                *lock(&self.runs) = Runs::none(self.simulated);
+                self.clear();
+            }
             Event::PointBegins { number, of, place } => {
                 self.line(&format!("point {number} of {of}: {place}"));
             }

@@ -1,16 +1,19 @@
 //! The engine on the machine of `--on FILE`.
 //!
 //! Loading and auditing cost no simulated time. Every run is a simulation of its own, with caches that are empty when its warm-up
-//! begins, so that what it measures depends on its seed and on nothing that ran before it.
+//! begins, so that what it measures depends on its seed and on nothing that ran before it. A simulation is its thread's, so that
+//! several run side by side, a host core each.
 
-use crate::engines::Explored;
+use crate::engines::{Explored, cores};
+use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
     Arrangement, Arrival, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
-    LoadError, Misfit, RunError, RunOutcome, Selection, Support, Until, Workload,
+    LoadError, Misfit, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
-use machine::simulated::{Description, Simulation, unobserved};
+use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -19,10 +22,10 @@ thread_local! {
     static DESCRIPTION: Cell<Option<&'static Description>> = const { Cell::new(None) };
 }
 
-/// How far the run that runs is, in simulated nanoseconds.
+/// Simulated nanoseconds of all runs so far, of those that run as well.
 static SIMULATED_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Transactions that the run which runs has ended, those of its warm-up included.
+/// Transactions that all runs have ended so far, those of their warm-ups included.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Between two looks at how far a run is.
@@ -36,16 +39,28 @@ pub fn on<R>(description: &'static Description, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// How far the run that runs is, in simulated time.
+/// Simulated time of all runs so far.
 pub fn elapsed() -> Duration {
     // Relaxed: a figure for a person to see.
     Duration::from_nanos(SIMULATED_NS.load(Ordering::Relaxed))
 }
 
-/// How many transactions the run that runs has ended.
+/// How many transactions all runs have ended so far.
 pub fn transactions() -> u64 {
     // Relaxed: as above.
     ENDED.load(Ordering::Relaxed)
+}
+
+/// How far a run is, which is added to [`SIMULATED_NS`].
+#[derive(Clone, Default)]
+struct Elapsed(Rc<Cell<u64>>);
+
+impl Elapsed {
+    fn is(&self, simulated: Duration) {
+        let ns = simulated.as_nanos() as u64;
+        // Relaxed: see `elapsed`.
+        SIMULATED_NS.fetch_add(ns.saturating_sub(self.0.replace(ns)), Ordering::Relaxed);
+    }
 }
 
 /// A client whose transactions are counted where a person can see it. The simulated machine knows nothing of it.
@@ -76,14 +91,17 @@ fn simulated<C: Client>(
     seed: u64,
 ) -> Result<RunOutcome<C>, RunError> {
     let description = DESCRIPTION.get().expect("inside of `on`");
-    // Relaxed: see `elapsed`.
-    SIMULATED_NS.store(0, Ordering::Relaxed);
-    ENDED.store(0, Ordering::Relaxed);
     let clients = clients.into_iter().map(Counted).collect();
-    let simulation = Simulation::of(description).seed(seed).report_every(REPORT_EVERY, |progress| {
-        SIMULATED_NS.store(progress.simulated.as_nanos() as u64, Ordering::Relaxed);
-    });
-    let RunOutcome { clients, measurement } = simulation.run(|| erased(clients, run))?;
+    let elapsed = Elapsed::default();
+    let reported = elapsed.clone();
+    let simulation = Simulation::of(description)
+        .seed(seed)
+        .report_every(REPORT_EVERY, move |progress| reported.is(progress.simulated));
+    let RunOutcome { clients, measurement } = simulation.run(|| {
+        let outcome = erased(clients, run);
+        elapsed.is(statistics().simulated);
+        outcome
+    })?;
     Ok(RunOutcome { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
 }
 
@@ -95,8 +113,20 @@ impl Engine for OnDescription {
 
     const REPEATS: bool = true;
 
+    fn each<R: Send>(jobs: usize, at_once: usize, job: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
+        let description = DESCRIPTION.get().expect("inside of `on`");
+        side_by_side(jobs, at_once.min(cores()), |number| {
+            let _core = Core::take();
+            on(description, || job(number))
+        })
+    }
+
     fn available_bytes() -> u64 {
         Explored::available_bytes()
+    }
+
+    fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        Explored::needed_bytes(tables, layout)
     }
 
     fn support(selection: impl Into<Selection>) -> Support {
@@ -167,15 +197,16 @@ impl Engine for OnDescription {
 mod tests {
     use super::*;
     use crate::engines::Machine;
-    use contract::{ArchitectureName, Key, PairName, ProtocolName, Seat, TableDescription, TableId};
+    use contract::{ArchitectureName, Key, Measurement, PairName, ProtocolName, Seat, TableId};
     use harness::RunOptions;
     use harness::measure::{After, Session, layout_of, measure};
     use harness::observer::Silent;
     use harness::summary::Measured;
+    use std::fmt::Debug;
     use std::path::Path;
     use workloads::audit::Audited;
     use workloads::micro::{self, MicroClient};
-    use workloads::{Micro, Parameters};
+    use workloads::{Micro, Parameters, Tpcc};
 
     /// The microbenchmark over a table whose first row is not as it should be.
     struct Mistaken(Micro);
@@ -225,6 +256,16 @@ mod tests {
         Micro::new(&given).expect("parameters of micro")
     }
 
+    /// What a repetition measured.
+    fn of_repetition(measurement: &Measurement) -> impl PartialEq + Debug + use<> {
+        let latencies: Vec<(u64, u64)> = measurement
+            .latency_ns
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect();
+        (measurement.commits_by_worker.clone(), measurement.aborts, measurement.time_share.ns, latencies)
+    }
+
     fn simulated<W: Audited>(workload: &W) -> Measured {
         let pairs =
             [PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo }];
@@ -261,17 +302,37 @@ mod tests {
                             session.audit(selection, &options).expect("it runs").expect("there is one");
                         assert!(audit.passed, "{pair}: {}", audit.detail);
                     }
-                    let latencies: Vec<(u64, u64)> = measurement
-                        .latency_ns
-                        .iter_recorded()
-                        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-                        .collect();
-                    let counts = (measurement.commits_by_worker.clone(), measurement.aborts);
-                    (counts, measurement.time_share.ns, latencies)
+                    of_repetition(&measurement)
                 });
                 measured.collect::<Vec<_>>()
             };
             assert_eq!(numbers(true), numbers(false), "{pair}");
+        }
+    }
+
+    /// NewOrders insert: over what an earlier one has left a repetition would be another one.
+    #[test]
+    fn a_repetition_is_what_its_seed_says_whatever_runs_beside_it() {
+        let given = [("warehouses", "2"), ("items", "100"), ("customers", "10"), ("mix", "new-order")];
+        let workload = Tpcc::new(&given.into_iter().collect()).expect("parameters of TPC-C");
+        let pairs: Vec<PairName> =
+            PairName::all().filter(|pair| Explored::support(*pair) == Support::Supported).collect();
+        let measured = |repeat, first: usize| {
+            let engine = options().engine_options(first);
+            let options = RunOptions { repeat, engine, ..options() };
+            let measure = || measure::<OnDescription, _>(&workload, &pairs, &options, After::Audit, &Silent);
+            on(description(), measure).expect("measured").0
+        };
+        let (together, alone) = (measured(3, 0), [0, 1, 2].map(|repetition| measured(1, repetition)));
+        for (number, system) in together.iter().enumerate() {
+            let alone: Vec<&Measured> = alone.iter().map(|systems| &systems[number]).collect();
+            let beside: Vec<_> = system.repetitions.iter().map(of_repetition).collect();
+            let expected: Vec<_> = alone.iter().map(|one| of_repetition(&one.repetitions[0])).collect();
+            assert_eq!(beside, expected, "{}", system.pair);
+            assert!(beside[0] != beside[1], "{}: the seed decides", system.pair);
+            assert_eq!(system.memory, alone[2].memory, "{}: the last one's", system.pair);
+            assert!(system.memory.rows > system.memory.loaded_rows, "{}: they insert", system.pair);
+            assert!(system.checks.iter().all(|check| check.passed), "{:?}", system.checks);
         }
     }
 }

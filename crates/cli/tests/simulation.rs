@@ -5,6 +5,7 @@ mod common;
 
 use common::{Ran, Scratch, fresh_folder, run, systems, trireme};
 use harness::validation::{ModelError, ModelErrors};
+use machine::hardware;
 use machine::simulated::fingerprint;
 use serde_json::Value;
 use std::fs;
@@ -211,6 +212,29 @@ fn a_sweep_that_was_cut_comes_to_the_same_numbers() {
         fs::write(folder.join(&out).join("points.jsonl"), lines[..=kept].concat()).expect("cut");
         assert_eq!(sweep(&out), whole, "{kept} of 4 points were there");
     }
+}
+
+/// Repetitions run side by side on as many cores as the host has.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_of_one_core_comes_to_the_same_numbers() {
+    let folder = fresh_folder("simulated-one-core");
+    let compared = |out: &str| {
+        let line = format!(
+            "compare tpcc --warehouses 2 --items 100 --customers 10 --workers 4 --warmup 20us --duration 200us --repeat 3 \
+             --json --out {out}"
+        );
+        let ran = on(&folder, &line, &haswell());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran
+    };
+    let all = compared("all");
+    // A worker is bound to a core, and so is the process that it starts.
+    let one = hardware::worker::run(1, |_| compared("one")).remove(0);
+    let environment = fs::read_to_string(folder.join("one/environment.json")).expect("an environment");
+    let environment: Value = serde_json::from_str(&environment).expect("JSON");
+    assert_eq!(environment["cores"], 1);
+    assert_eq!(one.out, all.out);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
-use crate::table::{Key, PartitionId};
+use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -41,8 +41,8 @@ pub trait Engine {
     /// `clients` holds as many as [`Arrangement::clients`] says; they come back in [`RunOutcome::clients`] with all that they
     /// hold. Panics if the selection is unsupported: ask [`Engine::support`] first.
     ///
-    /// Systems whose transactions stay in their thread are compiled for every type of client: for those that are measured. The others
-    /// send messages, beside which erasing the type costs nothing.
+    /// Systems whose transactions read in their own thread are compiled for every type of client: for those that are measured. The
+    /// others send messages, beside which erasing the type costs nothing.
     fn run<C: Client>(
         store: &mut Self::Store,
         selection: Selection,
@@ -87,13 +87,26 @@ pub trait Engine {
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
     fn leak_check(store: &Self::Store) -> LeakCheck;
 
-    /// Whether a run over a newly loaded store gives the same measurement every time, bit for bit. Then there is nothing that
-    /// taking systems by turns would even out.
+    /// Whether a run over a newly loaded store gives the same measurement every time, bit for bit, whatever runs beside it. Then
+    /// there is nothing that taking systems by turns would even out, and each repetition has a store of its own.
     const REPEATS: bool = false;
+
+    /// Does jobs `0..jobs`, each of which loads a store and runs over it, and answers what came of them, in their order: one after the
+    /// other, unless runs do not disturb each other. Then up to `at_once` of them are done side by side.
+    fn each<R: Send>(jobs: usize, at_once: usize, job: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
+        let _ = at_once;
+        (0..jobs).map(job).collect()
+    }
 
     /// Bytes of memory that the machine has left for stores.
     fn available_bytes() -> u64 {
         u64::MAX
+    }
+
+    /// Bytes of memory that a store of these tables needs to be loaded, indexes included; 0 if that is not known.
+    fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        let _ = (tables, layout);
+        0
     }
 
     /// Bytes of memory that a store has taken, indexes included.

@@ -7,7 +7,8 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, Until, Workload,
+    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, TableDescription, Until,
+    Workload,
 };
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ impl Engine for ThisEngine {
         let Selection::Pair(pair) = selection else {
             return Self::run_checked(store, selection, clients, until, options);
         };
-        match matrix::run_in_thread(pair, begin(store, selection, clients, until, options)) {
+        match matrix::run_reading_in_thread(pair, begin(store, selection, clients, until, options)) {
             Ok((reports, slots)) => collect(reports, slots, until),
             Err(Run { store, clients, .. }) => Self::run_checked(store, selection, clients, until, options),
         }
@@ -81,6 +82,10 @@ impl Engine for ThisEngine {
 
     fn available_bytes() -> u64 {
         memory::available_bytes()
+    }
+
+    fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        Store::needed_bytes(tables, layout)
     }
 
     fn memory_bytes(store: &Store) -> u64 {

@@ -109,15 +109,19 @@ pub(crate) fn run<D: Dispatch>(selection: Selection, dispatch: D) -> D::Output {
     }
 }
 
-/// As [`run`], for a pair whose transactions stay in their thread; gives `dispatch` back for one whose steps may be messages, beside
-/// which a call through a pointer costs nothing.
-pub(crate) fn run_in_thread<D: Dispatch>(pair: PairName, dispatch: D) -> Result<D::Output, D> {
-    let supported = match pair.architecture {
-        ArchitectureName::SharedEverything => shared_everything_pair(pair.protocol, dispatch),
-        ArchitectureName::PartitionedSerial => partitioned_serial_pair(pair.protocol, dispatch),
-        ArchitectureName::Delegation | ArchitectureName::AsymmetricDelegation | ArchitectureName::Dora => {
-            return Err(dispatch);
-        }
+/// As [`run`], for a pair whose transactions read in their own thread; gives `dispatch` back for one whose reads are messages or
+/// migrations, beside which a call through a pointer costs nothing.
+pub(crate) fn run_reading_in_thread<D: Dispatch>(pair: PairName, dispatch: D) -> Result<D::Output, D> {
+    use ArchitectureName as A;
+    let PairName { architecture, protocol } = pair;
+    let supported = match architecture {
+        A::SharedEverything => shared_everything_pair(protocol, dispatch),
+        A::PartitionedSerial => partitioned_serial_pair(protocol, dispatch),
+        A::Delegation | A::AsymmetricDelegation => match delegation_validated(protocol, dispatch) {
+            Ok(output) => Ok(output),
+            Err(dispatch) => return Err(dispatch),
+        },
+        A::Dora => return Err(dispatch),
     };
     Ok(supported.unwrap_or_else(|why| panic!("{pair} is not supported: {why}")))
 }
@@ -170,15 +174,28 @@ fn partitioned_serial_pair<D: Dispatch>(
 
 fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, &'static str> {
     use ProtocolName as P;
+    let dispatch = match delegation_validated(protocol, dispatch) {
+        Ok(output) => return Ok(output),
+        Err(dispatch) => dispatch,
+    };
     Ok(match protocol {
         P::NoWait => delegation::<protocol::NoWait, D>(dispatch),
         P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
-        P::TicToc => delegation::<protocol::TicToc, D>(dispatch),
-        P::Silo => delegation::<protocol::Silo, D>(dispatch),
+        P::TicToc | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => return Err(UNPROTECTED),
     })
+}
+
+/// Delegation with a protocol that reads without locks, in its own thread.
+fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, D> {
+    use ProtocolName as P;
+    match protocol {
+        P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
+        P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Unprotected => Err(dispatch),
+    }
 }
 
 fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, &'static str> {

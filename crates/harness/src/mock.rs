@@ -24,19 +24,23 @@ pub struct Store {
     runs: u64,
 }
 
-/// A fake engine. `REPEATS`: it says that it repeats bit for bit. `ROOM`: it has memory for more than one store.
-pub struct Mock<const REPEATS: bool, const ROOM: bool>;
+/// A fake engine. `REPEATS`: it says that it repeats bit for bit. `ROOM`: bytes of memory that it has for stores.
+pub struct Mock<const REPEATS: bool, const ROOM: u64>;
 
 /// The fake engine.
-pub type MockEngine = Mock<false, true>;
+pub type MockEngine = Mock<false, { u64::MAX }>;
 
-impl<const REPEATS: bool, const ROOM: bool> Engine for Mock<REPEATS, ROOM> {
+impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
     type Store = Store;
 
     const REPEATS: bool = REPEATS;
 
     fn available_bytes() -> u64 {
-        if ROOM { u64::MAX } else { 0 }
+        ROOM
+    }
+
+    fn needed_bytes(tables: &[TableDescription], _: Layout) -> u64 {
+        tables.iter().map(|table| 8 * table.rows).sum()
     }
 
     fn support(selection: impl Into<Selection>) -> Support {

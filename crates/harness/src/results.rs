@@ -385,9 +385,9 @@ mod tests {
         assert_eq!(told, expected);
     }
 
-    /// The stores one after the other; a store that is not waited for is not loaded, and none is looked for that is not there.
+    /// A store that is not waited for is not loaded, and none is looked for that is not there.
     #[test]
-    fn where_there_is_no_room_or_no_need_stores_come_one_after_the_other() {
+    fn where_there_is_no_room_stores_come_one_after_the_other() {
         let one_store_at_a_time = [
             "load 100",
             "1 shared-everything no-wait",
@@ -395,7 +395,7 @@ mod tests {
             "1 shared-everything silo",
             "1 asymmetric-delegation no-wait",
         ];
-        let (without_room, turns) = compared::<Mock<false, false>>();
+        let (without_room, turns) = compared::<Mock<false, 0>>();
         assert_eq!(without_room[..5], one_store_at_a_time);
         assert_eq!(without_room.iter().filter(|told| *told == "load 100").count(), 2);
         assert_eq!(
@@ -403,9 +403,19 @@ mod tests {
             "in groups one after the other, since memory has no room for all stores: 4 systems over one store, then 1 system \
              over one store; by turns within each"
         );
-        let (repeating, turns) = compared::<Mock<true, true>>();
-        assert_eq!(repeating, without_room);
-        assert_eq!(turns, "one store after the other: what is simulated repeats bit for bit");
+    }
+
+    #[test]
+    fn where_runs_repeat_each_has_a_store_of_its_own() {
+        let (told, turns) = compared::<Mock<true, 0>>();
+        assert_eq!(turns, "each repetition over a newly loaded store: what is simulated repeats bit for bit");
+        let (runs, loads): (Vec<&str>, Vec<&str>) =
+            told.chunks_exact(2).map(|two| (&*two[0], &*two[1])).unzip();
+        assert_eq!(runs.len(), 5 * 3, "{told:?}");
+        let expected =
+            ["1 shared-everything no-wait", "2 shared-everything no-wait", "3 shared-everything no-wait"];
+        assert_eq!(runs[..3], expected);
+        assert!(loads.iter().all(|load| *load == "load 100"), "{told:?}");
     }
 
     #[test]

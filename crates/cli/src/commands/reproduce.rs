@@ -2,11 +2,12 @@
 //!
 //! A figure is an experiment below `experiments/`, the folder being the paper's name; its machine is simulated from the
 //! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
-//! on when it is typed again. Several figures are simulated side by side, a host core each.
+//! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each.
 
 use super::sweep::{Conduct, prepare};
 use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
+use crate::side_by_side::side_by_side;
 use crate::{answer, output, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::folder::Folder;
@@ -24,8 +25,6 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The machine on which each paper measured.
 const PAPERS: [(&str, &str); 5] = [
@@ -98,7 +97,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     }
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
     let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
-    let conducted = side_by_side(&prepared, &surroundings, matches.get_flag("progress"))?;
+    let conducted = simulate_all(&prepared, &surroundings, matches.get_flag("progress"))?;
     let conducted = told_again(&prepared, conducted, &surroundings)?;
     let gallery = Folder::create(&folder)?;
     gallery.write("index.html", &page(&prepared, &conducted, &surroundings))?;
@@ -252,34 +251,19 @@ fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
 }
 
 /// Simulates the figures, as many at a time as there are cores; on the hardware one after the other.
-fn side_by_side(
+fn simulate_all(
     figures: &[Prepared<'_>],
     surroundings: &Surroundings,
     lines: bool,
 ) -> Result<Vec<Conducted>, Failure> {
     let points = figures.iter().map(|one| one.cases.cases.len()).sum();
     let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
-    let threads = if alone { 1 } else { engines::cores().min(figures.len()) };
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<Conducted, Failure>>>> =
-        Mutex::new(figures.iter().map(|_| None).collect());
+    let threads = if alone { 1 } else { engines::cores() };
     let bar = Bar::of(points, lines);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    // Relaxed: a counter.
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(figure) = figures.get(number) else { return };
-                    let result = simulate(figure, surroundings, &bar);
-                    results.lock().expect("nobody panics with it")[number] = Some(result);
-                }
-            });
-        }
-    });
+    let results =
+        side_by_side(figures.len(), threads, |number| simulate(&figures[number], surroundings, &bar));
     bar.bar.finish_and_clear();
-    let results = results.into_inner().expect("nobody panics with it");
-    results.into_iter().map(|result| result.expect("every figure was taken")).collect()
+    results.into_iter().collect()
 }
 
 /// Figures that are compared with others are told once more, when the others are there: nothing is simulated again.

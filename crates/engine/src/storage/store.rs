@@ -35,13 +35,18 @@ impl Store {
         unobserved(|| Self::load_tables(workload, layout, progress))
     }
 
+    /// Bytes of memory that the tables need to be loaded, indexes included.
+    pub(crate) fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        tables.iter().map(|table| Table::bytes_for(table, layout)).sum()
+    }
+
     fn load_tables<W: Workload>(
         workload: &W,
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
         let descriptions = workload.tables();
-        let needed_bytes = descriptions.iter().map(|table| Table::bytes_for(table, layout)).sum();
+        let needed_bytes = Self::needed_bytes(&descriptions, layout);
         let available_bytes = memory::available_bytes();
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });

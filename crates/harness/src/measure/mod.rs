@@ -1,8 +1,10 @@
 //! Measuring systems as the papers do: a warm-up that is not counted, a fixed interval that is, several repetitions.
 //!
 //! Systems are taken by turns ([`Stores`]): round after round each runs once, so that a machine that slows down touches all of
-//! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions.
+//! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions. A machine
+//! that repeats bit for bit does not slow down: there, repetitions run apart, and side by side.
 
+mod apart;
 mod fit;
 mod session;
 mod stores;
@@ -27,7 +29,7 @@ pub enum After {
     Nothing,
 }
 
-/// Measures `pairs` over `workload`, in the given order of results; answers how they were taken by turns, too.
+/// Measures `pairs` over `workload`, in the given order of results; answers how they were taken, too.
 pub fn measure<E: Engine, W: Audited>(
     workload: &W,
     pairs: &[PairName],
@@ -41,6 +43,6 @@ pub fn measure<E: Engine, W: Audited>(
     let mut measured: Vec<Measured> = pairs.iter().map(|&pair| Measured::nothing_yet(pair)).collect();
     let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
     let mut stores = Stores::<E, W>::of(workload);
-    let turns = stores.measure_by_turns(&mut systems, options, after, observer)?;
+    let turns = stores.measure(&mut systems, options, after, observer)?;
     Ok((measured, turns))
 }

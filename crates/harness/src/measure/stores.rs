@@ -6,9 +6,9 @@
 //! want different ones take turns, too. Where memory does not have room for all of them, systems are taken in groups, one after
 //! the other, and results say so: what is compared across groups was measured at different times.
 //!
-//! A machine that repeats bit for bit has nothing that turns would even out; there, stores come one after the other.
+//! A machine that repeats bit for bit has nothing that turns would even out; there, repetitions run apart (`apart.rs`).
 
-use super::{After, Session, layouts};
+use super::{After, Session, apart, layouts};
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
@@ -33,8 +33,21 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         self.sessions.retain(|session| session.memory().is_as_loaded());
     }
 
-    /// Runs the repetitions of `systems` by turns. What an audit finds concerns all systems of its store.
-    pub fn measure_by_turns(
+    /// Runs the repetitions of `systems`: by turns, or apart. What an audit finds concerns all systems of its store.
+    pub fn measure(
+        &mut self,
+        systems: &mut [&mut Measured],
+        options: &RunOptions,
+        after: After,
+        observer: &dyn Observer,
+    ) -> Result<Turns, Failure> {
+        match E::REPEATS {
+            true => apart::measure::<E, W>(self.workload, systems, options, after, observer),
+            false => self.measure_by_turns(systems, options, after, observer),
+        }
+    }
+
+    fn measure_by_turns(
         &mut self,
         systems: &mut [&mut Measured],
         options: &RunOptions,
@@ -43,7 +56,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
     ) -> Result<Turns, Failure> {
         let pairs: Vec<PairName> = systems.iter().map(|system| system.pair).collect();
         let mut waiting = layouts::<E>(&pairs, options)?;
-        let mut turns = Turns { groups: Vec::new(), repeats: E::REPEATS };
+        let mut turns = Turns { groups: Vec::new(), repeats: false };
         while !waiting.is_empty() {
             let ready = self.load(&mut waiting, observer)?;
             let mut group: Vec<(Layout, &mut Measured)> = Vec::new();
@@ -70,13 +83,10 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         let mut ready = Vec::new();
         while let Some(&layout) = waiting.first() {
             let is_loaded = self.sessions.iter().any(|session| session.layout() == layout);
-            if !ready.is_empty() && (E::REPEATS || !is_loaded && !self.has_room()) {
+            if !ready.is_empty() && !is_loaded && !self.has_room() {
                 break;
             }
             if !is_loaded {
-                if E::REPEATS {
-                    self.sessions.clear();
-                }
                 match Session::load(self.workload, layout, observer) {
                     Ok(session) => self.sessions.push(session),
                     Err(Failure::Load(LoadError::Memory { .. })) if !self.sessions.is_empty() => {

@@ -7,7 +7,7 @@ use std::fmt;
 /// How systems were taken by turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Turns {
-    /// Groups, one after the other.
+    /// Groups, one after the other; none where the machine repeats, for there systems take no turns.
     pub groups: Vec<Group>,
     /// Whether the machine repeats bit for bit.
     pub repeats: bool,
@@ -30,9 +30,9 @@ impl fmt::Display for Turns {
             stores => format!("{stores} stores side by side"),
         };
         match &self.groups[..] {
-            _ if self.repeats => {
-                f.write_str("one store after the other: what is simulated repeats bit for bit")
-            }
+            _ if self.repeats => f.write_str(
+                "each repetition over a newly loaded store: what is simulated repeats bit for bit",
+            ),
             [] => f.write_str("nothing was measured"),
             [all] if all.systems.len() == 1 => f.write_str("one system, one repetition after the other"),
             [all] => write!(f, "in each repetition {} by turns, over {}", systems(all), over(all)),

@@ -1,9 +1,10 @@
 //! Measuring the points that are not there yet, one after the other.
 //!
 //! Points that differ in their system only are taken together, by turns within each repetition, as a comparison's systems are
-//! ([`crate::measure`]): a *round*. Where the machine repeats bit for bit a round is one point.
+//! ([`crate::measure`]): a *round*. Where the machine repeats bit for bit a round is one point, and its repetitions run side by
+//! side, each over a store of its own.
 //!
-//! Points of the same workload and layout share one loaded store as long as it has the rows that were loaded: after a
+//! Elsewhere, points of the same workload and layout share one loaded store as long as it has the rows that were loaded: after a
 //! round that inserted or deleted, the next one gets a new store, so that what is measured does not depend on which
 //! points came before. The points of a round are kept before the next one starts, and the report is drawn again, so that it
 //! can be watched.
@@ -67,7 +68,7 @@ pub struct PointResult {
 /// How points were taken, and with which choices of ours, in words: what changes every figure.
 pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
     let turns = match place.simulated {
-        true => "One point after the other: what is simulated repeats bit for bit",
+        true => "Each repetition over a newly loaded store: what is simulated repeats bit for bit",
         false => {
             "In each repetition the systems of a point by turns, as far as memory has room for their stores"
         }
@@ -205,7 +206,7 @@ impl Sweep<'_> {
         }
         let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::nothing_yet(case.pair)).collect();
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
-        stores.measure_by_turns(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
+        stores.measure(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
         cases.into_iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
     }
 
