@@ -120,7 +120,7 @@ impl<'a> Audit<'a> {
 impl Audited for Tpcc {
     type Audit<'a> = Audit<'a>;
 
-    type Compilation = contract::AnyType;
+    type Compilation = contract::OwnType;
 
     fn audit(&self) -> Option<Audit<'_>> {
         Some(Audit::new(self))
