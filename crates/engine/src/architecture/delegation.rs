@@ -20,7 +20,7 @@
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
 use super::server::Server;
-use super::watchdog::Watch;
+use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, SharedState, SiteOf};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
@@ -218,6 +218,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     /// Serves meanwhile, and at least until all that the aborted attempt gave back has arrived: to those who wait for it
     /// the transaction is in their way until then, and DL_DETECT would find the same cycle again and again.
     fn back_off(&mut self, attempt: u32) {
+        watchdog::aborted(self.site().waker);
         let until = self.back_off.until(attempt);
         self.server.begin_to_wait();
         loop {

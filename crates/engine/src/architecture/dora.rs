@@ -16,7 +16,7 @@
 //! ([`crate::fiber::scheduler`]).
 
 use super::owners::Owners;
-use super::watchdog::Watch;
+use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
 use crate::fiber::{Current, Suspension, Workers};
@@ -274,6 +274,7 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn back_off(&mut self, attempt: u32) {
+        watchdog::aborted(self.site.waker);
         self.migrate(self.home);
         let until = self.back_off.until(attempt);
         self.current.suspend(Suspension::Sleep(until));

@@ -226,7 +226,8 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot` is decided. Panics if it never will be ([`watchdog`]).
+    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided. Panics if it never will be
+    /// ([`watchdog`]).
     fn wait(&mut self, slot: SlotId) -> Wake;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.

@@ -17,7 +17,7 @@
 //! concurrent::<engine::physical::Shared>();
 //! ```
 
-use super::watchdog::Watch;
+use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, SharedState, Site, SiteOf};
 use crate::facade::{clock, cpu};
 use crate::message::Grants;
@@ -66,6 +66,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         // The transaction in the way is running, and soon done; after so many attempts it may be waiting for this very core.
         const ATTEMPTS_BEFORE_YIELDING: u32 = 10;
+        watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
         let mut spin = cpu::Spin::new();
         while clock::now() < until {

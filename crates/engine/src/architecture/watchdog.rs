@@ -1,8 +1,8 @@
 //! The watchdog: tells a transaction that waits for ever from one that waits for long, and says who waits for whom.
 //!
-//! While waits are short nobody looks. A transaction that has waited for one record longer than the run's patience says so
-//! in its own grant word's line, and asks from then on, now and then, who keeps it waiting, directly or through others
-//! ([`Protocol::waits_for`]):
+//! While waits are short nobody looks. A transaction that has waited for one record longer than the run's patience asks from then
+//! on, now and then, whom it waits for ([`Protocol::waits_for`]), says that and that it waits for long beside its grant
+//! word, and looks who keeps it waiting, directly or through others:
 //!
 //! - If one of them has not said so, it runs, or waits for a shorter time, or has been granted what it waited for: the run
 //!   is slow, and goes on.
@@ -10,10 +10,15 @@
 //!   overlooked or a wake-up that was lost, and a defect of the protocol: the transaction panics with the graph. It releases what it
 //!   holds on the way out, as after any panic, and the run ends, if need be by the panics of those who still wait for it.
 //!
-//! Cost: a waiter counts its pauses, and reads the clock once in [`PAUSES`] of them.
+//! What a transaction says is as old as its last look. Who has left a queue since then only makes its waiters look as if they might
+//! go on; who has come before a waiter since then is not seen until the next look. So a hang is believed when every look for
+//! the run's patience has shown it.
 //!
-//! Where a protocol cannot say whom a transaction waits for, none is judged; a transaction that is told to ask again and again
-//! waits for nobody in particular, and is not either.
+//! Cost: a waiter counts its pauses, and reads the clock once in [`PAUSES`] of them; who is aborted reads a line that nobody writes.
+//!
+//! Where a protocol cannot say whom a transaction waits for, none is judged; a transaction that is aborted, or told to ask again,
+//! again and again waits for nobody in particular, and is not either. But once somebody was found to wait for ever, whose request
+//! stays in the way, who is aborted gives up as well, so that the run ends ([`aborted`]).
 
 use super::Site;
 use crate::facade::clock::{self, Ticks};
@@ -25,6 +30,12 @@ use std::fmt::Write;
 
 /// Pauses of a waiter between two readings of the clock.
 const PAUSES: u32 = 1024;
+
+/// An attempt of a transaction was aborted. Panics if the next ones may be for ever.
+#[inline(always)]
+pub(super) fn aborted(grants: &Grants) {
+    assert!(!grants.has_dead(), "aborted in a run in which somebody waits for ever");
+}
 
 /// One wait.
 pub(super) struct Watch {
@@ -68,10 +79,14 @@ impl Watch {
         if now.since(since) < grants.patience() {
             return;
         }
+        // SAFETY: the slot's transaction waits here ([`Architecture::wait`](super::Architecture::wait)), until it is told.
+        let Some(others) = (unsafe { P::waits_for(site.common, slot) }) else {
+            return self.suspected = None;
+        };
         self.is_overdue = true;
-        grants.set_overdue(slot);
-        let Some(graph) = hang(slot, site) else { return self.suspected = None };
-        // Not at first sight: who grants a request clears its edges first, and may be kept from waking it for a while.
+        grants.set_overdue(slot, &others);
+        let Some(graph) = hang(slot, grants) else { return self.suspected = None };
+        // Not at first sight: others' rows may be old, and who decides a request may be kept from waking it for a while.
         if now.since(*self.suspected.get_or_insert(now)) >= grants.patience() {
             grants.set_dead(slot);
             panic!("transactions wait for ever: {graph}");
@@ -80,16 +95,16 @@ impl Watch {
 }
 
 /// The graph of all that `slot` waits for, in words, if all of it waits; `None`: somebody may yet go on.
-fn hang<P: Protocol, F: Physical>(slot: SlotId, site: &Site<'_, P, F, Grants>) -> Option<String> {
+fn hang(slot: SlotId, grants: &Grants) -> Option<String> {
     let (mut seen, mut ahead) = (SlotSet::EMPTY, SlotSet::EMPTY);
     seen.insert(slot.0);
     ahead.insert(slot.0);
     let mut graph = String::new();
     while let Some(next) = ahead.remove_any() {
-        if !site.waker.is_stuck(SlotId(next)) {
+        if !grants.is_stuck(SlotId(next)) {
             return None;
         }
-        let mut others = P::waits_for(site.common, SlotId(next))?;
+        let mut others = grants.waits_for(SlotId(next));
         let mut names = String::new();
         while let Some(other) = others.remove_any() {
             let comma = if names.is_empty() { "" } else { ", " };
@@ -106,4 +121,24 @@ fn hang<P: Protocol, F: Physical>(slot: SlotId, site: &Site<'_, P, F, Grants>) -
         write!(graph, "{separator}slot {next} {what}").expect("memory");
     }
     Some(graph)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Wake, Waker};
+
+    #[test]
+    fn a_hang_is_told_in_words() {
+        let grants = Grants::new(3, None);
+        let mut others = SlotSet::EMPTY;
+        others.insert(1);
+        grants.set_overdue(SlotId(0), &others);
+        assert_eq!(hang(SlotId(0), &grants), None, "slot 1 has not waited for long");
+        grants.set_overdue(SlotId(1), &SlotSet::EMPTY);
+        let words = "slot 0 waits for 1; slot 1 was granted what it waited for, and not woken";
+        assert_eq!(hang(SlotId(0), &grants).as_deref(), Some(words));
+        grants.wake(SlotId(1), Wake::Granted);
+        assert_eq!(hang(SlotId(0), &grants), None, "slot 1 was woken");
+    }
 }

@@ -1,12 +1,13 @@
 //! Grant words: what a transaction that waits in a record's queue was told, one word a slot.
 //!
 //! The releaser of the record writes the word, the waiter reads it; each has a cache line of its own. A second word in the
-//! line is for those who wait for long ([`crate::architecture`]).
+//! line, and a row of a waits-for graph, are for those who wait for long ([`crate::architecture`]).
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::clock;
 use crate::facade::worker;
+use crate::protocol::waits_for::{SlotSet, WaitsFor};
 use crate::protocol::{SlotId, Wake, Waker};
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ struct Word {
 /// A word for every slot.
 pub(crate) struct Grants {
     words: Box<[Line<Word>]>,
+    /// What those say who have waited for so long.
+    waits_for: WaitsFor,
+    /// Whether a slot was found to wait for ever.
+    has_dead: AtomicU32,
     patience_ticks: u64,
 }
 
@@ -39,7 +44,8 @@ impl Grants {
     /// as the machine says.
     pub fn new(slots: usize, patience: Option<Duration>) -> Self {
         let words = (0..slots).map(|_| Line::default()).collect();
-        Grants { words, patience_ticks: clock::ticks_of(patience.unwrap_or_else(worker::patience)) }
+        let patience_ticks = clock::ticks_of(patience.unwrap_or_else(worker::patience));
+        Grants { words, waits_for: WaitsFor::new(slots, false), has_dead: AtomicU32::new(0), patience_ticks }
     }
 
     /// How long a slot waits before it asks whether it waits for ever, in ticks.
@@ -47,10 +53,17 @@ impl Grants {
         self.patience_ticks
     }
 
-    /// `slot` has waited for so long.
-    pub fn set_overdue(&self, slot: SlotId) {
-        // Relaxed, as all of this word: it is looked at again and again, and orders nothing.
-        self.words[slot.0 as usize].0.waits.store(OVERDUE, Ordering::Relaxed);
+    /// `slot` has waited for so long, for these.
+    pub fn set_overdue(&self, slot: SlotId, others: &SlotSet) {
+        self.waits_for.publish(slot.0, 0, others);
+        // Release: whom it waits for; pairs with the Acquire in `is_stuck`. The rest of this word is Relaxed: it is looked at
+        // again and again, and orders nothing.
+        self.words[slot.0 as usize].0.waits.store(OVERDUE, Ordering::Release);
+    }
+
+    /// Whom `slot`, which is stuck, waits for; it said so when it looked last.
+    pub fn waits_for(&self, slot: SlotId) -> SlotSet {
+        self.waits_for.of(slot.0)
     }
 
     /// `slot`, which waited for so long, does not wait any more.
@@ -61,11 +74,18 @@ impl Grants {
     /// `slot` was found to wait for ever, and gives up: its request stays, and the waiters behind it wait for ever.
     pub fn set_dead(&self, slot: SlotId) {
         self.words[slot.0 as usize].0.waits.store(DEAD, Ordering::Relaxed);
+        self.has_dead.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether a slot has given up: its request stands in somebody's way for ever.
+    pub fn has_dead(&self) -> bool {
+        self.has_dead.load(Ordering::Relaxed) != 0
     }
 
     /// Whether `slot` has waited for long and still does, or has given up.
     pub fn is_stuck(&self, slot: SlotId) -> bool {
-        match self.words[slot.0 as usize].0.waits.load(Ordering::Relaxed) {
+        // Acquire: pairs with the Release in `set_overdue`.
+        match self.words[slot.0 as usize].0.waits.load(Ordering::Acquire) {
             IN_TIME => false,
             DEAD => true,
             _ => !self.is_decided(slot),

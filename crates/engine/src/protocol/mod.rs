@@ -241,9 +241,12 @@ pub(crate) trait Protocol: Sized + 'static {
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions, with the options' kind of latch.
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Self::Common<P>;
 
-    /// Whom the queued request of a slot waits for, for the watchdog, which looks at it at any time; `None`: that is not
-    /// known.
-    fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
+    /// Whom the queued request of a slot waits for, for the watchdog: nobody, if it is decided; `None`: that is not known. Others'
+    /// steps may run meanwhile, and make the answer wrong.
+    ///
+    /// # Safety
+    /// The slot's transaction calls this, and its request was queued and not yet answered.
+    unsafe fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
         let _ = (common, slot);
         None
     }

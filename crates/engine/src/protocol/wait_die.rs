@@ -6,7 +6,8 @@
 //! each of them younger, waits; one that conflicts with somebody older aborts ("dies"). An owner that wants to be upgraded waits
 //! for the other owners if all are younger, and dies otherwise.
 //!
-//! State: the lock's queue ([`lock_queue`]), in which requests have their ages, and waiters stand the youngest first.
+//! State: the lock's queue ([`lock_queue`]), in which requests have their ages, and waiters stand the youngest first. There is no
+//! waits-for graph: who waits for long finds out for whom from the queue.
 //!
 //! Invariants:
 //! - Every waiter is older than every owner. A waiter W conflicted with somebody when it came, all of whom were younger. If that
@@ -24,7 +25,8 @@
 //!
 //! [`lock_queue`]: super::lock_queue
 
-use super::lock_queue::{Entries, Entry, Lock, LockMode, Queue, QueuedStamp};
+use super::lock_queue::{Entries, Entry, Lock, LockMode, Places, Queue, QueuedStamp};
+use super::waits_for::SlotSet;
 use super::{
     Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, SlotId, SlotState, Verdict, Wake, Waker,
 };
@@ -93,8 +95,11 @@ impl SlotState for Birth {
     }
 }
 
-/// The requests of every slot in every partition.
-pub(crate) struct Common<P: Physical>(Entries<P, Age>);
+/// The requests of every slot in every partition, and where each slot waits.
+pub(crate) struct Common<P: Physical> {
+    entries: Entries<P, Age>,
+    places: Places,
+}
 
 /// Whether the transaction that has made a request is older than one that asks.
 fn is_older<P: Physical>(slot: SlotId, entry: &Entry<P, Age>, than: Requester) -> bool {
@@ -112,15 +117,20 @@ impl WaitDie {
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         let RequestWith { common, who, .. } = request;
-        let queue = Queue::latch(lock, &common.0, who);
+        let queue = Queue::latch(lock, &common.entries, who);
         if let Some(verdict) = queue.grant_at_once(mode, who.stamp) {
             return verdict;
         }
-        Self::wait_or_die(&queue, mode, who)
+        Self::wait_or_die(common, &queue, mode, who)
     }
 
     /// Waits behind all owners and younger waiters, or dies.
-    fn wait_or_die<P: Physical>(queue: &Queue<'_, P, Age>, mode: LockMode, who: Requester) -> Verdict {
+    fn wait_or_die<P: Physical>(
+        common: &Common<P>,
+        queue: &Queue<'_, P, Age>,
+        mode: LockMode,
+        who: Requester,
+    ) -> Verdict {
         let mut before = None;
         let (mut conflicts, mut is_past) = (false, false);
         for (slot, other) in queue.others() {
@@ -141,6 +151,7 @@ impl WaitDie {
             queue.join_owners(mode, who.stamp);
             return Verdict::Granted;
         }
+        common.places.note(queue);
         queue.wait_behind(before.expect("owners come first"), mode, who.stamp);
         Verdict::Queued
     }
@@ -149,19 +160,19 @@ impl WaitDie {
     #[inline(always)]
     pub fn let_go<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
         let RequestWith { common, who, waker } = request;
-        let queue = Queue::latch(lock, &common.0, who);
+        let queue = Queue::latch(lock, &common.entries, who);
         queue.release(|| queue.grant(|slot| waker.wake(slot, Wake::Granted)))
     }
 
     /// Marks the record deleted and tells its waiters to ask again; answers whether no other owner was there.
     pub fn kill<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
         let RequestWith { common, who, waker } = request;
-        Queue::latch(lock, &common.0, who).mark_deleted(|slot| waker.wake(slot, Wake::Retry))
+        Queue::latch(lock, &common.entries, who).mark_deleted(|slot| waker.wake(slot, Wake::Retry))
     }
 
     /// Upgrades without a look at the other owners: what the canary does.
     pub fn upgrade_eagerly<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        let queue = Queue::latch(lock, &request.common.0, request.who);
+        let queue = Queue::latch(lock, &request.common.entries, request.who);
         if queue.has_mine() {
             queue.upgrade();
         }
@@ -177,7 +188,12 @@ impl Protocol for WaitDie {
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
-        Common(Entries::new(slots, partitions, options.latch))
+        Common { entries: Entries::new(slots, partitions, options.latch), places: Places::new(slots) }
+    }
+
+    unsafe fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+        // SAFETY: whoever is queued is noted; the rest is the caller's contract.
+        unsafe { common.places.waited_for(slot, &common.entries) }
     }
 
     fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
@@ -201,7 +217,7 @@ impl Locking for WaitDie {
 
     fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
         let RequestWith { common, who, .. } = request;
-        let queue = Queue::latch(lock, &common.0, who);
+        let queue = Queue::latch(lock, &common.entries, who);
         let mut is_alone = true;
         for (slot, other) in queue.others() {
             if other.state().is_owner() {
@@ -215,6 +231,7 @@ impl Locking for WaitDie {
             queue.upgrade();
             return Verdict::Granted;
         }
+        common.places.note(&queue);
         queue.wait_for_upgrade();
         Verdict::Queued
     }
@@ -229,7 +246,7 @@ impl Locking for WaitDie {
     }
 
     fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        Queue::latch(lock, &request.common.0, request.who).claim(request.who.stamp);
+        Queue::latch(lock, &request.common.entries, request.who).claim(request.who.stamp);
     }
 
     #[inline(always)]
@@ -256,6 +273,6 @@ impl Locking for WaitDie {
     }
 
     fn retire_gap<P: Physical>(gap: &Lock<P>, common: &Common<P>) -> bool {
-        gap.retire(&common.0)
+        gap.retire(&common.entries)
     }
 }

@@ -1,9 +1,13 @@
-//! A protocol that wakes nobody, under every architecture: the watchdog says who waits, and the run ends. Runs in which somebody
-//! is only slow go on.
+//! Protocols that wake nobody, under every architecture: the watchdog says who waits, and the run ends. Runs in which somebody
+//! is only slow go on. And what the protocols say of those who wait.
 
 use super::canary::LostWakeUp;
-use crate::physical::Shared;
-use crate::protocol::DlDetect;
+use super::sequential::Wakes;
+use crate::physical::{Owned, Physical, Shared};
+use crate::protocol::{
+    Attempt, DlDetect, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, SlotState, StampOf,
+    Verdict, WaitDie, Wake,
+};
 use crate::storage::Store;
 use crate::system::{Delegation, Dispatch, Dora, Run, SharedEverything, System};
 use contract::{
@@ -82,11 +86,11 @@ impl Workload for Hot {
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// How a run over the records ended: with its commits, or with the words of a panic.
-fn run<S: System>(architecture: ArchitectureName, transactions: u64) -> Result<u64, String> {
-    let partitions = if architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
+fn run<S: System>(pair: PairName, transactions: u64) -> Result<u64, String> {
+    let partitions = if pair.architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
     let options = EngineOptions { patience: Some(PATIENCE), ..EngineOptions::default() };
     let mut store = Store::load(&Hot, Layout::of(partitions), &|_| ()).expect("a few records");
-    let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::DlDetect });
+    let selection = Selection::Pair(pair);
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let clients = (0..WORKERS).map(|_| HotClient).collect();
         let until = Until::Transactions(transactions);
@@ -98,34 +102,142 @@ fn run<S: System>(architecture: ArchitectureName, transactions: u64) -> Result<u
     }
 }
 
-fn ends_with_the_graph<S: System>(architecture: ArchitectureName) {
+fn ends_with_the_graph<S: System>(architecture: ArchitectureName, protocol: ProtocolName) {
     // Enough for one to meet another, however the system lets them run.
-    let words = run::<S>(architecture, 20_000).expect_err("nobody is woken");
-    assert!(words.contains("transactions wait for ever: slot "), "{words}");
+    let words = run::<S>(PairName { architecture, protocol }, 20_000).expect_err("nobody is woken");
+    // Those who do not wait for a transaction that waits for ever are aborted by it for ever.
+    let ends = ["transactions wait for ever: slot ", "in a run in which somebody waits for ever"];
+    assert!(ends.iter().any(|end| words.contains(end)), "{words}");
 }
 
 #[test]
 fn a_lost_wake_up_ends_a_run_under_shared_everything() {
-    ends_with_the_graph::<SharedEverything<LostWakeUp, Shared>>(ArchitectureName::SharedEverything);
+    use ArchitectureName::SharedEverything as Name;
+    ends_with_the_graph::<SharedEverything<LostWakeUp<DlDetect>, Shared>>(Name, ProtocolName::DlDetect);
+    ends_with_the_graph::<SharedEverything<LostWakeUp<WaitDie>, Shared>>(Name, ProtocolName::WaitDie);
 }
 
 #[test]
 fn a_lost_wake_up_ends_a_run_under_delegation() {
-    ends_with_the_graph::<Delegation<LostWakeUp>>(ArchitectureName::Delegation);
+    use ArchitectureName::Delegation as Name;
+    ends_with_the_graph::<Delegation<LostWakeUp<DlDetect>>>(Name, ProtocolName::DlDetect);
+    ends_with_the_graph::<Delegation<LostWakeUp<WaitDie>>>(Name, ProtocolName::WaitDie);
 }
 
 #[test]
 fn a_lost_wake_up_ends_a_run_under_dora() {
-    ends_with_the_graph::<Dora<LostWakeUp>>(ArchitectureName::Dora);
+    use ArchitectureName::Dora as Name;
+    ends_with_the_graph::<Dora<LostWakeUp<DlDetect>>>(Name, ProtocolName::DlDetect);
+    ends_with_the_graph::<Dora<LostWakeUp<WaitDie>>>(Name, ProtocolName::WaitDie);
+}
+
+fn goes_on<P: Protocol>(protocol: ProtocolName)
+where
+    SharedEverything<P, Shared>: System,
+    Delegation<P>: System,
+    Dora<P>: System,
+{
+    const EACH: u64 = 50;
+    let pair = |architecture| PairName { architecture, protocol };
+    let commits = [
+        run::<SharedEverything<P, Shared>>(pair(ArchitectureName::SharedEverything), EACH),
+        run::<Delegation<P>>(pair(ArchitectureName::Delegation), EACH),
+        run::<Dora<P>>(pair(ArchitectureName::Dora), EACH),
+    ];
+    assert_eq!(commits, [const { Ok(EACH * WORKERS as u64) }; 3]);
 }
 
 #[test]
 fn runs_with_long_queues_go_on() {
-    const EACH: u64 = 50;
-    let commits = [
-        run::<SharedEverything<DlDetect, Shared>>(ArchitectureName::SharedEverything, EACH),
-        run::<Delegation<DlDetect>>(ArchitectureName::Delegation, EACH),
-        run::<Dora<DlDetect>>(ArchitectureName::Dora, EACH),
-    ];
-    assert_eq!(commits, [const { Ok(EACH * WORKERS as u64) }; 3]);
+    goes_on::<DlDetect>(ProtocolName::DlDetect);
+    goes_on::<WaitDie>(ProtocolName::WaitDie);
+}
+
+/// One record, and transactions of which each is older than the next.
+struct Scene<P: Locking, F: Physical> {
+    common: P::Common<F>,
+    meta: Box<u64>,
+    stamps: [StampOf<P>; 4],
+    wakes: Wakes,
+}
+
+impl<P: Locking, F: Physical> Scene<P, F> {
+    fn new() -> Self {
+        let stamps = [(); 4].map(|()| {
+            let mut slot = P::Slot::new();
+            slot.begin(Attempt::First);
+            slot.stamp()
+        });
+        Scene {
+            common: P::common(4, 1, &EngineOptions::default()),
+            meta: Box::new(0),
+            stamps,
+            wakes: Wakes::default(),
+        }
+    }
+
+    fn meta(&self) -> &P::Meta<F> {
+        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
+        // the box is never touched otherwise.
+        unsafe { &*(&raw const *self.meta).cast() }
+    }
+
+    fn request(&self, slot: u32) -> Request<'_, P, F, Wakes> {
+        let who =
+            Requester { slot: SlotId(slot), partition: 0, access: 0, stamp: self.stamps[slot as usize] };
+        RequestWith { common: &self.common, who, waker: &self.wakes }
+    }
+
+    fn acquire(&self, slot: u32, mode: Mode) -> Verdict {
+        P::acquire(self.meta(), mode, self.request(slot))
+    }
+
+    fn waits_for(&self, slot: u32) -> Vec<u32> {
+        // SAFETY: it was queued, and the record is there as long as the scene.
+        let others = unsafe { P::waits_for(&self.common, SlotId(slot)) };
+        let mut others = others.expect("nobody changes the queue meanwhile");
+        std::iter::from_fn(|| others.remove_any()).collect()
+    }
+}
+
+fn who_waits_for_whom<P: Locking, F: Physical>() {
+    let scene = Scene::<P, F>::new();
+    assert_eq!(scene.acquire(3, Mode::Exclusive), Verdict::Granted);
+    assert_eq!(scene.acquire(2, Mode::Shared), Verdict::Queued);
+    assert_eq!(scene.acquire(1, Mode::Shared), Verdict::Queued);
+    assert_eq!(scene.acquire(0, Mode::Exclusive), Verdict::Queued);
+    assert_eq!([2, 1, 0].map(|slot| scene.waits_for(slot)), [vec![3], vec![2, 3], vec![1, 2, 3]]);
+
+    P::release(scene.meta(), Mode::Exclusive, scene.request(3));
+    assert_eq!(*scene.wakes.0.borrow(), [2, 1].map(|slot| (SlotId(slot), Wake::Granted)));
+    assert_eq!([2, 1, 0].map(|slot| scene.waits_for(slot)), [vec![], vec![], vec![1, 2]]);
+
+    assert_eq!(P::upgrade(scene.meta(), scene.request(1)), Verdict::Queued);
+    assert_eq!([1, 0].map(|slot| scene.waits_for(slot)), [vec![2], vec![1, 2]]);
+
+    P::release(scene.meta(), Mode::Shared, scene.request(2));
+    assert_eq!([1, 0].map(|slot| scene.waits_for(slot)), [vec![], vec![1]]);
+
+    P::mark_deleted(scene.meta(), scene.request(1));
+    assert_eq!(scene.wakes.0.borrow().last(), Some(&(SlotId(0), Wake::Retry)));
+    assert_eq!(scene.waits_for(0), [0; 0]);
+}
+
+#[test]
+fn it_is_known_who_waits_for_whom() {
+    who_waits_for_whom::<DlDetect, Shared>();
+    who_waits_for_whom::<DlDetect, Owned>();
+    who_waits_for_whom::<WaitDie, Shared>();
+    who_waits_for_whom::<WaitDie, Owned>();
+}
+
+#[test]
+fn a_younger_transaction_that_comes_before_a_waiter_is_waited_for() {
+    let scene = Scene::<WaitDie, Shared>::new();
+    assert_eq!(scene.acquire(3, Mode::Exclusive), Verdict::Granted);
+    assert_eq!(scene.acquire(1, Mode::Shared), Verdict::Queued);
+    assert_eq!(scene.waits_for(1), [3]);
+    assert_eq!(scene.acquire(2, Mode::Shared), Verdict::Queued);
+    assert_eq!([1, 2].map(|slot| scene.waits_for(slot)), [vec![2, 3], vec![3]]);
 }

@@ -232,7 +232,7 @@ impl Protocol for DlDetect {
         lock.is_quiescent()
     }
 
-    fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
+    unsafe fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
         Some(common.graph.of(slot.0))
     }
 }

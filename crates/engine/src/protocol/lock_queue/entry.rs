@@ -1,8 +1,9 @@
 //! Requests in queues, and where they live.
 
 use super::LockMode;
+use super::waiting::QueueWord;
 use crate::facade::region::Region;
-use crate::physical::{Metadata, Physical, Word};
+use crate::physical::{Metadata, Physical};
 use crate::protocol::{Requester, SlotId};
 use contract::LatchName;
 use std::marker::PhantomData;
@@ -97,8 +98,8 @@ pub(in crate::protocol) trait QueuedStamp: Copy {
 #[repr(C)]
 pub(in crate::protocol) struct Entry<P: Physical, S: QueuedStamp> {
     /// The next request of the record, 0 for none.
-    pub(super) next: P::Word32,
-    state: P::Word32,
+    pub(super) next: QueueWord,
+    state: QueueWord,
     kept: S::Kept<P>,
 }
 

@@ -32,15 +32,20 @@
 //!   others; and all later waiters wait for it.
 //! - Nobody comes before a waiter but whom the protocol puts there: while somebody waits nobody is granted at once.
 //! - A request that waits is granted or told to ask again by another's step, under the latch, and woken by it.
+//!
+//! One who waits may look at the queue from elsewhere: [`waiting`].
 
 mod entry;
+mod waiting;
 
 pub(super) use entry::{Entries, Entry, QueuedStamp, STAMP_BITS};
+pub(super) use waiting::Places;
 
 use super::{GapMode, Mode, Requester, SlotId, Verdict};
 use crate::physical::latch::MetadataLatch;
-use crate::physical::{Metadata, Physical, Word};
+use crate::physical::{Metadata, Physical};
 use entry::{EntryId, State};
+use waiting::QueueWord;
 
 const FIRST: u32 = (1 << 27) - 1;
 const MODE_SHIFT: u32 = 27;
@@ -80,7 +85,7 @@ impl LockMode {
 #[repr(C)]
 pub(crate) struct Lock<P: Physical> {
     latch: P::Latch,
-    head: P::Word32,
+    head: QueueWord,
 }
 
 // SAFETY: a latch, which is a word or nothing, and a word.

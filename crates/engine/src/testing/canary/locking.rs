@@ -95,8 +95,9 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
         B::is_gap_quiescent(gap)
     }
 
-    fn waits_for<P: Physical>(common: &B::Common<P>, slot: SlotId) -> Option<SlotSet> {
-        B::waits_for(common, slot)
+    unsafe fn waits_for<P: Physical>(common: &B::Common<P>, slot: SlotId) -> Option<SlotSet> {
+        // SAFETY: the caller's contract.
+        unsafe { B::waits_for(common, slot) }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Broken, Defect};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::protocol::{DlDetect, Locking, Mode, Protocol, Request, RequestWith, SlotId, Wake, Waker};
+use crate::protocol::{Locking, Mode, Request, RequestWith, SlotId, Wake, Waker};
 use crate::transaction::access::Locked;
 
 pub(crate) struct LostWakeUp;
@@ -16,14 +16,14 @@ impl Waker for Mute {
     fn wake(&self, _: SlotId, _: Wake) {}
 }
 
-impl Defect<DlDetect> for LostWakeUp {
-    type Access<A: Architecture<Protocol = Broken<DlDetect, Self>>> = Locked;
+impl<B: Locking> Defect<B> for LostWakeUp {
+    type Access<A: Architecture<Protocol = Broken<B, Self>>> = Locked;
 
     fn release<P: Physical>(
-        meta: &<DlDetect as Protocol>::Meta<P>,
+        meta: &B::Meta<P>,
         mode: Mode,
-        RequestWith { common, who, .. }: Request<'_, DlDetect, P, impl Waker>,
+        RequestWith { common, who, .. }: Request<'_, B, P, impl Waker>,
     ) {
-        DlDetect::release(meta, mode, RequestWith { common, who, waker: &Mute });
+        B::release(meta, mode, RequestWith { common, who, waker: &Mute });
     }
 }

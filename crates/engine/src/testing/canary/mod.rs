@@ -30,9 +30,9 @@ pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
 /// TICTOC that neither looks at reads that have expired nor extends them.
 pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
-/// DL_DETECT that grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
+/// A protocol that waits, grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
 #[cfg(test)]
-pub(crate) type LostWakeUp = Broken<crate::protocol::DlDetect, lost_wake_up::LostWakeUp>;
+pub(crate) type LostWakeUp<B> = Broken<B, lost_wake_up::LostWakeUp>;
 /// SILO that does not validate the keys that it found missing.
 pub(crate) type NoMissValidation = Flawed<Silo, no_miss_validation::NoMissValidation>;
 /// SILO that does not validate its read set.
