@@ -17,6 +17,8 @@ pub(crate) struct Partition {
 
 /// A table.
 pub(crate) struct Table {
+    /// Its number in the store.
+    pub id: TableId,
     /// As the workload described it.
     pub description: TableDescription,
     /// The size of its records.
@@ -56,7 +58,7 @@ impl Table {
             Partition { index: Index::within(&memory, number, nodes) }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { description, shape, arena, memory, partitions })
+        Ok(Table { id, description, shape, arena, memory, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity.

@@ -6,7 +6,7 @@
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
 //! | `accounts` | a workload for systems that are not of the matrix |
 //! | `interleaved` | shared-everything in fibers: an architecture that is none of the matrix |
-//! | `watchdog` | a protocol that wakes nobody: the watchdog ends its runs |
+//! | `watchdog` | protocols that wake nobody: the watchdog ends their runs |
 //! | `wide_header` | a protocol with more metadata a record than others |
 //! | [`seam`] | a transaction that stands prepared while another wants what it wrote |
 //! | [`inner_steps`] | single steps of the engine, for benches and for `doctor` |

@@ -23,14 +23,14 @@ use crate::record::RecordRef;
 use contract::{Abort, PartitionId, Scan, TimeClass};
 
 /// A record that a scan will come to.
-pub(super) struct Ahead {
-    place: Place,
+pub(super) struct Ahead<'e> {
+    place: Place<'e>,
     record: RecordRef,
 }
 
 /// What a step is asked to lock.
 struct Batch<'a, S: Copy> {
-    records: &'a [Ahead],
+    records: &'a [Ahead<'a>],
     /// The requester of the first.
     who: Requester<S>,
 }
@@ -118,7 +118,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         locked
     }
 
-    fn lock_all(&mut self, partition: PartitionId, batch: &[Ahead]) -> Result<(), Abort> {
+    fn lock_all(&mut self, partition: PartitionId, batch: &[Ahead<'_>]) -> Result<(), Abort> {
         let is_here = self.architecture.is_here(partition);
         self.stopwatch.enter(if is_here { TimeClass::Manager } else { TimeClass::Wait });
         let mut request = Batch { records: batch, who: self.next_requester(partition) };

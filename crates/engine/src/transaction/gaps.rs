@@ -104,7 +104,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     }
 
     /// Before a record is linked into the bucket of its key.
-    pub(super) fn hold_bucket(&mut self, place: Place) -> Result<(), Abort> {
+    pub(super) fn hold_bucket(&mut self, place: Place<'_>) -> Result<(), Abort> {
         let held = self.hold_gap(place.gap(GapId::Bucket(place.hash)), GapMode::Insert)?;
         assert!(held == Wake::Granted, "buckets live for ever");
         Ok(())

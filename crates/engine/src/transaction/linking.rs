@@ -61,11 +61,11 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Links where gaps are held while linking.
     pub(super) fn link_locking(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         asked: u32,
     ) -> Result<Attempted, Abort> {
-        let is_near = |gap: &super::Gap| gap.table == place.table && gap.partition == place.partition;
+        let is_near = |gap: &super::Gap| gap.table == place.table.id && gap.partition == place.partition;
         if !self.gaps.iter().any(is_near) {
             return self.link_holding(place, record, LeafRef::NONE, asked);
         }
@@ -91,7 +91,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Links into a leaf whose gap the transaction does not hold: `expected`, or any if that is none.
     fn link_holding(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         expected: LeafRef,
         asked: u32,
@@ -137,7 +137,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     }
 
     /// Links into a leaf whose gap the transaction holds, so that nobody else links there if it relies on it.
-    fn link_held(&mut self, place: Place, record: RecordRef, leaf: LeafRef) -> Attempted {
+    fn link_held(&mut self, place: Place<'_>, record: RecordRef, leaf: LeafRef) -> Attempted {
         let held = self.find_gap(place.gap(GapId::Leaf(leaf))).expect("the gap is held");
         let relies = self.gaps[held].mode != GapMode::Insert;
         let (spot, who) = (self.spot(place), self.next_requester(place.partition));
@@ -172,7 +172,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
 impl<A: Architecture> Txn<'_, A> {
     /// Links where gaps are not held.
-    pub(super) fn link_freely(&mut self, place: Place, record: RecordRef) -> Linked<Option<Versions>> {
+    pub(super) fn link_freely(&mut self, place: Place<'_>, record: RecordRef) -> Linked<Option<Versions>> {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         let who = self.next_requester(place.partition);
         let mut linking = Linking { record, expected: LeafRef::NONE, gap_access: 0, nodes };
@@ -201,7 +201,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Unlinks a record that the transaction holds, and retires its memory; by transaction `id`, or by an abort (0).
     pub(super) fn remove_in_order(&mut self, position: usize, id: u64) {
         let Access { record, partition, table, key, .. } = self.accesses[position];
-        let place = self.place(table, key);
+        let place = self.place(self.table(table), key);
         let (spot, who) = (self.spot(place), self.requester_of(position));
         let mut removal = Removal { record, id, nodes: self.lend_nodes(place) };
         let removal = Lent::new(&mut removal);
@@ -235,7 +235,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     #[cold]
-    fn prune(&mut self, place: Place) {
+    fn prune(&mut self, place: Place<'_>) {
         let (spot, nodes) = (self.spot(place), self.lend_nodes(place));
         self.architecture.at(place.partition, move |site| {
             let prune = |index: &OrderedOf<A>, key: &[u8]| {
@@ -252,8 +252,8 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// The slot's cache of nodes for the place's index, its epoch set.
-    fn lend_nodes(&mut self, place: Place) -> Lent<ordered::AllocationCache> {
-        let nodes = &mut self.allocations.at(place.table, place.partition).nodes;
+    fn lend_nodes(&mut self, place: Place<'_>) -> Lent<ordered::AllocationCache> {
+        let nodes = &mut self.allocations.at(place.table.id, place.partition).nodes;
         nodes.refresh(self.epoch, self.epochs.reclaimable());
         Lent::new(nodes)
     }

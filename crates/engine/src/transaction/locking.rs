@@ -14,7 +14,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Finds the record of a key and locks it in `mode`; the caller adds the entry. `None`: the key is missing, and the
     /// transaction holds its gap.
     #[inline(always)]
-    pub(super) fn lock_record(&mut self, place: Place, mode: Mode) -> Result<Option<RecordRef>, Abort> {
+    pub(super) fn lock_record(&mut self, place: Place<'_>, mode: Mode) -> Result<Option<RecordRef>, Abort> {
         let who = self.next_requester(place.partition);
         let mut asked = 0;
         loop {
@@ -23,7 +23,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             if !is_here {
                 self.stopwatch.enter(TimeClass::Wait);
             }
-            let (found, gap, verdict) = if self.table(place.table).is_ordered() {
+            let (found, gap, verdict) = if place.table.is_ordered() {
                 self.lock_in_order(place, mode, who)
             } else {
                 self.lock_by_hash(place, mode, who)
@@ -50,9 +50,9 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
     /// One attempt to find a key's record and to lock it, at its bucket.
     #[inline(always)]
-    fn lock_by_hash(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
+    fn lock_by_hash(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, verdict) = self.architecture.at(place.partition, move |site| {
-            let index = site.partition(place.table, PartitionId(who.partition)).index.hashed();
+            let index = place.table.partition(PartitionId(who.partition)).index.hashed();
             let found = index.find(place.hash, place.key);
             let verdict =
                 found.map(|record| ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who)));
@@ -62,7 +62,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     }
 
     /// The same in an ordered table.
-    fn lock_in_order(&mut self, place: Place, mode: Mode, who: RequesterOf<A>) -> Found {
+    fn lock_in_order(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
@@ -76,7 +76,12 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     }
 
     /// Locks a record that was met under a key, and adds it. `false`: ask again from the look-up on.
-    pub(super) fn lock_met(&mut self, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+    pub(super) fn lock_met(
+        &mut self,
+        place: Place<'_>,
+        record: RecordRef,
+        asked: u32,
+    ) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
         let verdict = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
@@ -107,7 +112,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn read_locked(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
@@ -123,7 +128,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Reads a record that a scan has met.
     pub(super) fn show_locked(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
@@ -195,7 +200,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// A look-up from here, wherever the partition is.
     #[inline(always)]
-    pub(super) fn look_up_timed(&mut self, place: Place) -> (Option<RecordRef>, GapId) {
+    pub(super) fn look_up_timed(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         self.stopwatch.enter(TimeClass::Index);
         let found = self.look_up(place);
         self.stopwatch.enter(TimeClass::Manager);
@@ -205,7 +210,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// A look-up that is part of a step cannot be timed by itself: in a sampled transaction it is made once for the clock and
     /// then once more with the lock, if the step runs in place. The owner's look-up for others is time that they wait.
     #[inline(always)]
-    fn look_up_for_the_clock(&mut self, place: Place) {
+    fn look_up_for_the_clock(&mut self, place: Place<'_>) {
         if self.stopwatch.is_on() && self.architecture.is_here(place.partition) {
             std::hint::black_box(self.look_up_timed(place));
         }

@@ -83,18 +83,18 @@ pub(crate) type OrderedOf<A> = OrderedAs<<A as Architecture>::Physical>;
 
 /// A key, and all that follows from it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
-    table: TableId,
+pub(crate) struct Place<'e> {
+    table: &'e Table,
     key: Key,
     partition: PartitionId,
     /// To find it by, in a hashed table and in the access set.
     hash: Hash,
 }
 
-impl Place {
+impl Place<'_> {
     /// A gap of the same partition.
     fn gap(self, id: GapId) -> GapPlace {
-        GapPlace { table: self.table, partition: self.partition, id }
+        GapPlace { table: self.table.id, partition: self.partition, id }
     }
 }
 
@@ -124,11 +124,11 @@ pub(crate) struct Txn<'e, A: Architecture> {
     /// Byte strings that are keys.
     keys: Keys,
     /// Keys of leaves that the transaction has emptied.
-    emptied: Vec<Place>,
+    emptied: Vec<Place<'e>>,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.
-    batch: Vec<Ahead>,
+    batch: Vec<Ahead<'e>>,
     /// Positions in the access set of what commit must write.
     write_set: Vec<u32>,
     /// Entries of `write_set` that are prepared.
@@ -219,7 +219,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Before anything is touched in the place's partition.
     #[inline(always)]
-    fn enter(&mut self, place: Place) -> Result<(), Abort> {
+    fn enter(&mut self, place: Place<'_>) -> Result<(), Abort> {
         let entered = if A::MIGRATES && self.stopwatch.is_on() && !self.architecture.is_here(place.partition)
         {
             let before = self.stopwatch.enter(TimeClass::Wait);
@@ -233,8 +233,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     #[cold]
-    fn refuse(&mut self, place: Place, reason: AbortReason) -> Abort {
-        self.refused = Some((place.table, place.key, place.partition));
+    fn refuse(&mut self, place: Place<'_>, reason: AbortReason) -> Abort {
+        self.refused = Some((place.table.id, place.key, place.partition));
         self.poison(reason)
     }
 
@@ -280,33 +280,33 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     #[inline(always)]
-    fn place(&self, table: TableId, key: Key) -> Place {
-        let partition = self.table(table).partition_of(self.prefix(table, key));
+    fn place(&self, table: &'e Table, key: Key) -> Place<'e> {
+        let partition = table.partition_of(self.prefix(table, key));
         Place { table, key, partition, hash: Hash::of(key) }
     }
 
     /// What decides a key's partition.
     #[inline(always)]
-    fn prefix(&self, table: TableId, key: Key) -> Key {
-        match self.table(table).has_byte_strings() {
+    fn prefix(&self, table: &Table, key: Key) -> Key {
+        match table.has_byte_strings() {
             true => Key::prefix_of(self.keys.bytes(key)),
             false => key,
         }
     }
 
     /// A key of an ordered table, for a step.
-    fn spot(&self, place: Place) -> Spot {
+    fn spot(&self, place: Place<'_>) -> Spot {
         let Place { table, partition, key, .. } = place;
-        match self.table(table).has_byte_strings() {
-            true => Spot::bytes(table, partition, self.keys.bytes(key)),
-            false => Spot::number(table, partition, key),
+        match table.has_byte_strings() {
+            true => Spot::bytes(table.id, partition, self.keys.bytes(key)),
+            false => Spot::number(table.id, partition, key),
         }
     }
 
     /// A key's record, and what protects the key if it has none. Reads the index from here, wherever its partition is.
     #[inline(always)]
-    fn look_up(&self, place: Place) -> (Option<RecordRef>, GapId) {
-        match &self.table(place.table).partition(place.partition).index {
+    fn look_up(&self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
+        match &place.table.partition(place.partition).index {
             Index::Hashed(index) => (index.find(place.hash, place.key), GapId::Bucket(place.hash)),
             Index::Ordered(index) => {
                 // SAFETY: the key stays where it is meanwhile.
@@ -317,8 +317,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     #[inline(always)]
-    fn find_own(&self, place: Place) -> Option<usize> {
-        self.accesses.find(place.table, place.key, place.hash)
+    fn find_own(&self, place: Place<'_>) -> Option<usize> {
+        self.accesses.find(place.table.id, place.key, place.hash)
     }
 
     /// The requester of the next entry of the access set.
@@ -351,11 +351,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     #[inline(always)]
-    fn add(&mut self, place: Place, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
+    fn add(&mut self, place: Place<'_>, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
         let Place { table, key, partition, hash, .. } = place;
-        let position = self
-            .accesses
-            .push(Access { record, key, token, partition, table, kind, first_write: NO_WRITE }, hash);
+        let position = self.accesses.push(
+            Access { record, key, token, partition, table: table.id, kind, first_write: NO_WRITE },
+            hash,
+        );
         self.stopwatch.holds_something();
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.reconnaissance, "a procedure writes while it plans");
@@ -366,7 +367,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
-        self.table(table).check(span);
+        let table = self.table(table);
+        table.check(span);
         work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {
@@ -399,7 +401,8 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         self.alive()?;
-        self.table(table).check(span);
+        let table = self.table(table);
+        table.check(span);
         work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {
@@ -418,7 +421,8 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
         self.alive()?;
-        self.table(table).check(span);
+        let table = self.table(table);
+        table.check(span);
         work::operation(span.length());
         let place = self.place(table, key);
         if let Some(position) = self.find_own(place) {

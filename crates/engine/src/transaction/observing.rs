@@ -26,7 +26,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn observe_record(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         span: Option<Span>,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
         self.observe(place, span, Into::Scratch)
@@ -36,7 +36,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn observe_into_log(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         bytes: Bytes,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
@@ -46,7 +46,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     #[inline(always)]
     fn observe(
         &mut self,
-        place: Place,
+        place: Place<'_>,
         span: Option<Span>,
         into: Into,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
@@ -97,7 +97,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     }
 
     /// Sees a record that a scan has met, copying the named bytes into the scratch buffer. `None`: it has no row.
-    pub(super) fn observe_met(&mut self, place: Place, record: RecordRef, span: Span) -> Option<Token> {
+    pub(super) fn observe_met(&mut self, place: Place<'_>, record: RecordRef, span: Span) -> Option<Token> {
         let mut asked = 0;
         loop {
             match self.observe_once(record, Some(span), &Into::Scratch) {

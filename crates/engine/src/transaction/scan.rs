@@ -180,7 +180,7 @@ pub(super) fn first_of(
     first.map(|(_, n)| n)
 }
 
-impl<A: Architecture> Txn<'_, A> {
+impl<'e, A: Architecture> Txn<'e, A> {
     pub(super) fn scan_rows(
         &mut self,
         scan: &Scan<'_>,
@@ -251,7 +251,12 @@ impl<A: Architecture> Txn<'_, A> {
     /// Before something of the cursor's partition is touched.
     fn enter_for(&mut self, scan: &Scan<'_>, cursor: &Cursor) -> Result<(), Abort> {
         let key = scan.within.unwrap_or(Key::prefix_of(&cursor.bound));
-        self.enter(Place { table: scan.table, key, partition: cursor.partition, hash: Hash::of(key) })
+        self.enter(Place {
+            table: self.table(scan.table),
+            key,
+            partition: cursor.partition,
+            hash: Hash::of(key),
+        })
     }
 
     pub(super) fn copy_leaf<R>(
@@ -268,9 +273,9 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// The place of a key that the scan has met in a partition.
     #[inline(always)]
-    pub(super) fn met_at(&mut self, scan: &Scan<'_>, partition: PartitionId, bytes: &[u8]) -> Place {
-        let table = scan.table;
-        let key = match self.table(table).has_byte_strings() {
+    pub(super) fn met_at(&mut self, scan: &Scan<'_>, partition: PartitionId, bytes: &[u8]) -> Place<'e> {
+        let table = self.table(scan.table);
+        let key = match table.has_byte_strings() {
             true => self.keys.intern(bytes),
             false => Key::prefix_of(bytes),
         };

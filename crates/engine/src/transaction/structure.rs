@@ -36,7 +36,8 @@ pub(crate) struct Versions {
 impl<A: Architecture> Txn<'_, A> {
     pub(super) fn insert_row(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         work::operation(row.len());
-        let description = &self.table(table).description;
+        let table = self.table(table);
+        let description = &table.description;
         assert_eq!(
             row.len(),
             description.row_bytes,
@@ -65,8 +66,8 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Links a new record with this row, held by the transaction, unless the key is linked. `asked`: how often it was tried.
-    fn link_row(&mut self, place: Place, row: &[u8], asked: u32) -> Result<Attempted, Abort> {
-        let is_ordered = self.table(place.table).is_ordered();
+    fn link_row(&mut self, place: Place<'_>, row: &[u8], asked: u32) -> Result<Attempted, Abort> {
+        let is_ordered = place.table.is_ordered();
         if !is_ordered {
             AccessOf::<A>::hold_bucket(self, place)?;
         }
@@ -80,15 +81,15 @@ impl<A: Architecture> Txn<'_, A> {
             self.heed_versions(place, versions)?;
         } else {
             // It was never linked, so that nobody has seen it.
-            self.allocations.at(place.table, place.partition).records.put_back(record);
+            self.allocations.at(place.table.id, place.partition).records.put_back(record);
         }
         attempted
     }
 
     /// A record with this row that is not linked yet.
-    fn new_record(&mut self, place: Place, row: &[u8]) -> RecordRef {
-        let arena = &self.table(place.table).arena;
-        let record = self.allocations.at(place.table, place.partition).records.take(arena);
+    fn new_record(&mut self, place: Place<'_>, row: &[u8]) -> RecordRef {
+        let arena = &place.table.arena;
+        let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
         // SAFETY: the record is private until it is linked.
         unsafe { record.row::<HeaderOf<A>>().copy_in(0, row) };
@@ -96,10 +97,10 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// Links a new record into the bucket of its key.
-    fn link_by_hash(&mut self, place: Place, record: RecordRef) -> Linked<Option<Versions>> {
+    fn link_by_hash(&mut self, place: Place<'_>, record: RecordRef) -> Linked<Option<Versions>> {
         let who = self.next_requester(place.partition);
         let linked = self.architecture.at(place.partition, move |site| {
-            let index = site.partition(place.table, PartitionId(who.partition)).index.hashed();
+            let index = place.table.partition(PartitionId(who.partition)).index.hashed();
             AccessOf::<A>::claim(site, record, who);
             index.link(place.hash, record, |bucket| AccessOf::<A>::linked(site, site.bucket(bucket), record))
         });
@@ -109,7 +110,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// The insert advanced the version of its gap. If the transaction relies on the version before, it relies on the new
     /// one now, and on what was split from the gap; if it relies on an older one, somebody else inserted.
-    fn heed_versions(&mut self, place: Place, versions: Option<Versions>) -> Result<(), Abort> {
+    fn heed_versions(&mut self, place: Place<'_>, versions: Option<Versions>) -> Result<(), Abort> {
         let Some(versions) = versions else { return Ok(()) };
         let Some(gap) = self.find_gap(place.gap(versions.gap)) else { return Ok(()) };
         if !AccessOf::<A>::is_same(self.gaps[gap].token, Token(versions.before)) {
@@ -143,7 +144,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     pub(super) fn delete_row(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         work::operation(0);
-        let place = self.place(table, key);
+        let place = self.place(self.table(table), key);
         let position = match self.find_own(place) {
             Some(position) => match self.make_writable(position)? {
                 Presence::Missing => return Ok(Presence::Missing),

@@ -21,7 +21,7 @@ impl<A: Architecture> Access<A> for Alone {
     #[inline(always)]
     fn read(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
@@ -35,7 +35,7 @@ impl<A: Architecture> Access<A> for Alone {
     #[inline(always)]
     fn update(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
@@ -46,7 +46,7 @@ impl<A: Architecture> Access<A> for Alone {
     }
 
     #[inline(always)]
-    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort> {
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         let Some(record) = txn.look_up_timed(place).0 else { return Ok(None) };
         txn.stopwatch.enter(TimeClass::Useful);
         Ok(Some(txn.add(place, record, Kind::Write, None)))
@@ -54,7 +54,7 @@ impl<A: Architecture> Access<A> for Alone {
 
     fn show(
         _: &mut Txn<'_, A>,
-        _: Place,
+        _: Place<'_>,
         record: RecordRef,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
@@ -95,20 +95,20 @@ impl<A: Architecture> Access<A> for Alone {
         txn.apply_in_place(position, span, blind);
     }
 
-    fn hold_bucket(_: &mut Txn<'_, A>, _: Place) -> Result<(), Abort> {
+    fn hold_bucket(_: &mut Txn<'_, A>, _: Place<'_>) -> Result<(), Abort> {
         Ok(())
     }
 
     fn link_in_order(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         _: u32,
     ) -> Result<Attempted, Abort> {
         Ok(Some(txn.link_freely(place, record)))
     }
 
-    fn met(_: &mut Txn<'_, A>, _: Place, _: RecordRef, _: u32) -> Result<bool, Abort> {
+    fn met(_: &mut Txn<'_, A>, _: Place<'_>, _: RecordRef, _: u32) -> Result<bool, Abort> {
         Ok(true)
     }
 

@@ -20,7 +20,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     #[inline(always)]
     fn update(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
@@ -85,7 +85,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     #[inline(always)]
     fn read(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
@@ -93,14 +93,14 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     }
 
     #[inline(always)]
-    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort> {
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         let record = txn.lock_record(place, Mode::Exclusive)?;
         Ok(record.map(|record| txn.add(place, record, Kind::Write, None)))
     }
 
     fn show(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
@@ -112,20 +112,20 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
         txn.upgrade(position)
     }
 
-    fn hold_bucket(txn: &mut Txn<'_, A>, place: Place) -> Result<(), Abort> {
+    fn hold_bucket(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<(), Abort> {
         txn.hold_bucket(place)
     }
 
     fn link_in_order(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         asked: u32,
     ) -> Result<Attempted, Abort> {
         txn.link_locking(place, record, asked)
     }
 
-    fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+    fn met(txn: &mut Txn<'_, A>, place: Place<'_>, record: RecordRef, asked: u32) -> Result<bool, Abort> {
         txn.lock_met(place, record, asked)
     }
 

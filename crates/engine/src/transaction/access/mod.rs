@@ -51,7 +51,7 @@ pub(crate) trait Access<A: Architecture>: Sized {
     /// Shows bytes of a row.
     fn read(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort>;
@@ -59,18 +59,18 @@ pub(crate) trait Access<A: Architecture>: Sized {
     /// Reads and writes bytes of a row.
     fn update(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort>;
 
     /// An entry for a row that is to be written without having been read; `None`: there is none.
-    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort>;
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort>;
 
     /// Shows bytes of a row that a scan has met.
     fn show(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
@@ -103,19 +103,19 @@ pub(crate) trait Access<A: Architecture>: Sized {
     // Inserts, deletes and scans.
 
     /// Before a record is linked into the bucket of its key.
-    fn hold_bucket(txn: &mut Txn<'_, A>, place: Place) -> Result<(), Abort>;
+    fn hold_bucket(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<(), Abort>;
 
     /// Links a record in order, unless the key is linked. `asked`: how often it was tried.
     fn link_in_order(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         asked: u32,
     ) -> Result<Attempted, Abort>;
 
     /// The key to insert is linked: `true` if it has a row, which the transaction relies on from now on; `false`: try
     /// again.
-    fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort>;
+    fn met(txn: &mut Txn<'_, A>, place: Place<'_>, record: RecordRef, asked: u32) -> Result<bool, Abort>;
 
     /// Copies the leaf at which a cursor is.
     fn copy_leaf(

@@ -33,7 +33,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     #[inline(always)]
     fn read(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
@@ -48,7 +48,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     #[inline(always)]
     fn update(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
@@ -62,7 +62,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     }
 
     #[inline(always)]
-    fn find_to_write(txn: &mut Txn<'_, A>, place: Place) -> Result<Option<usize>, Abort> {
+    fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         // Blind: commit checks that the record is still there, not that it is unchanged.
         let found = txn.observe_record(place, None)?;
         Ok(found.map(|(record, _)| txn.add(place, record, Kind::Write, None)))
@@ -70,7 +70,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
 
     fn show(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         span: Span,
         see: &mut dyn FnMut(&[u8]),
@@ -117,21 +117,21 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         txn.log_blind(position, span, blind);
     }
 
-    fn hold_bucket(_: &mut Txn<'_, A>, _: Place) -> Result<(), Abort> {
+    fn hold_bucket(_: &mut Txn<'_, A>, _: Place<'_>) -> Result<(), Abort> {
         // It is advanced once the record is linked.
         Ok(())
     }
 
     fn link_in_order(
         txn: &mut Txn<'_, A>,
-        place: Place,
+        place: Place<'_>,
         record: RecordRef,
         _: u32,
     ) -> Result<Attempted, Abort> {
         Ok(Some(txn.link_freely(place, record)))
     }
 
-    fn met(txn: &mut Txn<'_, A>, place: Place, record: RecordRef, asked: u32) -> Result<bool, Abort> {
+    fn met(txn: &mut Txn<'_, A>, place: Place<'_>, record: RecordRef, asked: u32) -> Result<bool, Abort> {
         match txn.look(record) {
             Observation::Present(token) => {
                 txn.add(place, record, Kind::Read, Some(Token(token)));
