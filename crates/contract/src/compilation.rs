@@ -2,7 +2,7 @@
 //!
 //! A system that is compiled for a workload's own type of client has no calls through pointers on a transaction's way. It costs
 //! seconds of the build for every system and every such workload, so a workload wants it only if a measurement shows a
-//! difference.
+//! difference (`docs/results/build.md`), and an engine does it only for systems that read in their own thread.
 
 use crate::{Client, Engine, EngineOptions, RunError, RunOutcome, Selection, Until};
 
