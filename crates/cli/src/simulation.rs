@@ -206,7 +206,7 @@ mod tests {
     use std::path::Path;
     use workloads::audit::Audited;
     use workloads::micro::{self, MicroClient};
-    use workloads::{Micro, Parameters, Tpcc};
+    use workloads::{Micro, Parameters, SmallBank, Tpcc, Ycsb};
 
     /// The microbenchmark over a table whose first row is not as it should be.
     struct Mistaken(Micro);
@@ -310,29 +310,47 @@ mod tests {
         }
     }
 
-    /// NewOrders insert: over what an earlier one has left a repetition would be another one.
-    #[test]
-    fn a_repetition_is_what_its_seed_says_whatever_runs_beside_it() {
-        let given = [("warehouses", "2"), ("items", "100"), ("customers", "10"), ("mix", "new-order")];
-        let workload = Tpcc::new(&given.into_iter().collect()).expect("parameters of TPC-C");
+    /// Every system's repetitions, which are what they are alone, over a newly loaded store.
+    #[track_caller]
+    fn apart<W: Audited>(workload: &W) -> Vec<Measured> {
         let pairs: Vec<PairName> =
             PairName::all().filter(|pair| Explored::support(*pair) == Support::Supported).collect();
-        let measured = |repeat, first: usize| {
+        let measured = |pairs: &[PairName], repeat, first: usize| {
             let engine = options().engine_options(first);
             let options = RunOptions { repeat, engine, ..options() };
-            let measure = || measure::<OnDescription, _>(&workload, &pairs, &options, After::Audit, &Silent);
+            let measure = || measure::<OnDescription, W>(workload, pairs, &options, After::Audit, &Silent);
             on(description(), measure).expect("measured").0
         };
-        let (together, alone) = (measured(3, 0), [0, 1, 2].map(|repetition| measured(1, repetition)));
-        for (number, system) in together.iter().enumerate() {
-            let alone: Vec<&Measured> = alone.iter().map(|systems| &systems[number]).collect();
+        let together = measured(&pairs, 3, 0);
+        for system in &together {
+            let alone = [0, 1, 2].map(|repetition| measured(&[system.pair], 1, repetition).remove(0));
             let beside: Vec<_> = system.repetitions.iter().map(of_repetition).collect();
             let expected: Vec<_> = alone.iter().map(|one| of_repetition(&one.repetitions[0])).collect();
             assert_eq!(beside, expected, "{}", system.pair);
             assert!(beside[0] != beside[1], "{}: the seed decides", system.pair);
             assert_eq!(system.memory, alone[2].memory, "{}: the last one's", system.pair);
-            assert!(system.memory.rows > system.memory.loaded_rows, "{}: they insert", system.pair);
             assert!(system.checks.iter().all(|check| check.passed), "{:?}", system.checks);
         }
+        together
+    }
+
+    /// What earlier ones have inserted, or written where a procedure looks, would make another one of a repetition.
+    #[test]
+    fn a_repetition_is_what_its_seed_says_whatever_runs_beside_it() {
+        let given = [("warehouses", "2"), ("items", "100"), ("customers", "10"), ("mix", "new-order")];
+        let tpcc = Tpcc::new(&given.into_iter().collect()).expect("parameters of TPC-C");
+        let inserts = |system: &Measured| system.memory.rows > system.memory.loaded_rows;
+        assert!(apart(&tpcc).iter().all(inserts));
+        let given = [("customers", "1000"), ("hot-customers", "100")];
+        apart(&SmallBank::new(&given.into_iter().collect()).expect("parameters of SmallBank"));
+    }
+
+    #[test]
+    fn a_store_that_is_used_again_is_as_good_as_a_new_one() {
+        let micro = micro();
+        let ycsb = Ycsb::new(&[("records", "1000")].into_iter().collect()).expect("parameters of YCSB");
+        assert!(!micro.is_data_dependent() && !ycsb.is_data_dependent(), "else it is not used again");
+        apart(&micro);
+        apart(&ycsb);
     }
 }

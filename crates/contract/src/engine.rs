@@ -88,10 +88,10 @@ pub trait Engine {
     fn leak_check(store: &Self::Store) -> LeakCheck;
 
     /// Whether a run over a newly loaded store gives the same measurement every time, bit for bit, whatever runs beside it. Then
-    /// there is nothing that taking systems by turns would even out, and each repetition has a store of its own.
+    /// there is nothing that taking systems by turns would even out, and repetitions run apart.
     const REPEATS: bool = false;
 
-    /// Does jobs `0..jobs`, each of which loads a store and runs over it, and answers what came of them, in their order: one after the
+    /// Does jobs `0..jobs`, each of which runs over a store of its own, and answers what came of them, in their order: one after the
     /// other, unless runs do not disturb each other. Then up to `at_once` of them are done side by side.
     fn each<R: Send>(jobs: usize, at_once: usize, job: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
         let _ = at_once;

@@ -63,6 +63,12 @@ pub trait Workload: Sync {
 
     /// A client for the worker at `seat`.
     fn client(&self, seat: Seat) -> Self::Client;
+
+    /// Whether what transactions do depends on what rows hold, beside which rows there are. If not, a store that others have updated
+    /// is as good as a newly loaded one.
+    fn is_data_dependent(&self) -> bool {
+        true
+    }
 }
 
 /// Whether a client has a transaction for its worker.

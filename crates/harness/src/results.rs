@@ -408,7 +408,10 @@ mod tests {
     #[test]
     fn where_runs_repeat_each_has_a_store_of_its_own() {
         let (told, turns) = compared::<Mock<true, 0>>();
-        assert_eq!(turns, "each repetition over a newly loaded store: what is simulated repeats bit for bit");
+        assert_eq!(
+            turns,
+            "each repetition as over a newly loaded store: what is simulated repeats bit for bit"
+        );
         let (runs, loads): (Vec<&str>, Vec<&str>) =
             told.chunks_exact(2).map(|two| (&*two[0], &*two[1])).unzip();
         assert_eq!(runs.len(), 5 * 3, "{told:?}");

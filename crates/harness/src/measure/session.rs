@@ -40,6 +40,11 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         self.memory
     }
 
+    /// Whether what runs over it next is what it would be over a newly loaded one.
+    pub fn is_as_new(&self) -> bool {
+        self.memory.is_as_loaded() && !self.workload.is_data_dependent()
+    }
+
     /// Runs one repetition and checks what it left behind.
     pub fn repetition(
         &mut self,

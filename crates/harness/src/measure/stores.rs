@@ -42,7 +42,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         observer: &dyn Observer,
     ) -> Result<Turns, Failure> {
         match E::REPEATS {
-            true => apart::measure::<E, W>(self.workload, systems, options, after, observer),
+            true => apart::measure(self.workload, &mut self.sessions, systems, options, after, observer),
             false => self.measure_by_turns(systems, options, after, observer),
         }
     }

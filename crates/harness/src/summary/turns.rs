@@ -31,7 +31,7 @@ impl fmt::Display for Turns {
         };
         match &self.groups[..] {
             _ if self.repeats => f.write_str(
-                "each repetition over a newly loaded store: what is simulated repeats bit for bit",
+                "each repetition as over a newly loaded store: what is simulated repeats bit for bit",
             ),
             [] => f.write_str("nothing was measured"),
             [all] if all.systems.len() == 1 => f.write_str("one system, one repetition after the other"),

@@ -68,7 +68,7 @@ pub struct PointResult {
 /// How points were taken, and with which choices of ours, in words: what changes every figure.
 pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
     let turns = match place.simulated {
-        true => "Each repetition over a newly loaded store: what is simulated repeats bit for bit",
+        true => "Each repetition as over a newly loaded store: what is simulated repeats bit for bit",
         false => {
             "In each repetition the systems of a point by turns, as far as memory has room for their stores"
         }

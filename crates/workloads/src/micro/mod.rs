@@ -103,4 +103,8 @@ impl Workload for Micro {
     fn client(&self, seat: Seat) -> MicroClient {
         MicroClient::new(&self.parameters, seat)
     }
+
+    fn is_data_dependent(&self) -> bool {
+        false
+    }
 }

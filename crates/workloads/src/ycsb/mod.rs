@@ -107,6 +107,10 @@ impl Workload for Ycsb {
     fn client(&self, seat: Seat) -> YcsbClient {
         YcsbClient::new(&self.parameters, self.keys.clone(), seat)
     }
+
+    fn is_data_dependent(&self) -> bool {
+        false
+    }
 }
 
 /// Nothing is known of what must be left.
