@@ -165,7 +165,7 @@ pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
 /// `--out`, or a new folder below `results/`.
 pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
     match typed(matches, "out") {
-        Some(folder) => Folder::create(Path::new(folder)),
+        Some(folder) => Folder::create_for_results(Path::new(folder)),
         None => {
             let folder = format!("results/{command}-{workload}-{}", Utc::now().compact());
             Folder::create_new(Path::new(&folder))

@@ -75,8 +75,11 @@ fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
             }
         }
         ErrorKind::ArgumentConflict => {
-            // No option excludes another one here: only itself.
-            format!("{} is given twice; allowed: once", name_of(&one(ContextKind::InvalidArg)))
+            let (option, other) = (one(ContextKind::InvalidArg), one(ContextKind::PriorArg));
+            if other.is_empty() || other == option {
+                return format!("{} is given twice; allowed: once", name_of(&option));
+            }
+            format!("{} does not go with {}; allowed: one of them", name_of(&option), name_of(&other))
         }
         ErrorKind::MissingRequiredArgument => {
             format!("{} is missing; {help}", context(error, ContextKind::InvalidArg).join(", "))

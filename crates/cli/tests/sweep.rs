@@ -147,9 +147,9 @@ fn a_full_disk_loses_no_finished_point() {
 fn a_full_disk_loses_no_answer() {
     let folder = fresh_folder("full-disk-answer");
     let lines = [
-        ("run micro --protocol silo --records 1000 --duration 20ms --repeat 2 --out out --json", "out/"),
-        ("compare micro --records 1000 --duration 20ms --repeat 2 --out out --json", "out/"),
-        ("check micro --protocol silo --transactions 1000 --records 1000 --out out --json", "out/"),
+        ("run micro --protocol silo --records 1000 --duration 20ms --repeat 2 --out run --json", "run/"),
+        ("compare micro --records 1000 --duration 20ms --repeat 2 --out compare --json", "compare/"),
+        ("check micro --protocol silo --transactions 1000 --records 1000 --out check --json", "check/"),
         ("check micro --protocol silo --transactions 1000 --records 1000 --history events --json", "events"),
     ];
     for (line, file) in lines {
@@ -160,9 +160,11 @@ fn a_full_disk_loses_no_answer() {
         let (begins, ends) = (format!("error: cannot write {file}"), ": file too large");
         assert!(error.starts_with(&begins) && error.ends_with(ends), "{line}\n{error}");
     }
-    let parts = fs::read_dir(folder.join("out")).expect("a folder");
     let is_torn = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".part");
-    assert!(parts.flatten().all(|entry| !is_torn(&entry.file_name())), "no torn file is left");
+    for results in ["run", "compare", "check"] {
+        let parts = fs::read_dir(folder.join(results)).expect("a folder");
+        assert!(parts.flatten().all(|entry| !is_torn(&entry.file_name())), "no torn file is left");
+    }
 }
 
 /// Two of them would write over each other's points.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Ran, assert_nothing_wrong, fresh_folder, run, systems};
+use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
@@ -41,6 +42,12 @@ fn every_canary_is_rejected() {
     let mut shown = SHOWN_BY.map(|(canary, _)| canary.to_owned()).to_vec();
     shown.dedup();
     assert_eq!(canaries, shown, "every canary has a workload that shows it");
+    for canary in CanaryName::ALL {
+        let is_it = |(name, line): &(&str, &str)| {
+            *name == canary.name() && line.split(' ').next() == Some(canary.shown_by())
+        };
+        assert!(SHOWN_BY.iter().any(is_it), "{canary} is said to be shown by {}", canary.shown_by());
+    }
     for (canary, workload) in SHOWN_BY {
         let is_rejected = |seed: &&str| {
             let ran =

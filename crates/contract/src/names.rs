@@ -152,6 +152,19 @@ impl CanaryName {
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
     }
+
+    /// The check workload that shows what it omits: others may never come to the step.
+    pub const fn shown_by(self) -> &'static str {
+        match self {
+            CanaryName::NoReadValidation
+            | CanaryName::EarlyRelease
+            | CanaryName::SkippedCertify
+            | CanaryName::DirtyReads
+            | CanaryName::NoExtension => "micro",
+            CanaryName::EagerUpgrade => "lost-update",
+            CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
+        }
+    }
 }
 
 /// An architecture with a protocol.

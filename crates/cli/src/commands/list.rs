@@ -161,7 +161,10 @@ fn pairs() -> Vec<Entry> {
 }
 
 fn canaries() -> Vec<Entry> {
-    CanaryName::ALL.iter().map(|name| plain(name.name(), name.summary())).collect()
+    let entry = |canary: &CanaryName| {
+        plain(canary.name(), &format!("{}; shown by 'check {}'", canary.summary(), canary.shown_by()))
+    };
+    CanaryName::ALL.iter().map(entry).collect()
 }
 
 fn anomalies() -> Vec<Entry> {

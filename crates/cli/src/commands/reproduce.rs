@@ -77,7 +77,7 @@ pub fn arguments() -> Command {
         .arg(named("repeat", "N", "Seeds of each point; the median is reported [default: 3]"))
         .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 2ms]"))
         .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 2ms]"))
-        .arg(named("workers", "N", "Of all points, in place of the figure's [default: the figure's]"))
+        .arg(named("workers", "N", "Of all points, in place of the figure's; not of a figure that sweeps them [default: the figure's]"))
         .arg(out("Folder of the results [default: results/reproduce]").global(false))
         .arg(progress())
         .arg(json())

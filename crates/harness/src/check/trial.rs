@@ -9,7 +9,7 @@ use crate::observer::{Event, Observer};
 use crate::options::{BadValue, RunOptions};
 use crate::subject::Subject;
 use crate::summary::{Check, aborts_by_reason};
-use contract::{Engine, EngineOptions, Measurement, Selection, Until, Workload};
+use contract::{CanaryName, Engine, EngineOptions, Measurement, Selection, Until, Workload};
 use history::anomalies::{Scenario, ScenarioWorkload};
 use history::list_append::{ListAppend, check_lists};
 use history::membership::Membership;
@@ -178,16 +178,21 @@ impl Trial<'_> {
         Ok(CheckSummary { verdict: Some(verdict), ..summary })
     }
 
+    fn canary(&self) -> Option<CanaryName> {
+        match self.selection {
+            Selection::Pair(_) => None,
+            Selection::Canary(_, canary) => Some(canary),
+        }
+    }
+
     fn summary<E: Engine>(
         &self,
         measurement: &Measurement,
         checks: Vec<Check>,
         happened: Happened,
     ) -> Result<CheckSummary, Failure> {
-        let (protocol, canary) = match self.selection {
-            Selection::Pair(pair) => (pair.protocol.to_string(), false),
-            Selection::Canary(_, canary) => (canary.to_string(), true),
-        };
+        let canary = self.canary();
+        let protocol = canary.map_or(self.selection.pair().protocol.to_string(), |canary| canary.to_string());
         let options = self.options();
         let held = checks.iter().all(|check| check.passed);
         let too_little = happened.too_little(&Circumstances {
@@ -202,7 +207,7 @@ impl Trial<'_> {
             schema: SCHEMA,
             architecture: self.selection.architecture().to_string(),
             protocol,
-            canary,
+            canary: canary.is_some(),
             workload: self.subject.workload.clone(),
             workers: options.workers,
             machine: self.subject.place.machine.clone(),
@@ -214,7 +219,7 @@ impl Trial<'_> {
             user_rollbacks: measurement.user_rollbacks,
             engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),
-            warnings: if canary && passed { vec![UNREJECTED.to_owned()] } else { Vec::new() },
+            warnings: self.canary().filter(|_| passed).map(unrejected).into_iter().collect(),
             passed,
             checks,
             too_little,
@@ -231,8 +236,14 @@ const TRANSACTIONS_A_ROUND: u64 = 12;
 /// they need so many times the transactions of players with a core each.
 const PATIENCE: u64 = 25;
 
-const UNREJECTED: &str = "the canary was not rejected; give it more to go wrong with: more --transactions, more \
-                          updates, fewer records, or a check workload that shows what it omits";
+fn unrejected(canary: CanaryName) -> String {
+    format!(
+        "the canary was not rejected; '{}' shows what it omits; otherwise give it more to go wrong with: more --transactions, \
+         more updates, fewer records",
+        canary.shown_by()
+    )
+}
+
 const RUNNING: &str = "running, with everything written down";
 const JUDGING: &str = "judging";
 

@@ -50,6 +50,16 @@ impl Folder {
         Folder { path: path.to_owned(), is_new }.probed()
     }
 
+    /// As [`Folder::create`], but not one that has results: they may be an hour's work.
+    pub fn create_for_results(path: &Path) -> Result<Folder, Failure> {
+        let results = ["summary.json", "points.jsonl", "rows.jsonl"];
+        if let Some(name) = results.into_iter().find(|name| path.join(name).exists()) {
+            let allowed = format!("a folder without results; it has those of an earlier command ({name})");
+            return Err(BadValue::new("out", path.display(), allowed).into());
+        }
+        Folder::create(path)
+    }
+
     /// Makes a folder that nobody else has: at `path`, or if that is there already, at `path-2` or a later number.
     pub fn create_new(path: &Path) -> Result<Folder, Failure> {
         if let Some(parent) = path.parent() {
@@ -199,6 +209,23 @@ mod tests {
         assert!(path.join("summary.json").exists());
         drop(Folder::create(scratch.path()).expect("a folder"));
         assert!(scratch.path().exists(), "it was there before");
+    }
+
+    #[test]
+    fn results_are_not_replaced_by_another_commands() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        for name in ["summary.json", "points.jsonl", "rows.jsonl"] {
+            let path = scratch.path().join(name).join("results");
+            let folder = Folder::create_for_results(&path).expect("nothing is there");
+            folder.write("environment.json", "{}").expect("written");
+            Folder::create_for_results(&path).expect("what is there is no result");
+            folder.write(name, "{}").expect("written");
+            let refused = Folder::create_for_results(&path).expect_err("results are there").to_string();
+            assert!(
+                refused.starts_with(&format!("--out {}: allowed: a folder without results", path.display())),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

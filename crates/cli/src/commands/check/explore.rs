@@ -201,12 +201,13 @@ impl Candidate<'_> {
         let found_nothing = explored.find.is_none();
         let tried = explored.find.as_ref().map_or(schedules, |(number, _)| number + 1);
         let mut warnings = Vec::new();
-        if passed && canary {
-            warnings.push(
-                "the canary was not rejected; use more --seeds, more updates, fewer records, or a workload that shows \
-                 what it omits"
-                    .to_owned(),
-            );
+        if let Selection::Canary(_, canary) = self.selection
+            && passed
+        {
+            warnings.push(format!(
+                "the canary was not rejected; '{}' shows what it omits; otherwise use more --seeds, more updates, fewer records",
+                canary.shown_by()
+            ));
         }
         let find = explored.find.map(|(number, tried)| {
             let seed = first_seed.wrapping_add(number);

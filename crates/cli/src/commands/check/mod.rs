@@ -103,7 +103,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let selection = selected(matches)?;
     let transactions = transactions(matches, defaults::transactions(&subject.workload))?;
     admit::<Hardware>(selection, &subject, transactions)?;
-    let folder = typed(matches, "out").map(|out| Folder::create(Path::new(out))).transpose()?;
+    let folder = typed(matches, "out").map(|out| Folder::create_for_results(Path::new(out))).transpose()?;
     let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 

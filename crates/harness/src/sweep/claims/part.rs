@@ -91,6 +91,7 @@ impl fmt::Display for Part {
             other => format!("values of {other}"),
         };
         if at.is_empty() {
+            let beside = if beside.is_empty() { "of none".to_owned() } else { beside };
             return write!(f, "with {axis} {beside} where the paper has {not_list}{here}");
         }
         let beside = if beside.is_empty() { beside } else { format!(", and {beside}") };
