@@ -188,7 +188,19 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.clear();
         self.state.begin(attempt);
         self.reconnaissance = false;
-        self.architecture.begin(plan);
+        self.enter_declared(plan);
+    }
+
+    /// Waits for the partitions that the plan declares, where the architecture wants it to.
+    #[inline(always)]
+    fn enter_declared(&mut self, plan: &Plan) {
+        if A::DECLARES {
+            let before = self.stopwatch.enter(TimeClass::Wait);
+            self.architecture.begin(plan);
+            self.stopwatch.enter(before);
+        } else {
+            self.architecture.begin(plan);
+        }
     }
 
     /// Starts a transaction that only reads, to make a plan; [`Txn::end_reconnaissance`] ends it.
