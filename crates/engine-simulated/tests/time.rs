@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
-    PairName, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, TableDescription, TableId,
-    TimeClass, Transaction, Until, Workload,
+    PairName, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription,
+    TableId, TimeClass, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
@@ -90,4 +90,36 @@ const PARTITIONED_SERIAL: PairName =
 fn waiting_for_partitions_is_waiting() {
     let share = measured(PARTITIONED_SERIAL, 4, true).time_share;
     assert!(share.share(TimeClass::Wait) > 0.5, "{share:?}");
+}
+
+/// The mean time from a first lock to the release of all.
+fn lock_hold(pair: PairName, workers: usize, update: bool) -> Option<f64> {
+    measured(pair, workers, update).effort.lock_hold.mean_ns()
+}
+
+/// Who validates locks what it writes, when it commits. All other protocols lock what they read, too, as partitions are latched.
+#[test]
+fn who_holds_no_lock_has_no_time_of_holding_it() {
+    for &protocol in ProtocolName::ALL {
+        for architecture in [ArchitectureName::SharedEverything, ArchitectureName::PartitionedSerial] {
+            let pair = PairName { architecture, protocol };
+            if ThisEngine::support(pair) != Support::Supported {
+                continue;
+            }
+            let validates = [ProtocolName::Silo, ProtocolName::TicToc].contains(&protocol);
+            assert_eq!(lock_hold(pair, 2, false).is_none(), validates, "{pair}: reads");
+            assert!(lock_hold(pair, 2, true).is_some_and(|ns| ns > 0.0), "{pair}: updates");
+        }
+    }
+}
+
+/// Its partition is latched from the beginning to the end: by a transaction that is alone, as long as it works.
+#[test]
+fn a_latched_partition_is_held_for_the_whole_transaction() {
+    for update in [false, true] {
+        let Measurement { effort, time_share, .. } = measured(PARTITIONED_SERIAL, 1, update);
+        let held = effort.lock_hold.mean_ns().expect("it was latched");
+        let all = time_share.ns.iter().sum::<u64>() as f64 / time_share.samples as f64;
+        assert!(held > all / 2.0 && held <= all, "{held} of {all}, update: {update}");
+    }
 }

@@ -196,10 +196,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn enter_declared(&mut self, plan: &Plan) {
         if A::DECLARES {
             let before = self.stopwatch.enter(TimeClass::Wait);
-            self.architecture.begin(plan);
+            let stopwatch = &mut self.stopwatch;
+            self.architecture.begin(plan, || stopwatch.holds_something());
             self.stopwatch.enter(before);
         } else {
-            self.architecture.begin(plan);
+            self.architecture.begin(plan, || ());
         }
     }
 
@@ -369,7 +370,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             Access { record, key, token, partition, table: table.id, kind, first_write: NO_WRITE },
             hash,
         );
-        self.stopwatch.holds_something();
+        if AccessOf::<A>::ENTRIES_ARE_LOCKS {
+            self.stopwatch.holds_something();
+        }
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.reconnaissance, "a procedure writes while it plans");
             self.write_set.push(position as u32);
