@@ -160,7 +160,8 @@ fn off_littles_law(summary: &Summary) -> Option<f64> {
     let ratio = summary.littles_law?;
     let by_slot = summary.commits as f64 / summary.repetitions.max(1) as f64 / summary.slots.max(1) as f64;
     // What runs at either end of the interval is in one of the two numbers only.
-    let longest = summary.latency_ns.max as f64 / 1e9 / summary.duration_s.max(1e-9);
+    let longest =
+        summary.latency_ns.as_ref().map_or(0, |of| of.max) as f64 / 1e9 / summary.duration_s.max(1e-9);
     let margin = LITTLES_LAW_MARGIN + 2.0 / by_slot.max(1.0) + 2.0 * longest;
     ((ratio - 1.0).abs() > margin).then_some(ratio)
 }
