@@ -13,7 +13,7 @@ use harness::summary::warnings;
 use harness::summary::{Check, Costs, Latency, Memory, Summary};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
-use harness::text::numbers::{counted, latency, percent, ratio, thousands};
+use harness::text::numbers::{counted, latency, latency_if_any, percent, ratio, thousands};
 use harness::validation::{Both, Compared, Validation};
 use history::{Dependencies, DependencyKind};
 use std::collections::BTreeMap;
@@ -71,7 +71,9 @@ fn reasons(aborts: &BTreeMap<String, u64>) -> String {
 }
 
 fn latencies(summary: &Summary) -> String {
-    let Latency { p50, p99, p999, max, mean, .. } = &summary.latency_ns;
+    let Some(Latency { p50, p99, p999, max, mean, .. }) = &summary.latency_ns else {
+        return summary.why_no_latency().map_or(String::new(), |why| format!("none: {why}"));
+    };
     let mean = mean.round() as u64;
     let all = [("mean", &mean), ("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
     all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
@@ -257,7 +259,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
             thousands(summary.throughput_per_s),
             percent(summary.spread()),
             ratio(summary.abort_rate),
-            latency(summary.latency_ns.p99),
+            latency_if_any(summary.latency_ns.as_ref().map(|of| of.p99)),
             format!("{:.2}", result.ratio_to_best(summary)),
             interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high)),
         ]);
@@ -294,7 +296,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
             thousands(summary.throughput_per_s),
             percent(summary.spread()),
             ratio(summary.abort_rate),
-            latency(summary.latency_ns.p99),
+            latency_if_any(summary.latency_ns.as_ref().map(|of| of.p99)),
         ]);
         table.add_row(row);
     }

@@ -144,7 +144,8 @@ counters! {
     migrations: u64,
     /// From a migration's start to the fiber's running at its end; one in 64 is timed.
     migration: Sampled,
-    /// From a transaction's first lock to having released all, aborted attempts included; sampled transactions.
+    /// From an attempt's first lock to having released all, aborted attempts included; of sampled transactions that held one. Who
+    /// validates locks when it commits; a partition that is latched is locked.
     lock_hold: Sampled,
 }
 

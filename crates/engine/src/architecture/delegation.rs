@@ -160,7 +160,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn begin(&mut self, _: &Plan) {
+    fn begin(&mut self, _: &Plan, _: impl FnMut()) {
         self.server.serve();
     }
 

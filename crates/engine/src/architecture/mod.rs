@@ -161,10 +161,11 @@ pub(crate) trait Architecture {
     /// Whether a transaction goes to its data: what that takes is time that it waits.
     const MIGRATES: bool = false;
 
-    /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one.
+    /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one: it waits until it has
+    /// what is declared, and calls `got` for everything that it got.
     #[inline(always)]
-    fn begin(&mut self, plan: &Plan) {
-        let _ = plan;
+    fn begin(&mut self, plan: &Plan, got: impl FnMut()) {
+        let _ = (plan, got);
     }
 
     /// Begins a look: a transaction that only reads, to make a plan.

@@ -93,7 +93,7 @@ impl Architecture for PartitionedSerial<'_> {
     const DECLARES: bool = true;
 
     #[inline]
-    fn begin(&mut self, plan: &Plan) {
+    fn begin(&mut self, plan: &Plan, mut got: impl FnMut()) {
         assert!(self.held.is_empty(), "the last attempt has released all");
         self.declared.clear();
         let mut last = None;
@@ -110,6 +110,7 @@ impl Architecture for PartitionedSerial<'_> {
         for &partition in &self.declared {
             self.latches.latch(partition);
             self.held.push(partition);
+            got();
         }
         self.reconnaissance = false;
     }

@@ -50,11 +50,9 @@ impl Precedence {
     }
 
     /// Waits while others have precedence.
-    #[inline(always)]
+    #[cold]
     pub fn defer(&self, architecture: &mut impl Architecture) {
-        if self.is_claimed() {
-            self.wait_while(architecture, |queue| taken(queue) != ended(queue));
-        }
+        self.wait_while(architecture, |queue| taken(queue) != ended(queue));
     }
 
     /// For a transaction that was aborted `aborts` times: if that is too often, waits for its turn and answers it.
@@ -73,8 +71,9 @@ impl Precedence {
         turn
     }
 
+    /// Whether somebody has precedence.
     #[inline(always)]
-    fn is_claimed(&self) -> bool {
+    pub fn is_claimed(&self) -> bool {
         let queue = self.queue.0.load(Ordering::Relaxed);
         taken(queue) != ended(queue)
     }

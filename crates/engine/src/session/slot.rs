@@ -13,7 +13,7 @@ use crate::facade::memory;
 use crate::protocol::Attempt;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, CommitId, Outcome, Plan, Procedure, RunError};
+use contract::{AbortReason, Client, CommitId, Outcome, Plan, Procedure, RunError, TimeClass};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -115,8 +115,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         let (outcome, attempts) = loop {
             if turn.is_none()
                 && let Some(precedence) = self.precedence
+                && precedence.is_claimed()
             {
-                precedence.defer(&mut self.txn.architecture);
+                self.defer(precedence);
             }
             work::attempt();
             self.txn.begin(if attempts == 1 { Attempt::First } else { Attempt::Retry }, &drawn.plan);
@@ -161,6 +162,14 @@ impl<'e, A: Architecture> Slot<'e, A> {
             self.txn.stopwatch.stop();
         }
         Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), sampled }))
+    }
+
+    /// Waits while others have precedence.
+    #[cold]
+    fn defer(&mut self, precedence: &Precedence) {
+        let before = self.txn.stopwatch.enter(TimeClass::Wait);
+        precedence.defer(&mut self.txn.architecture);
+        self.txn.stopwatch.enter(before);
     }
 
     /// Enters the transaction that has ended into the worker's statistics.

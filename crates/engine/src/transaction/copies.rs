@@ -201,10 +201,10 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
     pub(super) fn prepare_write_set(&mut self) -> Result<(), Abort> {
         while self.prepared < self.write_set.len() {
             match self.prepare_next() {
-                Verdict::Granted => self.prepared += 1,
+                Verdict::Granted => self.has_prepared_next(),
                 Verdict::Retry => return self.prepare_in_order(),
                 queued_or_aborted => match self.heed(queued_or_aborted, 0)? {
-                    Wake::Granted => self.prepared += 1,
+                    Wake::Granted => self.has_prepared_next(),
                     Wake::Retry => return self.prepare_in_order(),
                 },
             }
@@ -229,7 +229,10 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
         while self.prepared < self.write_set.len() {
             let verdict = self.prepare_next();
             match self.heed(verdict, asked)? {
-                Wake::Granted => (self.prepared, asked) = (self.prepared + 1, 0),
+                Wake::Granted => {
+                    self.has_prepared_next();
+                    asked = 0;
+                }
                 Wake::Retry => asked += 1,
             }
         }
@@ -244,6 +247,12 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
         self.architecture.at(access.partition, move |site| {
             ProtocolOf::<A>::prepare(site.meta(record), inserted, site.request(who))
         })
+    }
+
+    #[inline(always)]
+    fn has_prepared_next(&mut self) {
+        self.prepared += 1;
+        self.stopwatch.holds_something();
     }
 
     /// Undoes what was prepared.

@@ -3,6 +3,7 @@
 //! Buckets are held until the transaction ends. So are leaves, by those who found a key missing or scanned them; who
 //! inserts holds its leaf while it links only ([`super::linking`]).
 
+use super::access::{Access as _, AccessOf};
 use super::access_set::{Gap, MOST_RECORDS, Token};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
@@ -51,6 +52,9 @@ impl<A: Architecture> Txn<'_, A> {
         let address = self.gap_address(place);
         let GapPlace { table, partition, id } = place;
         self.gaps.push(Gap { table, partition, id, address, mode, token });
+        if AccessOf::<A>::ENTRIES_ARE_LOCKS {
+            self.stopwatch.holds_something();
+        }
         assert!(
             self.gaps.len() <= MOST_RECORDS,
             "a transaction with 32,768 missing keys, inserts and leaves"

@@ -188,7 +188,20 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.clear();
         self.state.begin(attempt);
         self.reconnaissance = false;
-        self.architecture.begin(plan);
+        self.enter_declared(plan);
+    }
+
+    /// Waits for the partitions that the plan declares, where the architecture wants it to.
+    #[inline(always)]
+    fn enter_declared(&mut self, plan: &Plan) {
+        if A::DECLARES {
+            let before = self.stopwatch.enter(TimeClass::Wait);
+            let stopwatch = &mut self.stopwatch;
+            self.architecture.begin(plan, || stopwatch.holds_something());
+            self.stopwatch.enter(before);
+        } else {
+            self.architecture.begin(plan, || ());
+        }
     }
 
     /// Starts a transaction that only reads, to make a plan; [`Txn::end_reconnaissance`] ends it.
@@ -357,7 +370,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             Access { record, key, token, partition, table: table.id, kind, first_write: NO_WRITE },
             hash,
         );
-        self.stopwatch.holds_something();
+        if AccessOf::<A>::ENTRIES_ARE_LOCKS {
+            self.stopwatch.holds_something();
+        }
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.reconnaissance, "a procedure writes while it plans");
             self.write_set.push(position as u32);

@@ -63,7 +63,7 @@ impl Stopwatch {
         before
     }
 
-    /// The attempt got a lock, or its optimistic equivalent.
+    /// The attempt got a lock: of a record, a gap or a partition, or of a record that it has prepared to write.
     #[inline(always)]
     pub fn holds_something(&mut self) {
         if self.on && self.held_since.is_none() {

@@ -32,7 +32,7 @@ pub struct Sample {
     /// By [`AbortReason::index`].
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Percentiles of this repetition alone.
-    pub latency_ns: Latency,
+    pub latency_ns: Option<Latency>,
     /// What the architecture itself cost.
     #[serde(flatten)]
     pub costs: Costs,
@@ -95,14 +95,17 @@ fn row(sample: &Sample) -> String {
     let Sample { retried_share, absent_workers, unfinished, littles_law, .. } = sample;
     // A field stays empty where nothing was measured.
     let littles_law = littles_law.map_or(String::new(), |ratio| format!("{ratio:.4}"));
-    let Latency { p50, p90, p99, p999, max, mean } = &sample.latency_ns;
+    let latencies = sample.latency_ns.as_ref().map_or(",".repeat(5), |of| {
+        let Latency { p50, p90, p99, p999, max, mean } = of;
+        format!("{p50},{p90},{p99},{p999},{max},{mean:.1}")
+    });
     let aborts: String = sample.aborts.iter().map(|count| format!("{count},")).collect();
     let costs: String =
         sample.costs.values().map(|cost| cost.map_or(",".to_owned(), |cost| format!(",{cost:.4}"))).concat();
     format!(
         "{repetition},{seed},{elapsed_s:.6},{throughput_per_s:.3},{commits},{user_rollbacks},\
          {retried_share:.6},{absent_workers},{unfinished},{littles_law},\
-         {aborts}{p50},{p90},{p99},{p999},{max},{mean:.1}{costs}\n"
+         {aborts}{latencies}{costs}\n"
     )
 }
 
@@ -124,10 +127,10 @@ mod tests {
             unfinished: 2,
             littles_law: Some(0.99),
             aborts: std::array::from_fn(|reason| reason as u64 + 1),
-            latency_ns: Latency::default(),
+            latency_ns: Some(Latency::default()),
             costs: Costs { messages_per_txn: Some(2.5), ..Costs::default() },
         };
-        let samples = [sample.clone(), Sample { repetition: 2, ..sample }];
+        let samples = [sample.clone(), Sample { repetition: 2, latency_ns: None, ..sample }];
         let labels = vec![("architecture", "shared-everything"), ("protocol", "a,b")];
         let text = csv([(labels, &samples[..])]);
         let lines: Vec<&str> = text.lines().collect();
@@ -138,7 +141,10 @@ mod tests {
                 .starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,0.500000,1,2,0.9900,1,2,3,")
         );
         assert!(lines[0].ends_with(",lock_hold_ns") && lines[1].ends_with(",0.0,2.5000,,,,,"), "{text}");
-        assert_eq!(lines[0].split(',').count() + 1, lines[1].split(',').count(), "one comma is quoted");
+        assert!(lines[2].ends_with(",,,,,,,2.5000,,,,,"), "nothing is not zero: {text}");
+        for line in &lines[1..] {
+            assert_eq!(lines[0].split(',').count() + 1, line.split(',').count(), "one comma is quoted");
+        }
     }
 
     #[test]

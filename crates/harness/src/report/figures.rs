@@ -133,7 +133,7 @@ pub fn latency_curves(systems: &[System]) -> Block {
         .collect();
     let points = || curves.iter().flat_map(|(_, curve)| curve);
     let Some(longest) = points().map(|(one_in, _)| *one_in).reduce(f64::max) else {
-        return Block::Remark { title, text: "Too few transactions committed for a curve.".to_owned() };
+        return Block::Remark { title, text: "Too few latencies for a curve.".to_owned() };
     };
     let (low, high) =
         points().fold((f64::INFINITY, 0f64), |(low, high), (_, ns)| (low.min(*ns), high.max(*ns)));

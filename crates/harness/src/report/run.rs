@@ -4,9 +4,9 @@ use super::page::{Block, Page, Tile};
 use super::{facts, figures, footer, render, tables};
 use crate::options::extras;
 use crate::results::RunResult;
-use crate::summary::Summary;
+use crate::summary::{Latency, Summary};
 use crate::text::durations;
-use crate::text::numbers::{counted, latency, percent, ratio, short, thousands};
+use crate::text::numbers::{counted, latency, latency_if_any, percent, ratio, short, thousands};
 use std::slice;
 
 /// The page.
@@ -47,18 +47,15 @@ pub fn of_run(result: &RunResult<'_>) -> String {
 }
 
 fn tiles(summary: &Summary) -> Vec<Tile> {
-    let Summary { throughput_per_s, throughput_min, throughput_max, latency_ns, .. } = summary;
+    let Summary { throughput_per_s, throughput_min, throughput_max, .. } = summary;
+    let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
     vec![
         Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
         Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
-        Tile::new(
-            "Latency, median",
-            latency(latency_ns.p50),
-            format!("mean {}", latency(latency_ns.mean as u64)),
-        ),
-        Tile::new("Latency, p99", latency(latency_ns.p99), format!("p99.9 {}", latency(latency_ns.p999))),
+        Tile::new("Latency, median", shown(|of| of.p50), format!("mean {}", shown(|of| of.mean as u64))),
+        Tile::new("Latency, p99", shown(|of| of.p99), format!("p99.9 {}", shown(|of| of.p999))),
     ]
 }
 
@@ -81,6 +78,7 @@ fn counts(summary: &Summary) -> Block {
             .map(|ns| ("between two transactions, mean".to_owned(), latency(ns.round() as u64))),
     );
     facts.extend(summary.littles_law.map(|ratio| ("slots busy, by Little's law".to_owned(), percent(ratio))));
-    facts.push(("slowest transaction".to_owned(), latency(summary.latency_ns.max)));
+    let slowest = summary.latency_ns.as_ref().map(|of| of.max);
+    facts.push(("slowest transaction".to_owned(), latency_if_any(slowest)));
     Block::Facts { title: "Counts, all repetitions".to_owned(), facts }
 }

@@ -40,7 +40,8 @@ pub(super) struct Measure {
     title: &'static str,
     note: &'static str,
     axis: &'static str,
-    value: fn(&Summary) -> f64,
+    /// `None`: nothing was measured.
+    value: fn(&Summary) -> Option<f64>,
     whisker: fn(&Summary) -> Option<(f64, f64)>,
     tick: fn(f64) -> String,
     show: fn(f64) -> String,
@@ -52,7 +53,7 @@ pub(super) const THROUGHPUT: Measure = Measure {
     title: "Throughput",
     note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
     axis: "committed transactions per second",
-    value: |summary| summary.throughput_per_s,
+    value: |summary| Some(summary.throughput_per_s),
     whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
     tick: short,
     show: thousands,
@@ -65,7 +66,7 @@ const MEASURES: [Measure; 4] = [
         title: "Abort rate",
         note: "Over all repetitions.",
         axis: "aborts per commit",
-        value: |summary| summary.abort_rate,
+        value: |summary| Some(summary.abort_rate),
         whisker: |_| None,
         tick: short,
         show: ratio,
@@ -75,7 +76,7 @@ const MEASURES: [Measure; 4] = [
         title: "Latency, 99th percentile",
         note: "From the first attempt to commit, over all repetitions.",
         axis: "latency",
-        value: |summary| summary.latency_ns.p99 as f64,
+        value: |summary| summary.latency_ns.as_ref().map(|of| of.p99 as f64),
         whisker: |_| None,
         tick: short_latency,
         show: |ns| latency(ns as u64),
@@ -85,7 +86,7 @@ const MEASURES: [Measure; 4] = [
         title: "Latency, mean",
         note: "From the first attempt to commit, over all repetitions.",
         axis: "latency",
-        value: |summary| summary.latency_ns.mean,
+        value: |summary| summary.latency_ns.as_ref().map(|of| of.mean),
         whisker: |_| None,
         tick: short_latency,
         show: |ns| latency(ns as u64),
@@ -277,7 +278,7 @@ fn line_points(
                 && layout.x.is_none_or(|axis| place[axis] == value)
         };
         let summary = report.points.iter().find(is_here)?.1?;
-        let y = (measure.value)(summary);
+        let y = (measure.value)(summary)?;
         let tip = format!("{} at {value}: {}", line.join(" "), (measure.show)(y));
         Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
     };

@@ -1,8 +1,8 @@
 //! Tables that several reports have.
 
 use super::page::{Block, Cell};
-use crate::summary::{COSTS, Check, Summary, Unmeasured};
-use crate::text::numbers::{latency, percent, ratio, thousands};
+use crate::summary::{COSTS, Check, Latency, Summary, Unmeasured};
+use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 
 /// What the spread among [`NUMBERS`] is.
 pub const SPREAD: &str = "Spread is from the slowest to the fastest repetition, as a part of the median.";
@@ -17,14 +17,14 @@ pub const NUMBERS: [&str; 6] = ["txn/s", "spread", "aborts/commit", "p50", "p99"
 
 /// One system's numbers.
 pub fn numbers(summary: &Summary) -> [Cell; 6] {
-    let latencies = &summary.latency_ns;
+    let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     [
         thousands(summary.throughput_per_s),
         percent(summary.spread()),
         ratio(summary.abort_rate),
-        latency(latencies.p50),
-        latency(latencies.p99),
-        latency(latencies.p999),
+        shown(|latencies| latencies.p50),
+        shown(|latencies| latencies.p99),
+        shown(|latencies| latencies.p999),
     ]
     .map(Cell::number)
 }

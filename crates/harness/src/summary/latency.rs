@@ -3,7 +3,7 @@
 use contract::LatencyHistogram;
 use serde::{Deserialize, Serialize};
 
-/// Percentiles in nanoseconds; zeros if nothing committed.
+/// Percentiles in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Half were faster.
@@ -21,18 +21,15 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The percentiles of `histogram`.
-    pub fn of(histogram: &LatencyHistogram) -> Latency {
-        if histogram.is_empty() {
-            return Latency::default();
-        }
-        Latency {
+    /// The percentiles of `histogram`; `None` if it is empty.
+    pub fn of(histogram: &LatencyHistogram) -> Option<Latency> {
+        (!histogram.is_empty()).then(|| Latency {
             p50: histogram.value_at_quantile(0.50),
             p90: histogram.value_at_quantile(0.90),
             p99: histogram.value_at_quantile(0.99),
             p999: histogram.value_at_quantile(0.999),
             max: histogram.max(),
             mean: histogram.mean(),
-        }
+        })
     }
 }

@@ -66,8 +66,9 @@ pub struct Summary {
     /// The part of the commits that had been aborted at least once, 0 to 1.
     pub retried_share: f64,
     /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, with retries and
-    /// back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`.
-    pub latency_ns: Latency,
+    /// back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`. `null` if none
+    /// committed, or a stopwatch ran along with all that did.
+    pub latency_ns: Option<Latency>,
     /// Transactions whose latencies these are.
     pub latency_samples: u64,
     /// The mean time between the end of a slot's transaction and the beginning of its next one; `null` if none began.
@@ -172,6 +173,17 @@ impl Summary {
             return 0.0;
         }
         (self.throughput_max - self.throughput_min) / self.throughput_per_s
+    }
+
+    /// Why there are no latencies, if there are none.
+    pub fn why_no_latency(&self) -> Option<&'static str> {
+        match &self.latency_ns {
+            Some(_) => None,
+            None if self.time_samples > 0 => {
+                Some("no transaction was timed without a stopwatch, see --sample")
+            }
+            None => Some("no transaction committed"),
+        }
     }
 
     /// The system, for people.
@@ -280,7 +292,7 @@ pub(crate) mod tests {
         assert_eq!((summary.commits, summary.user_rollbacks), (3000, 15));
         assert_eq!((summary.aborts["conflict"], summary.aborts["read-validation"]), (30, 60));
         assert!((summary.abort_rate - 0.03).abs() < 1e-12, "user rollbacks are no aborts");
-        let max = summary.latency_ns.max;
+        let max = summary.latency_ns.as_ref().expect("latencies").max;
         assert!((10_000..10_010).contains(&max), "three digits of it: {max}");
         let shares: f64 = TimeClass::ALL.iter().map(|&class| summary.time_share.get(class)).sum();
         assert!((shares - 1.0).abs() < 1e-12);
@@ -305,6 +317,23 @@ pub(crate) mod tests {
         for advice in ["--release", "use --workers 2", "--repeat 3"] {
             assert!(odd.contains(advice), "{odd}");
         }
+    }
+
+    #[test]
+    fn latencies_that_there_are_none_of_are_not_zero() {
+        let of = |time_share| {
+            let latency_ns = Measurement::empty_histogram();
+            let repetitions = vec![Measurement { latency_ns, time_share, ..some_measurement(1000.0) }];
+            Summary::of(&some_subject(), &Measured { repetitions, ..measured(&[1.0]) })
+        };
+        let timed = of(some_measurement(1000.0).time_share);
+        let json = serde_json::to_value(&timed).expect("JSON");
+        assert!(json["latency_ns"].is_null() && json["latency_samples"] == 0, "{json}");
+        assert_eq!(serde_json::from_value::<Summary>(json).expect("a summary"), timed);
+        let why = timed.why_no_latency().expect("a reason");
+        assert!(why.starts_with("no transaction was timed without a stopwatch"), "{why}");
+        assert_eq!(of(TimeShare::default()).why_no_latency(), Some("no transaction committed"));
+        assert_eq!(some_summary().why_no_latency(), None);
     }
 
     #[test]

@@ -18,6 +18,12 @@ const FEWEST_SAMPLES: u64 = 100;
 /// ended: those that are under way at either end of the interval are a part of them.
 const LITTLES_LAW_MARGIN: f64 = 0.1;
 
+/// And at most so much farther for transactions that are long.
+const MOST_FOR_LONG_ONES: f64 = 0.1;
+
+/// A transaction is long if it takes more than this part of the interval.
+const LONG: f64 = 0.1;
+
 /// A shorter interval than this is decided by chance.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -140,8 +146,9 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
     }
     warnings.extend(off_littles_law(summary).map(|ratio| {
         format!(
-            "{LITTLE} {} of the time of all transactions in flight, not for all of it; use a longer --duration",
-            percent(ratio)
+            "{LITTLE} {} of the time of all transactions in flight, not for all of it{}; use a longer --duration",
+            percent(ratio),
+            meaningless([summary].into_iter())
         )
     }));
     for check in summary.checks.iter().filter(|check| !check.passed) {
@@ -152,16 +159,28 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
 
 const ABSENT: &str = "ended no transaction in the interval";
 const LITTLE: &str = "by Little's law throughput and latency account for";
+const MEANINGLESS: &str =
+    ", and does not hold where transactions take more than a tenth of the interval, as some did";
 const UNFINISHED: &str =
     "transactions that began in the interval were given up when they had not ended long after it";
+
+/// The slowest transaction, as a part of the interval.
+fn longest(summary: &Summary) -> f64 {
+    summary.latency_ns.as_ref().map_or(0, |of| of.max) as f64 / 1e9 / summary.duration_s.max(1e-9)
+}
+
+/// What Little's law is worth where transactions are long.
+fn meaningless<'a>(mut off: impl Iterator<Item = &'a Summary>) -> &'static str {
+    if off.any(|summary| longest(summary) > LONG) { MEANINGLESS } else { "" }
+}
 
 /// The farthest repetition's ratio, if it is too far.
 fn off_littles_law(summary: &Summary) -> Option<f64> {
     let ratio = summary.littles_law?;
     let by_slot = summary.commits as f64 / summary.repetitions.max(1) as f64 / summary.slots.max(1) as f64;
     // What runs at either end of the interval is in one of the two numbers only.
-    let longest = summary.latency_ns.max as f64 / 1e9 / summary.duration_s.max(1e-9);
-    let margin = LITTLES_LAW_MARGIN + 2.0 / by_slot.max(1.0) + 2.0 * longest;
+    let for_long_ones = (2.0 * longest(summary)).min(MOST_FOR_LONG_ONES);
+    let margin = LITTLES_LAW_MARGIN + 2.0 / by_slot.max(1.0) + for_long_ones;
     ((ratio - 1.0).abs() > margin).then_some(ratio)
 }
 
@@ -212,10 +231,11 @@ pub fn of_points(points: &[&Summary]) -> Vec<String> {
         (off.iter().copied().reduce(f64::min), off.iter().copied().reduce(f64::max))
     {
         warnings.push(format!(
-            "{}{LITTLE} {} to {} of the time of all transactions in flight, not for all of it; use a longer --duration",
+            "{}{LITTLE} {} to {} of the time of all transactions in flight, not for all of it{}; use a longer --duration",
             at(off.len()),
             percent(least),
-            percent(most)
+            percent(most),
+            meaningless(points.iter().copied().filter(|summary| off_littles_law(summary).is_some()))
         ));
     }
     let absent: Vec<(usize, usize)> = points
@@ -316,6 +336,28 @@ mod tests {
         // Of few transactions those at the ends of the interval are many.
         let few = Summary { littles_law: Some(300.0 / 363.0), commits: 18, ..sound };
         assert!(!said(few).contains("Little"));
+    }
+
+    #[test]
+    fn long_transactions_do_not_silence_littles_law() {
+        let said = |ratio, of_interval: f64| {
+            let mut summary = Summary {
+                littles_law: Some(ratio),
+                throughput_min: 1000.0,
+                throughput_max: 1000.0,
+                ..some_summary()
+            };
+            summary.latency_ns.as_mut().expect("latencies").max =
+                (summary.duration_s * of_interval * 1e9) as u64;
+            of_numbers(&summary).join("\n")
+        };
+        let long = said(0.5, 2.0);
+        assert!(long.contains("account for 50.0 %") && long.contains(MEANINGLESS), "{long}");
+        let shorter = said(0.5, 0.03);
+        assert!(shorter.contains("account for 50.0 %") && !shorter.contains(MEANINGLESS), "{shorter}");
+        // It widens the margin a little.
+        assert_eq!([said(0.86, 0.03), said(0.86, 2.0)], ["", ""]);
+        assert!(said(0.86, 0.0).contains("account for 86.0 %"));
     }
 
     #[test]

@@ -60,6 +60,11 @@ pub fn latency(ns: u64) -> String {
     format!("{ns} ns")
 }
 
+/// The same of a latency that there may be none of: a dash.
+pub fn latency_if_any(ns: Option<u64>) -> String {
+    ns.map_or("–".to_owned(), latency)
+}
+
 /// A latency given in nanoseconds, for the ticks of an axis: `100 ns`, `20 µs`.
 pub fn short_latency(ns: f64) -> String {
     let (unit, name) = match ns {

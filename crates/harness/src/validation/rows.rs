@@ -126,7 +126,7 @@ impl Row {
             architecture: summary.architecture.clone(),
             protocol: summary.protocol.clone(),
             throughput_per_s: summary.throughput_per_s,
-            mean_ns: (summary.commits > 0).then_some(summary.latency_ns.mean),
+            mean_ns: summary.latency_ns.as_ref().filter(|_| summary.commits > 0).map(|of| of.mean),
             abort_rate: summary.abort_rate,
             retried_share: summary.retried_share,
             host,

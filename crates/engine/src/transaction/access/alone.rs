@@ -17,6 +17,7 @@ pub(crate) struct Alone;
 impl<A: Architecture> Access<A> for Alone {
     const READS_WRITE_METADATA: bool = false;
     const WRITES_IN_PLACE: bool = true;
+    const ENTRIES_ARE_LOCKS: bool = false;
 
     #[inline(always)]
     fn read(

@@ -16,6 +16,7 @@ pub(crate) struct Certified;
 impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     const READS_WRITE_METADATA: bool = true;
     const WRITES_IN_PLACE: bool = false;
+    const ENTRIES_ARE_LOCKS: bool = true;
 
     #[inline(always)]
     fn update(

@@ -17,6 +17,7 @@ pub(crate) struct Locked;
 impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     const READS_WRITE_METADATA: bool = true;
     const WRITES_IN_PLACE: bool = true;
+    const ENTRIES_ARE_LOCKS: bool = true;
 
     #[inline(always)]
     fn update(

@@ -45,6 +45,8 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const READS_WRITE_METADATA: bool;
     /// Whether a write goes to the row before commit.
     const WRITES_IN_PLACE: bool;
+    /// Whether a record or a gap that has an entry is locked until the transaction ends.
+    const ENTRIES_ARE_LOCKS: bool;
 
     // Records that the transaction touches for the first time.
 

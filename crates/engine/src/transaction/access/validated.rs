@@ -29,6 +29,7 @@ pub(crate) struct Validated;
 impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     const READS_WRITE_METADATA: bool = false;
     const WRITES_IN_PLACE: bool = false;
+    const ENTRIES_ARE_LOCKS: bool = false;
 
     #[inline(always)]
     fn read(

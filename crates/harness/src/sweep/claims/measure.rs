@@ -1,7 +1,7 @@
 //! The numbers that claims compare: one of each repetition, and from the least to the most over a point's repetitions.
 
 use crate::folder::samples::Sample;
-use crate::summary::{COSTS, min_median_max};
+use crate::summary::{COSTS, Latency, min_median_max};
 use contract::AbortReason;
 use serde::Serialize;
 use std::fmt;
@@ -74,16 +74,17 @@ impl Measure {
     /// `None` if the repetition did not measure it: a latency where nothing committed, a cost that was never sampled.
     fn of(self, sample: &Sample) -> Option<f64> {
         // Where every transaction was timed class by class, there are none either.
-        let latency = |ns: f64| (sample.commits > 0 && sample.latency_ns.max > 0).then_some(ns);
+        let latency =
+            |of: fn(&Latency) -> f64| sample.latency_ns.as_ref().filter(|_| sample.commits > 0).map(of);
         let per_commit = |aborts: u64| Some(aborts as f64 / sample.commits.max(1) as f64);
         match self.0 {
             Measure::THROUGHPUT => Some(sample.throughput_per_s),
             Measure::ABORT_RATE => per_commit(sample.aborts.iter().sum()),
             Measure::RETRIED => (sample.commits > 0).then_some(sample.retried_share),
-            Measure::MEAN => latency(sample.latency_ns.mean),
-            Measure::P50 => latency(sample.latency_ns.p50 as f64),
-            Measure::P99 => latency(sample.latency_ns.p99 as f64),
-            Measure::P999 => latency(sample.latency_ns.p999 as f64),
+            Measure::MEAN => latency(|latencies| latencies.mean),
+            Measure::P50 => latency(|latencies| latencies.p50 as f64),
+            Measure::P99 => latency(|latencies| latencies.p99 as f64),
+            Measure::P999 => latency(|latencies| latencies.p999 as f64),
             other => match Measure::ABORT_RATES.iter().position(|name| *name == other) {
                 Some(reason) => per_commit(sample.aborts[reason]),
                 None => sample.costs.get(other),

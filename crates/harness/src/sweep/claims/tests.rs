@@ -35,7 +35,7 @@ fn samples(throughputs: &[f64]) -> Vec<Sample> {
         unfinished: 0,
         littles_law: None,
         aborts,
-        latency_ns: Latency { p99: 500, max: 9000, mean: 5000.0, ..Latency::default() },
+        latency_ns: Some(Latency { p99: 500, max: 9000, mean: 5000.0, ..Latency::default() }),
         costs: Default::default(),
     };
     throughputs.iter().enumerate().map(sample).collect()

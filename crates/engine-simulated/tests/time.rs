@@ -1,0 +1,125 @@
+//! Where the time goes, by a simulated clock.
+
+use contract::{
+    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
+    PairName, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription,
+    TableId, TimeClass, Transaction, Until, Workload,
+};
+use engine_simulated::ThisEngine;
+use machine::simulated::{Description, Simulation};
+
+const T: TableId = TableId(0);
+
+/// Touches every row there is, one a partition.
+#[derive(Clone, Copy)]
+struct Touch {
+    rows: u64,
+    update: bool,
+}
+
+impl Procedure for Touch {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for key in (0..self.rows).map(Key) {
+            let touched = match self.update {
+                true => txn.update(T, key, Span::whole(8), &mut |bytes| bytes[0] ^= 1)?,
+                false => txn.read(T, key, Span::whole(8), &mut |_| ())?,
+            };
+            assert_eq!(touched, Presence::Present);
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        (0..self.rows).for_each(|key| plan.declare(T, Key(key)));
+        Ok(())
+    }
+}
+
+impl Client for Touch {
+    type Procedure = Touch;
+
+    fn next(&mut self) -> Touch {
+        *self
+    }
+}
+
+impl Workload for Touch {
+    type Client = Touch;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "rows",
+            row_bytes: 8,
+            kept_bytes: 8,
+            rows: self.rows,
+            capacity: self.rows,
+            indexing: Indexing::Hashed,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, _: Seat) -> Touch {
+        *self
+    }
+}
+
+/// What so many workers measure, every transaction with a stopwatch.
+fn measured(pair: PairName, workers: usize, update: bool) -> Measurement {
+    let file = include_str!("../../../machines/haswell-ex-4x18.toml");
+    let machine = Description::parse(file).expect("a machine");
+    let options = EngineOptions { sample_one_in: 1, ..EngineOptions::default() };
+    let workload = Touch { rows: workers as u64, update };
+    Simulation::of(&machine).run(|| {
+        let Arrangement { layout, clients } =
+            ThisEngine::arrange(pair.architecture, workers, &options).expect("so many workers");
+        let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
+        let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
+        let until = Until::Transactions(100);
+        let run = ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, &options);
+        run.expect("plans are right").measurement
+    })
+}
+
+const PARTITIONED_SERIAL: PairName =
+    PairName { architecture: ArchitectureName::PartitionedSerial, protocol: ProtocolName::Unprotected };
+
+/// All want all partitions: each waits until the three others have had theirs, before it touches anything.
+#[test]
+fn waiting_for_partitions_is_waiting() {
+    let share = measured(PARTITIONED_SERIAL, 4, true).time_share;
+    assert!(share.share(TimeClass::Wait) > 0.5, "{share:?}");
+}
+
+/// The mean time from a first lock to the release of all.
+fn lock_hold(pair: PairName, workers: usize, update: bool) -> Option<f64> {
+    measured(pair, workers, update).effort.lock_hold.mean_ns()
+}
+
+/// Who validates locks what it writes, when it commits. All other protocols lock what they read, too, as partitions are latched.
+#[test]
+fn who_holds_no_lock_has_no_time_of_holding_it() {
+    for &protocol in ProtocolName::ALL {
+        for architecture in [ArchitectureName::SharedEverything, ArchitectureName::PartitionedSerial] {
+            let pair = PairName { architecture, protocol };
+            if ThisEngine::support(pair) != Support::Supported {
+                continue;
+            }
+            let validates = [ProtocolName::Silo, ProtocolName::TicToc].contains(&protocol);
+            assert_eq!(lock_hold(pair, 2, false).is_none(), validates, "{pair}: reads");
+            assert!(lock_hold(pair, 2, true).is_some_and(|ns| ns > 0.0), "{pair}: updates");
+        }
+    }
+}
+
+/// Its partition is latched from the beginning to the end: by a transaction that is alone, as long as it works.
+#[test]
+fn a_latched_partition_is_held_for_the_whole_transaction() {
+    for update in [false, true] {
+        let Measurement { effort, time_share, .. } = measured(PARTITIONED_SERIAL, 1, update);
+        let held = effort.lock_hold.mean_ns().expect("it was latched");
+        let all = time_share.ns.iter().sum::<u64>() as f64 / time_share.samples as f64;
+        assert!(held > all / 2.0 && held <= all, "{held} of {all}, update: {update}");
+    }
+}
