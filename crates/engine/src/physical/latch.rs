@@ -30,24 +30,42 @@ impl Default for ChosenLatch {
     }
 }
 
+impl ChosenLatch {
+    #[inline(always)]
+    fn test_and_set(&self) -> &TestAndSet {
+        // SAFETY: one word with interior mutability, of which any bits are valid.
+        unsafe { &self.test_and_set }
+    }
+
+    #[inline(always)]
+    fn test_and_test_and_set(&self) -> &TestAndTestAndSet {
+        // SAFETY: as above.
+        unsafe { &self.test_and_test_and_set }
+    }
+
+    #[inline(always)]
+    fn ticket(&self) -> &Ticket {
+        // SAFETY: as above.
+        unsafe { &self.ticket }
+    }
+}
+
 impl MetadataLatch for ChosenLatch {
     #[inline(always)]
     fn lock(&self, kind: LatchName) {
-        // SAFETY, of all three: each is one word with interior mutability, of which any bits are valid.
         match kind {
-            LatchName::TestAndSet => unsafe { &self.test_and_set }.lock(),
-            LatchName::TestAndTestAndSet => unsafe { &self.test_and_test_and_set }.lock(),
-            LatchName::Ticket => unsafe { &self.ticket }.lock(),
+            LatchName::TestAndSet => self.test_and_set().lock(),
+            LatchName::TestAndTestAndSet => self.test_and_test_and_set().lock(),
+            LatchName::Ticket => self.ticket().lock(),
         }
     }
 
     #[inline(always)]
     fn unlock(&self, kind: LatchName) {
-        // SAFETY, of all three: as in `lock`.
         match kind {
-            LatchName::TestAndSet => unsafe { &self.test_and_set }.unlock(),
-            LatchName::TestAndTestAndSet => unsafe { &self.test_and_test_and_set }.unlock(),
-            LatchName::Ticket => unsafe { &self.ticket }.unlock(),
+            LatchName::TestAndSet => self.test_and_set().unlock(),
+            LatchName::TestAndTestAndSet => self.test_and_test_and_set().unlock(),
+            LatchName::Ticket => self.ticket().unlock(),
         }
     }
 }
