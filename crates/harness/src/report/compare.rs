@@ -65,7 +65,7 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
         ];
         cells.extend(tables::numbers(summary));
         cells.push(Cell::number(format!("{:.2}", result.ratio_to_best(summary))));
-        let interval = result.interval_to_best(system).filter(|_| position > 0);
+        let interval = result.beside_best[position].ratio;
         let interval = interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high));
         cells.push(Cell::number(interval));
         cells
@@ -73,9 +73,10 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
     Block::Table {
         title: "Ranking".to_owned(),
         note: format!(
-            "{} A place is 1 and the number of systems that are faster for certain: with 95 % confidence for the whole ranking \
-             (paired repetitions, Student's distribution, Holm's correction). The interval is that of the ratio to the best. {}",
+            "{} Ranked by the median{}. The interval is that of the ratio to the best (repetitions compared round by round, with the \
+             noise of all systems that are noisy alike). {}",
             tables::SPREAD,
+            result.mark().map_or(String::new(), |mark| format!("; {mark}")),
             tables::LATENCY
         ),
         head,
