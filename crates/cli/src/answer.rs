@@ -89,7 +89,7 @@ fn outside_latency(summary: &Summary) -> String {
 }
 
 fn engine(summary: &Summary) -> String {
-    let words = extras(&summary.engine);
+    let words = extras(&summary.engine, summary.pair().as_slice());
     match summary.time_samples {
         0 => words,
         samples => format!("{words} ({}, not among the latencies)", thousands(samples as f64)),
@@ -264,12 +264,8 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     }
     let place = &result.subject.place;
     let simulated = if place.simulated { format!("on {}\n\n", place.shown()) } else { String::new() };
-    let mut text = format!(
-        "{simulated}{}\n{}; {}.\n\n{table}\n",
-        result.finding(),
-        extras(&result.subject.options.engine),
-        result.turns
-    );
+    let mut text =
+        format!("{simulated}{}\n{}; {}.\n\n{table}\n", result.finding(), result.extras(), result.turns);
     if let Some(mark) = result.mark() {
         let _ = writeln!(text, "{mark}");
     }

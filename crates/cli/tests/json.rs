@@ -134,14 +134,14 @@ fn prefetch_and_back_off_are_named_in_results() {
     // And where a person reads the figure.
     let answer = run_short(&folder, &["run", "micro", "--protocol", "silo", "--sample", "32"]).out;
     assert!(
-        answer.contains("Prefetch on, back-off 500..1024000 ns, one transaction in 32 timed by class"),
+        answer.contains("prefetch on, back-off 500..1024000 ns, precedence after 256 aborts, one transaction in 32 timed by class"),
         "{answer}"
     );
     assert!(answer.contains("from first attempt to commit, of"), "{answer}");
     let off =
         ["compare", "micro", "--prefetch", "off", "--back-off", "off", "--sample", "0", "--out", "compared"];
     let ranking = run_short(&folder, &off).out;
-    let engine = "Prefetch off, back-off off, no transaction timed by class";
+    let engine = "prefetch off, back-off off, precedence after 256 aborts, no transaction timed by class";
     assert!(ranking.contains(engine), "{ranking}");
     let report = fs::read_to_string(folder.join("compared/report.html")).expect("a report");
     assert!(report.contains(engine));

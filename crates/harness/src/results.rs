@@ -6,7 +6,7 @@ use crate::confidence::{self, BesideBest, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::options::OPTIONS;
+use crate::options::{OPTIONS, extras};
 use crate::report;
 use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
@@ -14,7 +14,7 @@ use crate::summary::{Measured, Turns, warnings};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
 use crate::validation::ModelErrors;
-use contract::LatencyHistogram;
+use contract::{LatencyHistogram, PairName};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -191,6 +191,12 @@ impl<'a> CompareResult<'a> {
         format!("{} is fastest: {fast}{}.", name(best), lead.unwrap_or_default())
     }
 
+    /// What its systems have that is ours rather than a paper's.
+    pub fn extras(&self) -> String {
+        let pairs: Vec<PairName> = self.systems.iter().filter_map(|system| system.summary.pair()).collect();
+        extras(&self.subject.engine_options(), &pairs)
+    }
+
     /// A system's throughput as a part of the best one's.
     pub fn ratio_to_best(&self, summary: &Summary) -> f64 {
         let best = self.systems.first().map_or(0.0, |system| system.summary.throughput_per_s);
@@ -312,7 +318,7 @@ mod tests {
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::{ArchitectureName, CanaryName, Engine, PairName, ProtocolName, Selection};
+    use contract::{ArchitectureName, CanaryName, Engine, ProtocolName, Selection};
     use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
     use std::sync::Mutex;

@@ -2,7 +2,6 @@
 
 use super::page::{Block, Cell, Page};
 use super::{facts, figures, footer, render, tables};
-use crate::options::extras;
 use crate::results::{CompareResult, System};
 use crate::summary::Summary;
 use crate::text::durations;
@@ -41,7 +40,7 @@ fn lead(result: &CompareResult<'_>) -> String {
     let (options, place) = (&result.subject.options, &result.subject.place);
     let median = if options.repeat == 1 { "" } else { "the median of " };
     format!(
-        "{}, {} on {}; {median}{} of {} after {} of warm-up; {}. {}.",
+        "{}, {} on {}; {median}{} of {} after {} of warm-up; {}; {}.",
         counted(result.systems.len(), "system"),
         counted(options.workers, "worker"),
         place.shown(),
@@ -49,7 +48,7 @@ fn lead(result: &CompareResult<'_>) -> String {
         durations::show(options.duration),
         durations::show(options.warmup),
         result.turns,
-        extras(&options.engine),
+        result.extras(),
     )
 }
 
