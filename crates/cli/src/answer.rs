@@ -91,7 +91,7 @@ fn outside_latency(summary: &Summary) -> String {
 }
 
 fn engine(summary: &Summary) -> String {
-    let words = extras(&summary.engine);
+    let words = extras(&summary.engine, summary.pair().as_slice());
     match summary.time_samples {
         0 => words,
         samples => format!("{words} ({}, not among the latencies)", thousands(samples as f64)),
@@ -251,7 +251,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     let mut table = ruled(&head, &[0, 3, 4, 5, 6, 7, 8]);
     for (position, system) in result.systems.iter().enumerate() {
         let summary = &system.summary;
-        let interval = result.interval_to_best(system).filter(|_| position > 0);
+        let interval = result.beside_best[position].ratio;
         table.add_row([
             result.place(position),
             summary.architecture.clone(),
@@ -266,16 +266,10 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     }
     let place = &result.subject.place;
     let simulated = if place.simulated { format!("on {}\n\n", place.shown()) } else { String::new() };
-    let mut text = format!(
-        "{simulated}{}\n{}; {}.\n\n{table}\n",
-        result.finding(),
-        extras(&result.subject.options.engine),
-        result.turns
-    );
-    if result.places.iter().any(|place| result.places.iter().filter(|other| *other == place).count() > 1) {
-        text.push_str(
-            "a place is 1 and the number of systems that are faster for certain (95 % for the whole ranking); = is shared\n",
-        );
+    let mut text =
+        format!("{simulated}{}\n{}; {}.\n\n{table}\n", result.finding(), result.extras(), result.turns);
+    if let Some(mark) = result.mark() {
+        let _ = writeln!(text, "{mark}");
     }
     for pair in &result.unmeasured {
         let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);

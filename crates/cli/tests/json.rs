@@ -134,14 +134,14 @@ fn prefetch_and_back_off_are_named_in_results() {
     // And where a person reads the figure.
     let answer = run_short(&folder, &["run", "micro", "--protocol", "silo", "--sample", "32"]).out;
     assert!(
-        answer.contains("Prefetch on, back-off 500..1024000 ns, one transaction in 32 timed by class"),
+        answer.contains("prefetch on, back-off 500..1024000 ns, precedence after 256 aborts, one transaction in 32 timed by class"),
         "{answer}"
     );
     assert!(answer.contains("from first attempt to commit, of"), "{answer}");
     let off =
         ["compare", "micro", "--prefetch", "off", "--back-off", "off", "--sample", "0", "--out", "compared"];
     let ranking = run_short(&folder, &off).out;
-    let engine = "Prefetch off, back-off off, no transaction timed by class";
+    let engine = "prefetch off, back-off off, precedence after 256 aborts, no transaction timed by class";
     assert!(ranking.contains(engine), "{ranking}");
     let report = fs::read_to_string(folder.join("compared/report.html")).expect("a report");
     assert!(report.contains(engine));
@@ -202,7 +202,7 @@ fn compare_prints_every_pair_ranked() {
     let ran = run_short(&folder, &["compare", "ycsb", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let comparison = ran.json();
-    assert_eq!(comparison["schema"], "trireme.compare/2");
+    assert_eq!(comparison["schema"], "trireme.compare/3");
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);
@@ -216,17 +216,16 @@ fn compare_prints_every_pair_ranked() {
     for row in others {
         assert!(row["supported"] == false && row["why"].is_string(), "{row}");
     }
-    // Each system took its turn in each repetition, over stores side by side; places are shared by those not told apart.
+    // Each system took its turn in each repetition, over stores side by side.
     let groups = comparison["turns"]["groups"].as_array().expect("groups");
     assert_eq!((groups.len(), &comparison["turns"]["repeats"]), (1, &false.into()), "{groups:?}");
     assert_eq!(groups[0]["systems"].as_array().expect("systems").len(), measured.len());
     assert!(groups[0]["stores"].as_u64().expect("a count") >= 2, "one partition, and two");
-    let places: Vec<u64> =
-        comparison["places"].as_array().expect("places").iter().filter_map(Value::as_u64).collect();
-    assert_eq!((places.len(), places[0]), (measured.len(), 1));
-    assert!((0..places.len()).all(|at| (1..=at as u64 + 1).contains(&places[at])), "{places:?}");
+    // The best is not told apart from itself; nobody else is fastest if all others are told apart from it.
+    let told_apart = comparison["told_apart_from_best"].as_array().expect("of each system");
+    assert_eq!((told_apart.len(), &told_apart[0]), (measured.len(), &false.into()));
     let finding = comparison["finding"].as_str().expect("words");
-    let is_alone = places.iter().filter(|place| **place == 1).count() == 1;
+    let is_alone = told_apart[1..].iter().all(|is| *is == true);
     assert_eq!(finding.starts_with("No system is fastest"), !is_alone, "{finding}");
 }
 

@@ -2,11 +2,11 @@
 //! down one by one: [`crate::sweep`].
 
 use crate::check::CheckSummary;
-use crate::confidence::{self, Interval};
+use crate::confidence::{self, BesideBest, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
-use crate::options::OPTIONS;
+use crate::options::{OPTIONS, extras};
 use crate::report;
 use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, merged_latency};
@@ -14,7 +14,7 @@ use crate::summary::{Measured, Turns, warnings};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
 use crate::validation::ModelErrors;
-use contract::LatencyHistogram;
+use contract::{LatencyHistogram, PairName};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -109,8 +109,8 @@ pub struct CompareResult<'a> {
     pub surroundings: &'a Surroundings,
     /// The measured systems, best first.
     pub systems: Vec<System>,
-    /// The place of each in the ranking, from 1. Systems that are not told apart share one.
-    pub places: Vec<usize>,
+    /// Each beside the best.
+    pub beside_best: Vec<BesideBest>,
     /// How they were taken.
     pub turns: Turns,
     /// The pairs that were not measured.
@@ -137,21 +137,22 @@ impl<'a> CompareResult<'a> {
             }
             (Err(_), true) => f64::INFINITY,
         };
-        let places = confidence::places(&throughputs, model_error);
-        CompareResult { subject, surroundings, systems, places, turns: turns.clone(), unmeasured }
+        let beside_best = confidence::beside_best(&throughputs, model_error);
+        CompareResult { subject, surroundings, systems, beside_best, turns: turns.clone(), unmeasured }
     }
 
-    /// A system's place, for people: 3, or 3= if it shares it.
+    /// A system's place, for people: 3, or 3~ if it is not told apart from the best.
     pub fn place(&self, position: usize) -> String {
-        let place = self.places[position];
-        let shared = self.places.iter().filter(|other| **other == place).count() > 1;
-        format!("{place}{}", if shared { "=" } else { "" })
+        let is_as_good = position > 0 && !self.beside_best[position].is_told_apart;
+        format!("{}{}", position + 1, if is_as_good { "~" } else { "" })
     }
 
-    /// From where to where a system's throughput lies, as a part of the best one's, with 95 % confidence.
-    pub fn interval_to_best(&self, system: &System) -> Option<Interval> {
-        let best = self.systems.first()?;
-        Interval::of_ratio(&system.throughputs(), &best.throughputs())
+    /// What the mark of [`CompareResult::place`] says, if a place has it.
+    pub fn mark(&self) -> Option<&'static str> {
+        let has_it = self.beside_best.iter().skip(1).any(|system| !system.is_told_apart);
+        has_it.then_some(
+            "~ is not told apart from the best: with 95 % confidence the fastest is the best or one of these",
+        )
     }
 
     /// Who is fastest, and by how much, as far as the repetitions tell.
@@ -165,7 +166,7 @@ impl<'a> CompareResult<'a> {
             return "One repetition does not tell which system is fastest.".to_owned();
         }
         let (first, others): (Vec<_>, Vec<_>) =
-            self.systems.iter().zip(&self.places).partition(|(_, place)| **place == 1);
+            self.systems.iter().zip(&self.beside_best).partition(|(_, beside)| !beside.is_told_apart);
         let fast = format!("{} transactions per second", thousands(best.summary.throughput_per_s));
         let by_the_model = match self.subject.place.simulated {
             true => " (with the error of the model)",
@@ -179,20 +180,21 @@ impl<'a> CompareResult<'a> {
                 others.join(", ")
             );
         }
-        let lead = others.first().map(|(second, _)| {
-            match Interval::of_ratio(&best.throughputs(), &second.throughputs()) {
-                None => format!("; {} committed nothing in some repetition", name(second)),
-                Some(Interval { low, high }) => {
-                    let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
-                    let (low, high) = (ratio(low), ratio(high));
-                    format!(
-                        ", {times} times as many as {} ({low} to {high} with 95 % confidence)",
-                        name(second)
-                    )
-                }
+        let lead = others.first().map(|(second, beside)| match beside.ratio {
+            None => format!("; {} committed nothing in some repetition", name(second)),
+            Some(Interval { low, high }) => {
+                let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
+                let (low, high) = (ratio(1.0 / high), ratio(1.0 / low));
+                format!(", {times} times as many as {} ({low} to {high} with 95 % confidence)", name(second))
             }
         });
         format!("{} is fastest: {fast}{}.", name(best), lead.unwrap_or_default())
+    }
+
+    /// What its systems have that is ours rather than a paper's.
+    pub fn extras(&self) -> String {
+        let pairs: Vec<PairName> = self.systems.iter().filter_map(|system| system.summary.pair()).collect();
+        extras(&self.subject.engine_options(), &pairs)
     }
 
     /// A system's throughput as a part of the best one's.
@@ -216,7 +218,7 @@ impl<'a> CompareResult<'a> {
         Comparison {
             schema: COMPARISON_SCHEMA,
             rows: measured.chain(unmeasured).collect(),
-            places: self.places.clone(),
+            told_apart_from_best: self.beside_best.iter().map(|system| system.is_told_apart).collect(),
             finding: self.finding(),
             turns: self.turns.clone(),
             warnings: self.warnings(),
@@ -316,7 +318,7 @@ mod tests {
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
     use crate::subject::Place;
-    use contract::{ArchitectureName, CanaryName, Engine, PairName, ProtocolName, Selection};
+    use contract::{ArchitectureName, CanaryName, Engine, ProtocolName, Selection};
     use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
     use std::sync::Mutex;

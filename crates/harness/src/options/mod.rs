@@ -1,8 +1,10 @@
 //! The options that every measuring command shares. Each is described once, in `descriptions.rs`.
 
 mod descriptions;
+mod extras;
 
 pub use descriptions::{OPTIONS, OptionDescription};
+pub use extras::{extras, extras_of_points};
 
 use contract::EngineOptions;
 use std::collections::BTreeMap;
@@ -22,20 +24,6 @@ pub struct RunOptions {
     pub repeat: usize,
     /// What the engine is told. Repetition `n` draws everything random from `seed + n`, under every system the same.
     pub engine: EngineOptions,
-}
-
-/// What is ours rather than a paper's, and changes every figure; for people.
-pub fn extras(engine: &EngineOptions) -> String {
-    let prefetch = if engine.prefetch { "on" } else { "off" };
-    let back_off = match engine.back_off_cap_ns {
-        0 => "off".to_owned(),
-        cap => format!("{}..{cap} ns", engine.back_off_first_ns),
-    };
-    let sampling = match engine.sample_one_in {
-        0 => "no transaction timed by class".to_owned(),
-        number => format!("one transaction in {number} timed by class"),
-    };
-    format!("Prefetch {prefetch}, back-off {back_off}, {sampling}")
 }
 
 /// A value that an option does not take. Prints what was given and what is allowed.

@@ -2,7 +2,6 @@
 
 use super::page::{Block, Cell, Page};
 use super::{facts, figures, footer, render, tables};
-use crate::options::extras;
 use crate::results::{CompareResult, System};
 use crate::summary::Summary;
 use crate::text::durations;
@@ -41,7 +40,7 @@ fn lead(result: &CompareResult<'_>) -> String {
     let (options, place) = (&result.subject.options, &result.subject.place);
     let median = if options.repeat == 1 { "" } else { "the median of " };
     format!(
-        "{}, {} on {}; {median}{} of {} after {} of warm-up; {}. {}.",
+        "{}, {} on {}; {median}{} of {} after {} of warm-up; {}; {}.",
         counted(result.systems.len(), "system"),
         counted(options.workers, "worker"),
         place.shown(),
@@ -49,7 +48,7 @@ fn lead(result: &CompareResult<'_>) -> String {
         durations::show(options.duration),
         durations::show(options.warmup),
         result.turns,
-        extras(&options.engine),
+        result.extras(),
     )
 }
 
@@ -65,7 +64,7 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
         ];
         cells.extend(tables::numbers(summary));
         cells.push(Cell::number(format!("{:.2}", result.ratio_to_best(summary))));
-        let interval = result.interval_to_best(system).filter(|_| position > 0);
+        let interval = result.beside_best[position].ratio;
         let interval = interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high));
         cells.push(Cell::number(interval));
         cells
@@ -73,9 +72,10 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
     Block::Table {
         title: "Ranking".to_owned(),
         note: format!(
-            "{} A place is 1 and the number of systems that are faster for certain: with 95 % confidence for the whole ranking \
-             (paired repetitions, Student's distribution, Holm's correction). The interval is that of the ratio to the best. {}",
+            "{} Ranked by the median{}. The interval is that of the ratio to the best (repetitions compared round by round, with the \
+             noise of all systems that are noisy alike). {}",
             tables::SPREAD,
+            result.mark().map_or(String::new(), |mark| format!("; {mark}")),
             tables::LATENCY
         ),
         head,

@@ -5,7 +5,7 @@ use contract::PairName;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of [`Comparison`]'s fields.
-pub const COMPARISON_SCHEMA: &str = "trireme.compare/2";
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/3";
 
 /// A pair of the matrix that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub struct Comparison {
     pub schema: &'static str,
     /// The systems.
     pub rows: Vec<Row>,
-    /// The place of each measured system in the ranking, from 1; those that are not told apart share one.
-    pub places: Vec<usize>,
+    /// Of each measured system, whether it is slower than the best for certain.
+    pub told_apart_from_best: Vec<bool>,
     /// Who is fastest, in words.
     pub finding: String,
     /// How the systems were taken by turns.

@@ -22,8 +22,8 @@ pub use time_shares::TimeShares;
 pub use turns::{Group, Turns};
 
 use crate::subject::Subject;
-use contract::EngineOptions;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
+use contract::{EngineOptions, PairName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -189,6 +189,14 @@ impl Summary {
     /// The system, for people.
     pub fn system(&self) -> String {
         format!("{} {}", self.architecture, self.protocol)
+    }
+
+    /// The same, unless another build knew other names.
+    pub fn pair(&self) -> Option<PairName> {
+        Some(PairName {
+            architecture: self.architecture.parse().ok()?,
+            protocol: self.protocol.parse().ok()?,
+        })
     }
 }
 

@@ -21,13 +21,13 @@ use crate::folder::{Folder, file_name, latency, parameters};
 use crate::journal::Journal;
 use crate::measure::{After, Stores};
 use crate::observer::{Event, Observer};
-use crate::options::extras;
+use crate::options::extras_of_points;
 use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::Measured;
 use crate::summary::{Summary, Unmeasured, merged_latency};
-use contract::Engine;
+use contract::{Engine, PairName};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use workloads::WorkloadVisitor;
@@ -66,18 +66,19 @@ pub struct PointResult {
 }
 
 /// How points were taken, and with which choices of ours, in words: what changes every figure.
-pub fn taken<'a>(mut points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
+pub fn taken<'a>(points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
     let turns = match place.simulated {
         true => "Each repetition as over a newly loaded store: what is simulated repeats bit for bit",
         false => {
             "In each repetition the systems of a point by turns, as far as memory has room for their stores"
         }
     };
-    let Some(first) = points.next() else { return format!("{turns}.") };
-    match points.all(|point| extras(&point.engine) == extras(&first.engine)) {
-        true => format!("{turns}. {}.", extras(&first.engine)),
-        false => format!("{turns}. Prefetching, back-off or sampling differ from point to point."),
+    let points: Vec<&Summary> = points.collect();
+    if points.is_empty() {
+        return format!("{turns}.");
     }
+    let pairs: Vec<PairName> = points.iter().filter_map(|point| point.pair()).collect();
+    format!("{turns}; {}.", extras_of_points(points.iter().map(|point| &point.engine), &pairs))
 }
 
 /// Conducts `experiment`, or goes on with it.

@@ -1,0 +1,113 @@
+//! What is ours rather than a paper's, and changes every figure: named beside each, as far as its systems use it.
+
+use super::OptionDescription;
+use contract::{EngineOptions, PairName};
+
+/// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
+const EXTRAS: [(&str, fn(&EngineOptions) -> String); 8] = [
+    ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
+    ("back-off", |engine| match engine.back_off_cap_ns {
+        0 => "back-off off".to_owned(),
+        cap => format!("back-off {}..{cap} ns", engine.back_off_first_ns),
+    }),
+    ("precedence-after", |engine| match engine.precedence_after {
+        0 => "no precedence".to_owned(),
+        1 => "precedence after 1 abort".to_owned(),
+        aborts => format!("precedence after {aborts} aborts"),
+    }),
+    ("sample", |engine| match engine.sample_one_in {
+        0 => "no transaction timed by class".to_owned(),
+        number => format!("one transaction in {number} timed by class"),
+    }),
+    ("latch", |engine| format!("latch of lock lists {}", engine.latch)),
+    ("partition-latch", |engine| {
+        format!(
+            "latch of partitions {}",
+            engine.partition_latch.map_or("auto".to_owned(), |latch| latch.to_string())
+        )
+    }),
+    ("in-flight", |engine| format!("{} in flight per worker", engine.in_flight)),
+    ("servers", |engine| format!("{} server{}", engine.servers, if engine.servers == 1 { "" } else { "s" })),
+];
+
+/// What `engine` has of ours that one of `pairs` uses; for people.
+pub fn extras(engine: &EngineOptions, pairs: &[PairName]) -> String {
+    extras_of_points([engine].into_iter(), pairs)
+}
+
+/// The same of many points, and what differs between them.
+pub fn extras_of_points<'a>(
+    engines: impl Iterator<Item = &'a EngineOptions> + Clone,
+    pairs: &[PairName],
+) -> String {
+    let (mut said, mut differing) = (Vec::new(), Vec::new());
+    for (name, words) in EXTRAS {
+        let option = OptionDescription::named(name).expect("a name of OPTIONS");
+        if !pairs.iter().any(|pair| option.is_used_by(*pair)) {
+            continue;
+        }
+        let mut values = engines.clone().map(words);
+        let Some(first) = values.next() else { continue };
+        match values.all(|other| other == first) {
+            true => said.push(first),
+            false => differing.push(name),
+        }
+    }
+    if !differing.is_empty() {
+        said.push(format!("from point to point another {}", differing.join(", ")));
+    }
+    said.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::{ArchitectureName, LatchName, ProtocolName};
+
+    const NO_WAIT: PairName =
+        PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
+    const DORA: PairName = PairName { architecture: ArchitectureName::Dora, ..NO_WAIT };
+
+    #[test]
+    fn a_figure_names_what_its_systems_use() {
+        let ours = EngineOptions::default();
+        let common =
+            "back-off 500..1024000 ns, precedence after 256 aborts, one transaction in 64 timed by class";
+        assert_eq!(extras(&ours, &[NO_WAIT]), format!("prefetch on, {common}"));
+        let dora = format!("{common}, {} in flight per worker", ours.in_flight);
+        assert_eq!(extras(&ours, &[DORA]), dora);
+        let all: Vec<PairName> = PairName::all().collect();
+        let told = EngineOptions { partition_latch: Some(LatchName::Ticket), servers: 2, ..ours };
+        let words = extras(&told, &all);
+        assert!(
+            words.contains(&format!("latch of lock lists {}, latch of partitions ticket, ", told.latch)),
+            "{words}"
+        );
+        assert!(words.ends_with("in flight per worker, 2 servers"), "{words}");
+    }
+
+    #[test]
+    fn a_figure_as_in_the_papers_says_so() {
+        let papers = EngineOptions {
+            prefetch: false,
+            back_off_first_ns: 0,
+            back_off_cap_ns: 0,
+            precedence_after: 0,
+            sample_one_in: 0,
+            ..EngineOptions::default()
+        };
+        let words = "prefetch off, back-off off, no precedence, no transaction timed by class";
+        assert_eq!(extras(&papers, &[NO_WAIT]), words);
+    }
+
+    #[test]
+    fn what_differs_between_points_is_named() {
+        let (on, off) =
+            (EngineOptions::default(), EngineOptions { precedence_after: 0, ..Default::default() });
+        let words = extras_of_points([&on, &off].into_iter(), &[NO_WAIT]);
+        assert!(
+            !words.contains("256") && words.ends_with("from point to point another precedence-after"),
+            "{words}"
+        );
+    }
+}
