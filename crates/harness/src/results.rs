@@ -285,11 +285,13 @@ fn write_systems(
     let axes = vec![("architecture", values(|s| &s.architecture)), ("protocol", values(|s| &s.protocol))];
     let title = format!("Again: {}", surroundings.command);
     let base = parameters::of_subject(subject);
+    let machine = subject.place.written();
     let again = parameters::Again {
         command: &surroundings.command,
         title: &title,
         paper: None,
         claim: None,
+        machine: machine.as_deref(),
         workload: &subject.workload,
         x: None,
         base: &base,

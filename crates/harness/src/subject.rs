@@ -70,6 +70,11 @@ impl Place {
         shown(&self.machine, self.simulated)
     }
 
+    /// What tells a simulated machine from any other, as `parameters.toml` says it.
+    pub fn written(&self) -> Option<String> {
+        self.description.as_ref().map(|description| format!("{} {description}", self.machine))
+    }
+
     /// A simulated machine. How the simulator was built changes no number.
     /// `description` tells its numbers from others under the same name.
     pub fn simulated(machine: String, cores: usize, description: String) -> Place {

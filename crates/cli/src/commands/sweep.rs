@@ -23,7 +23,8 @@ pub fn arguments() -> Command {
         .about("Measure all points of an experiment file, going on where it was interrupted")
         .after_help(
             "Every finished point is kept; the same line typed again goes on with the others. An option typed here \
-             takes the place of the file's, unless the file sweeps it.",
+             takes the place of the file's, unless the file sweeps it. The parameters.toml of a result on a simulated \
+             machine names it, and is swept with --on and that machine's file only.",
         )
         .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
     let command = measuring(command, &defaults).mut_arg("out", |out| {
@@ -81,7 +82,8 @@ pub fn prepare(
 ) -> Result<(Experiment, Cases), Failure> {
     let (place, defaults) = (machine.place(), machine.defaults(RunOptions::for_compare));
     let mut experiment = Experiment::read(file, place.cores)?;
-    if place.simulated {
+    experiment.admit(&place)?;
+    if place.simulated && experiment.machine.is_none() {
         // The file's times are those of real machines; an hour of them would be a month of ours.
         for name in TIMES {
             experiment.replace(name, &defaults.get(name))?;

@@ -22,6 +22,8 @@ pub struct Again<'a> {
     pub paper: Option<&'a str>,
     /// What the experiment checks.
     pub claim: Option<&'a str>,
+    /// The simulated machine.
+    pub machine: Option<&'a str>,
     /// The workload's name.
     pub workload: &'a str,
     /// The axis of the plots, if it is named.
@@ -40,6 +42,7 @@ impl Again<'_> {
             ("title", Some(self.title)),
             ("paper", self.paper),
             ("claim", self.claim),
+            ("machine", self.machine),
             ("workload", Some(self.workload)),
             ("x", self.x),
         ];
@@ -107,6 +110,7 @@ mod tests {
             title: "say \"hi\"",
             paper: Some("a paper"),
             claim: Some("two\nlines"),
+            machine: Some("haswell 1f"),
             workload: "micro",
             x: Some("workers"),
             base: &of_subject(&subject),
@@ -117,6 +121,7 @@ mod tests {
         assert_eq!(experiment.paper.as_deref(), Some("a paper"));
         assert_eq!(experiment.claim.as_deref(), Some("two\nlines"));
         assert_eq!(experiment.x.expect("an axis").value, "workers");
+        assert_eq!(experiment.machine.expect("a machine").value, "haswell 1f");
         assert_eq!(experiment.workload.value, "micro");
         assert_eq!(experiment.axes[0].values, ["silo", "no-wait"]);
         let base: Vec<&str> = experiment.base.iter().map(|setting| setting.name.as_str()).collect();

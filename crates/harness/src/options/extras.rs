@@ -3,8 +3,11 @@
 use super::OptionDescription;
 use contract::{EngineOptions, PairName};
 
+/// How a value is said.
+type Said = fn(&EngineOptions) -> String;
+
 /// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
-const EXTRAS: [(&str, fn(&EngineOptions) -> String); 8] = [
+const EXTRAS: [(&str, Said); 8] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),

@@ -239,11 +239,13 @@ impl Sweep<'_> {
         if axes.iter().any(|axis| axis.name == "system") {
             base.retain(|name, _| !["architecture", "protocol"].contains(&name.as_str()));
         }
+        let machine = self.place.written();
         let again = parameters::Again {
             command: &self.surroundings.command,
             title,
             paper: paper.as_deref(),
             claim: claim.as_deref(),
+            machine: machine.as_deref(),
             workload: &workload.value,
             x: x.as_ref().map(|x| x.value.as_str()),
             base: &base,

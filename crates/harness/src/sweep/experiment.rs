@@ -5,6 +5,7 @@ use super::ranges;
 use crate::failure::{Failure, words};
 use crate::folder::parameters::list;
 use crate::options::BadValue;
+use crate::subject::Place;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +25,8 @@ pub struct Experiment {
     pub paper: Option<String>,
     /// What the experiment checks, in words.
     pub claim: Option<String>,
+    /// The simulated machine on which it was measured, if the file was written by a measurement: no other is to run it again.
+    pub machine: Option<Setting>,
     /// The workload's name.
     pub workload: Setting,
     /// The axis of the plots, if it is named.
@@ -97,6 +100,7 @@ struct Text {
     title: Option<String>,
     paper: Option<String>,
     claim: Option<String>,
+    machine: Option<Spanned<String>>,
     workload: Spanned<String>,
     x: Option<Spanned<String>>,
     #[serde(default)]
@@ -135,6 +139,7 @@ impl Experiment {
             path: path.to_owned(),
             paper: parsed.paper,
             claim: parsed.claim,
+            machine: parsed.machine.map(|machine| source.named("machine", &machine)),
             workload: source.named("workload", &parsed.workload),
             x: parsed.x.map(|x| source.named("x", &x)),
             base: source.settings(parsed.base)?,
@@ -155,6 +160,20 @@ impl Experiment {
         self.base.retain(|setting| setting.name != name);
         self.base.push(Setting { name: name.to_owned(), value: value.to_owned(), place: None });
         Ok(())
+    }
+
+    /// Refuses another machine than the one that the file names.
+    pub fn admit(&self, place: &Place) -> Result<(), Failure> {
+        match &self.machine {
+            Some(machine) if Some(&machine.value) != place.written().as_ref() => {
+                let allowed = format!(
+                    "that of --on, {}: name its machine file with --on, or leave the line out",
+                    place.shown()
+                );
+                Err(machine.refuse(BadValue::new("machine", &machine.value, allowed)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn names_each_once(&self) -> Result<(), Failure> {
@@ -368,6 +387,23 @@ mod tests {
         assert_eq!(base, ["2", "1"]);
         let refused = experiment.replace("workers", "2").expect_err("an axis").to_string();
         assert_eq!(refused, "--workers 2: e.toml sweeps workers; leave the option out");
+    }
+
+    #[test]
+    fn a_file_of_a_simulated_machine_is_for_no_other() {
+        let place = |description: &str| Place::simulated("haswell".to_owned(), 72, description.to_owned());
+        let text = format!("machine = '{}'\nworkload = 'micro'", place("1f").written().expect("simulated"));
+        let experiment = Experiment::parse("e.toml", &text, 4).expect("an experiment");
+        experiment.admit(&place("1f")).expect("the same");
+        let refused = experiment.admit(&Place::hardware(4)).expect_err("another").to_string();
+        assert_eq!(
+            refused,
+            "e.toml:1:11: machine haswell 1f: allowed: that of --on, hardware: name its machine file with --on, or leave the \
+             line out"
+        );
+        assert!(experiment.admit(&place("2f")).is_err(), "its file is another one");
+        let of_any = Experiment::parse("e.toml", "workload = 'micro'", 4).expect("an experiment");
+        of_any.admit(&Place::hardware(4)).expect("no machine is named");
     }
 
     #[test]
