@@ -164,8 +164,22 @@ pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
 
 /// `--out`, or a new folder below `results/`.
 pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
+    out_by(Folder::create_for_results, matches, command, workload)
+}
+
+/// As [`out`], for a command that goes on with what an earlier call has left there.
+pub fn out_to_go_on(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
+    out_by(Folder::create, matches, command, workload)
+}
+
+fn out_by(
+    given: fn(&Path) -> Result<Folder, Failure>,
+    matches: &ArgMatches,
+    command: &str,
+    workload: &str,
+) -> Result<Folder, Failure> {
     match typed(matches, "out") {
-        Some(folder) => Folder::create_for_results(Path::new(folder)),
+        Some(folder) => given(Path::new(folder)),
         None => {
             let folder = format!("results/{command}-{workload}-{}", Utc::now().compact());
             Folder::create_new(Path::new(&folder))
