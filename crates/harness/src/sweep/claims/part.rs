@@ -91,7 +91,9 @@ impl fmt::Display for Part {
             other => format!("values of {other}"),
         };
         if at.is_empty() {
-            let beside = if beside.is_empty() { "of none".to_owned() } else { beside };
+            if beside.is_empty() {
+                return write!(f, "at none of the {of_axis} that the paper has ({not_list}{here})");
+            }
             return write!(f, "with {axis} {beside} where the paper has {not_list}{here}");
         }
         let beside = if beside.is_empty() { beside } else { format!(", and {beside}") };
