@@ -3,7 +3,7 @@
 use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use clap::ArgMatches;
-use contract::{ArchitectureName, Engine, PairName, Support};
+use contract::{ArchitectureName, Durability, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::folder::Folder;
@@ -96,6 +96,12 @@ pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> 
         options.set(name, value).expect("a name of OPTIONS")?;
     }
     machine.admit(options.workers)?;
+    options.logging.admit()?;
+    if let (Machine::Simulated(_), true) = (machine, options.logging.level != Durability::None) {
+        return Err(Failure::Usage(
+            "--durability is for the hardware: simulated machines have no disk yet".to_owned(),
+        ));
+    }
     Ok(options)
 }
 

@@ -1,5 +1,6 @@
 //! What every compilation of the engine offers to the harness: load once, then run any supported system over it.
 
+use crate::durability::{LogError, LogInspection, LogOptions, LogReport, Recovered, RecoveryOptions};
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
@@ -7,6 +8,7 @@ use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// One compilation of the engine, for the hardware or for the simulated machine.
@@ -96,6 +98,34 @@ pub trait Engine {
     fn each<R: Send>(jobs: usize, at_once: usize, job: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
         let _ = at_once;
         (0..jobs).map(job).collect()
+    }
+
+    /// From now on, what commits over the store is logged. A log begins with the store's rows as they are, and does not have them.
+    fn open_log(store: &mut Self::Store, options: &LogOptions) -> Result<(), LogError> {
+        let _ = (store, options);
+        Err(LogError::Refused { why: "this engine does not log".to_owned() })
+    }
+
+    /// What the store's log has taken; `None`: it has none.
+    fn log_report(store: &Self::Store) -> Option<LogReport> {
+        let _ = store;
+        None
+    }
+
+    /// Replays the log in `folders` into a store whose rows are as they were when the log was opened.
+    fn recover(
+        store: &mut Self::Store,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+    ) -> Result<Recovered, LogError> {
+        let _ = (store, folders, options);
+        Err(LogError::Refused { why: "this engine does not log".to_owned() })
+    }
+
+    /// What the log in `folders` has.
+    fn inspect_log(folders: &[PathBuf]) -> Result<LogInspection, LogError> {
+        let _ = folders;
+        Err(LogError::Refused { why: "this engine does not log".to_owned() })
     }
 
     /// Bytes of memory that the machine has left for stores.
@@ -347,6 +377,11 @@ pub enum RunError {
         /// Bytes that the machine has left to give.
         available_bytes: u64,
     },
+    /// The store's log could not be written: it takes no transactions any more.
+    Log {
+        /// What happened.
+        why: String,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -362,6 +397,9 @@ impl fmt::Display for RunError {
                 "the tables have grown until {:.2} GiB of memory were left; run for a shorter time, or fewer times",
                 *available_bytes as f64 / (1u64 << 30) as f64
             ),
+            RunError::Log { why } => {
+                write!(f, "{why}; what was acknowledged is safe, and nothing is written any more")
+            }
         }
     }
 }

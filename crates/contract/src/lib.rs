@@ -10,11 +10,13 @@
 //! | what does it run over? | [`table`] |
 //! | who decides which transaction runs next? | [`workload`] |
 //! | who runs them? | [`engine`]; of any type, compiled once: [`erased`]; which of the two: [`compilation`] |
+//! | what survives? | [`durability`] |
 //! | what came of it? | [`measurement`] |
 //! | how are systems called? | [`names`] |
 #![forbid(unsafe_code)]
 
 pub mod compilation;
+pub mod durability;
 pub mod engine;
 pub mod erased;
 pub mod measurement;
@@ -27,6 +29,9 @@ pub mod transaction;
 pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
+pub use durability::{
+    Durability, InspectedFile, LogError, LogInspection, LogOptions, LogReport, Recovered, RecoveryOptions,
+};
 pub use engine::{
     Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,

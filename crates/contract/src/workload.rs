@@ -103,6 +103,13 @@ pub trait Client: Send + 'static {
     fn finished(&mut self, procedure: Self::Procedure, completion: &Completion<'_>) {
         let _ = (procedure, completion);
     }
+
+    /// All transactions of this client that committed in this epoch ([`Completion::epoch`]) or before are durable. Over a store
+    /// that is logged, only.
+    #[inline]
+    fn durable(&mut self, epoch: u64) {
+        let _ = epoch;
+    }
 }
 
 /// A committed transaction's place in the serial order. Of two that conflict, the one that comes later has the larger id; under a
@@ -123,6 +130,8 @@ pub struct Completion<'a> {
     pub attempts: u32,
     /// Of a committed transaction in a run that asks for ids ([`EngineOptions::commit_ids`](crate::EngineOptions)).
     pub id: Option<CommitId>,
+    /// The epoch in which it committed, if the store is logged: it is durable once that is.
+    pub epoch: Option<u64>,
     /// What merges left in their arguments.
     pub receipts: &'a dyn Receipts,
 }

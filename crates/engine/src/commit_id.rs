@@ -1,4 +1,4 @@
-//! Ids of committed transactions, for those who ask ([`EngineOptions::commit_ids`]): of two that conflict, the later one has the
+//! Ids of committed transactions, for those who ask ([`EngineOptions::commit_ids`](contract::EngineOptions)), and for the log: of two that conflict, the later one has the
 //! larger id.
 //!
 //! An id is drawn while the transaction is prepared: when it holds all its locks, under two-phase locking; when it holds the locks
@@ -15,7 +15,7 @@
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::clock;
-use contract::{CommitId, EngineOptions};
+use contract::CommitId;
 
 /// Where a run's ids come from.
 pub(crate) enum CommitIds {
@@ -24,16 +24,16 @@ pub(crate) enum CommitIds {
 }
 
 impl CommitIds {
-    /// The source for a run with these options, if it asks for ids.
-    pub fn of(options: &EngineOptions) -> Option<CommitIds> {
-        options.commit_ids.then(|| match clock::is_one_for_all_cores() {
+    /// The source for a run.
+    pub fn new() -> CommitIds {
+        match clock::is_one_for_all_cores() {
             true => CommitIds::Clock,
             false => CommitIds::Counter(Line(AtomicU64::new(1))),
-        })
+        }
     }
 
     /// The next id.
-    #[cold]
+    #[inline]
     pub fn draw(&self) -> CommitId {
         CommitId(match self {
             CommitIds::Clock => clock::now_in_order().0,

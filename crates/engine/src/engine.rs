@@ -1,5 +1,6 @@
 //! This compilation of the engine, as the harness sees it.
 
+use crate::durability::{self, Log};
 use crate::facade::{clock, memory};
 use crate::matrix;
 use crate::session::Report;
@@ -7,9 +8,10 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    Measurement, Misfit, PairName, RunError, RunOutcome, Selection, Support, TableDescription, Until,
-    Workload,
+    LogError, LogInspection, LogOptions, LogReport, Measurement, Misfit, PairName, Recovered,
+    RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The engine, compiled for the hardware or for the simulated machine.
@@ -78,6 +80,26 @@ impl Engine for ThisEngine {
         };
         // A store that nothing ran over is all zero, which is quiet under every protocol.
         matrix::run(store.last.unwrap_or(anybody.into()), CountLeaks(store))
+    }
+
+    fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
+        store.open_log(options)
+    }
+
+    fn log_report(store: &Store) -> Option<LogReport> {
+        store.log().map(Log::report)
+    }
+
+    fn recover(
+        store: &mut Store,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+    ) -> Result<Recovered, LogError> {
+        durability::recover(store, folders, options)
+    }
+
+    fn inspect_log(folders: &[PathBuf]) -> Result<LogInspection, LogError> {
+        durability::inspect(folders)
     }
 
     fn available_bytes() -> u64 {

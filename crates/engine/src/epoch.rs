@@ -69,6 +69,29 @@ impl Epochs {
         self.slots.resize_with(slots, || Line(AtomicU64::new(IDLE)));
     }
 
+    /// The global epoch, of a store that nobody runs over.
+    pub fn current(&self) -> u64 {
+        // Relaxed: nobody runs.
+        self.global.0.load(Ordering::Relaxed)
+    }
+
+    /// From now on, every epoch is later than `epoch`; nobody runs.
+    pub fn go_on_after(&mut self, epoch: u64) {
+        self.slots.clear();
+        // Relaxed: as in `current`.
+        self.global.0.store(self.current().max(epoch + 1), Ordering::Relaxed);
+        (0..3).for_each(|_| self.advance());
+    }
+
+    /// The last epoch in which no transaction can commit any more: every active slot has begun a later one, and so will every one
+    /// that is to become active. What their transactions did until then comes before.
+    #[inline]
+    pub fn complete(&self) -> u64 {
+        // Of slots that were at d + 2 or later, by (4), transactions commit at d + 2 or later: they read the global epoch after they
+        // entered theirs.
+        self.reclaimable() + 1
+    }
+
     /// The global epoch, in one order with every commit's locks: the serialization point of *silo* 4.4.
     #[inline]
     pub fn serialization_point(&self) -> u64 {
@@ -98,6 +121,12 @@ impl Epochs {
     /// Brings the slot's epoch, last known to be `local`, up to date; call between transactions.
     #[inline]
     pub fn refresh(&self, slot: usize, local: u64) -> u64 {
+        self.refresh_after(slot, local, || ())
+    }
+
+    /// As [`Epochs::refresh`]; if there is a later epoch, `before` is called while the slot is still in the last.
+    #[inline]
+    pub fn refresh_after(&self, slot: usize, local: u64, before: impl FnOnce()) -> u64 {
         // Acquire: what was unlinked two epochs ago is not found any more; pairs with the store in `advance`. (3)
         let epoch = self.global.0.load(Ordering::Acquire);
         if epoch != local {
@@ -105,6 +134,7 @@ impl Epochs {
                 epoch == local + 1,
                 "an active slot at epoch {local} although the global epoch is {epoch}"
             );
+            before();
             // Release: what the slot's last transaction read and unlinked stays before; pairs with the Acquire in
             // `advance`. (3, 4)
             self.slots[slot].0.store(epoch, Ordering::Release);

@@ -8,6 +8,7 @@
 //! | a transaction over any pair | [`transaction`] |
 //! | a worker's loop | [`session`] |
 //! | ids of committed transactions | [`commit_id`] |
+//! | what survives | [`durability`] |
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
 //! | from a key to its record | [`index`] |
@@ -25,6 +26,7 @@
 
 mod architecture;
 mod commit_id;
+mod durability;
 mod engine;
 mod epoch;
 mod facade;

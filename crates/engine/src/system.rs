@@ -4,6 +4,8 @@ use crate::architecture::{
     self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
+use crate::durability::Log;
+use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
@@ -12,7 +14,9 @@ use crate::record::header::RecordHeader;
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Selection, Until};
+use contract::{
+    ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, RunError, Selection, Until,
+};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -36,6 +40,8 @@ pub(crate) struct Setting<'e> {
     /// Where ids of committed transactions come from, if they are asked for.
     pub ids: Option<&'e CommitIds>,
     pub precedence: Option<&'e Precedence>,
+    /// Where commits are logged, if they are.
+    pub log: Option<&'e Log>,
 }
 
 /// What a run's workers report.
@@ -100,24 +106,21 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let seats = clients.into_iter().zip(caches).collect();
-        let advance = || epochs.advance();
-        Reports::of_hosts(worker::run_each_with_service(
-            seats,
-            options.epoch_interval,
-            advance,
-            |number, (client, allocations), start| {
-                let slot = SlotId(number as u32);
-                let back_off = BackOff::new(options, slot.0);
-                let architecture = architecture::SharedEverything::new(tables, &state, back_off);
-                let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-                session::run(txn, client, start, run)
-            },
-        ))
+        let worker = |number, (client, allocations), start| {
+            let slot = SlotId(number as u32);
+            let back_off = BackOff::new(options, slot.0);
+            let architecture = architecture::SharedEverything::new(tables, &state, back_off);
+            let txn = Txn::new(architecture, tables, epochs, slot, allocations);
+            session::run(txn, client, start, run)
+        };
+        Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        }))
     }
 }
 
@@ -132,25 +135,22 @@ impl System for Serial {
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
         let latches =
             PartitionLatches::new(partitions, options.latch_of_partitions(clients.len(), worker::cores()));
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let seats = clients.into_iter().zip(caches).collect();
-        let advance = || epochs.advance();
-        Reports::of_hosts(worker::run_each_with_service(
-            seats,
-            options.epoch_interval,
-            advance,
-            |number, (client, allocations), start| {
-                let architecture = PartitionedSerial::new(tables, &state, &latches);
-                let txn = Txn::new(architecture, tables, epochs, SlotId(number as u32), allocations);
-                session::run(txn, client, start, run)
-            },
-        ))
+        let worker = |number, (client, allocations), start| {
+            let architecture = PartitionedSerial::new(tables, &state, &latches);
+            let txn = Txn::new(architecture, tables, epochs, SlotId(number as u32), allocations);
+            session::run(txn, client, start, run)
+        };
+        Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        }))
     }
 }
 
@@ -168,7 +168,7 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         // The first threads own the partitions. The first ones host the transactions, too, or else those after them.
         let (owners, hosts) = (partitions(tables) as usize, clients.len());
         let (first_host, workers) = match setting.architecture {
@@ -177,25 +177,26 @@ where
         };
         let state = DelegationState::<P>::new(workers, hosts, owners, options);
         let cool_down = CoolDown::new(hosts);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
             *seat = Some(host);
         }
-        let advance = || epochs.advance();
-        let workers =
-            worker::run_each_with_service(seats, options.epoch_interval, advance, |number, seat, start| {
-                let Some((client, allocations)) = seat else {
-                    let server = architecture::Server::new(number, tables, &state);
-                    return Err(session::serve(server, start, until));
-                };
-                let back_off = BackOff::new(options, number as u32);
-                let architecture = architecture::Delegation::new(number, tables, &state, back_off);
-                let slot = SlotId((number - first_host) as u32);
-                let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-                Ok(session::run(txn, client, start, run))
-            });
+        let worker = |number, seat, start| {
+            let Some((client, allocations)) = seat else {
+                let server = architecture::Server::new(number, tables, &state);
+                return Err(session::serve(server, start, until));
+            };
+            let back_off = BackOff::new(options, number as u32);
+            let architecture = architecture::Delegation::new(number, tables, &state, back_off);
+            let slot = SlotId((number - first_host) as u32);
+            let txn = Txn::new(architecture, tables, epochs, slot, allocations);
+            Ok(session::run(txn, client, start, run))
+        };
+        let workers = serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        });
         let (mut hosts, mut servers) = (Vec::new(), Vec::new());
         for worker in workers {
             match worker {
@@ -225,20 +226,17 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let world = fibers::World::<architecture::Dora<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
-        let advance = || epochs.advance();
-        Reports::of_hosts(worker::run_each_with_service(
-            seats,
-            options.epoch_interval,
-            advance,
-            |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
-        ))
+        let worker = |me, (client, caches), start| fibers::run(me, client, caches, start, &world);
+        Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        }))
     }
 }
 
@@ -287,13 +285,16 @@ impl<C: Client> Dispatch for Run<'_, C> {
         store.prepare(selection);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();
-        let (tables, epochs, caches) = store.work_on(slots);
+        let (tables, epochs, caches, log) = store.work_on(slots);
         let precedence = Precedence::after(options.precedence_after);
         let precedence = precedence.as_ref();
-        let ids = CommitIds::of(options);
+        let ids = (options.commit_ids || log.is_some()).then(CommitIds::new);
         let ids = ids.as_ref();
-        let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence };
-        let reports = S::run(setting, clients);
+        let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log };
+        let mut reports = S::run(setting, clients);
+        if let Some(why) = store.finish_log().and_then(Log::failure) {
+            reports.hosts[0].error.get_or_insert(RunError::Log { why });
+        }
         (reports, slots)
     }
 }

@@ -1,7 +1,7 @@
 //! Why a command did not do what it was asked: one clear line, and the exit code that goes with it.
 
 use crate::options::BadValue;
-use contract::{LoadError, Misfit, PairName, RunError, UnknownName};
+use contract::{LoadError, LogError, Misfit, PairName, RunError, UnknownName};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ pub enum Failure {
     Load(LoadError),
     /// A procedure made a mistake.
     Run(RunError),
+    /// A log cannot be opened or read.
+    Log(LogError),
     /// A file that was named says something that is not allowed, or cannot be read.
     Input {
         /// The file, with line and column where they are known.
@@ -50,7 +52,10 @@ impl Failure {
     /// 2 if other input would have helped, 1 if the run itself failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Failure::Write { .. } | Failure::Load(LoadError::Refused { .. }) => 1,
+            Failure::Write { .. }
+            | Failure::Load(LoadError::Refused { .. })
+            | Failure::Run(RunError::Log { .. })
+            | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
             _ => 2,
         }
     }
@@ -65,6 +70,7 @@ impl fmt::Display for Failure {
             }
             Failure::Load(error) => error.fmt(f),
             Failure::Run(error) => error.fmt(f),
+            Failure::Log(error) => error.fmt(f),
             Failure::Input { place, what } => write!(f, "{place}: {what}"),
             Failure::Usage(what) => f.write_str(what),
             Failure::Write { path, source } => {
@@ -100,6 +106,12 @@ impl From<LoadError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         Failure::Run(error)
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Failure {
+        Failure::Log(error)
     }
 }
 

@@ -200,7 +200,7 @@ impl Tally {
         let receipts = &MockReceipts(receipts);
         client.finished(
             procedure,
-            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, receipts },
+            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, epoch: None, receipts },
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
-use crate::options::RunOptions;
+use crate::options::{Origin, RunOptions};
 use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,9 +21,11 @@ pub struct Subject {
 
 impl Subject {
     /// `workload` with its effective parameters.
-    pub fn of(workload: &AnyWorkload, options: RunOptions, place: Place) -> Subject {
+    pub fn of(workload: &AnyWorkload, mut options: RunOptions, place: Place) -> Subject {
         let parameters = workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value));
-        Subject { workload: workload.name().to_owned(), parameters: parameters.collect(), options, place }
+        let (workload, parameters) = (workload.name().to_owned(), parameters.collect::<BTreeMap<_, _>>());
+        options.logging.origin = Origin { workload: workload.clone(), parameters: parameters.clone() };
+        Subject { workload, parameters, options, place }
     }
 }
 

@@ -211,6 +211,10 @@ impl<C: Client> Client for CheckedClient<C> {
         log.end_transaction();
         self.pool.push(log);
     }
+
+    fn durable(&mut self, epoch: u64) {
+        self.inner.durable(epoch);
+    }
 }
 
 /// The workload's procedure with a log.

@@ -16,6 +16,8 @@
 //! | what several parts own | `shared` |
 //! | time | `clock` |
 //! | threads and cores | `worker` |
+//! | to wake a service | `bell` |
+//! | files | `disk` |
 //! | stacks of coroutines | `stack` |
 //! | to do what is not to be measured | `unobserved` |
 //!

@@ -54,6 +54,10 @@ pub trait Audit<C>: Workload {
 
     /// What the auditors found, against `clients`: all those that ran over the store since it was loaded.
     fn verdict(&self, clients: &[C], auditors: &[Self::Client]) -> Result<(), Finding>;
+
+    /// What the auditors found that nobody's transactions can have left, if each was done as a whole or not at all: of a store
+    /// that was recovered.
+    fn verdict_of_anybody(&self, auditors: &[Self::Client]) -> Result<(), Finding>;
 }
 
 /// The audit of a workload that has none, of which there is no value.
@@ -66,6 +70,10 @@ impl<C> Audit<C> for Unaudited {
     }
 
     fn verdict(&self, _clients: &[C], _auditors: &[Unaudited]) -> Result<(), Finding> {
+        match *self {}
+    }
+
+    fn verdict_of_anybody(&self, _auditors: &[Unaudited]) -> Result<(), Finding> {
         match *self {}
     }
 }

@@ -196,8 +196,15 @@ impl WorkloadVisitor for Allocations {
             procedure.plan(&mut shown, &mut plan).expect("nothing aborts");
             let outcome = procedure.run(&mut shown).expect("nothing aborts");
             let (began_ns, ended_ns) = (0, 1);
-            let completion =
-                Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, receipts: &Nothing };
+            let completion = Completion {
+                outcome,
+                began_ns,
+                ended_ns,
+                attempts: 1,
+                id: None,
+                epoch: None,
+                receipts: &Nothing,
+            };
             client.finished(procedure, &completion);
             assert!(matches!(outcome, Outcome::Commit | Outcome::Rollback));
         }
@@ -245,8 +252,15 @@ impl WorkloadVisitor for AllocationsOverStore {
             procedure.plan(&mut uncounted_store, &mut plan).expect("nothing aborts");
             let outcome = procedure.run(&mut uncounted_store).expect("nothing aborts");
             let (began_ns, ended_ns) = (0, 1);
-            let completion =
-                Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, receipts: &Nothing };
+            let completion = Completion {
+                outcome,
+                began_ns,
+                ended_ns,
+                attempts: 1,
+                id: None,
+                epoch: None,
+                receipts: &Nothing,
+            };
             client.finished(procedure, &completion);
             uncounted(|| {
                 if outcome == Outcome::Rollback {

@@ -241,11 +241,13 @@ fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> V
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
             let completion = contract::Completion {
+                epoch: None,
                 outcome,
                 began_ns: 0,
                 ended_ns: 1,
                 attempts: 1,
                 id: None,
+                epoch: None,
                 receipts: &Nothing,
             };
             auditor.finished(transaction, &completion);

@@ -4,6 +4,8 @@ pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod list;
+pub mod log;
+pub mod recover;
 pub mod reproduce;
 pub mod run;
 pub mod sweep;
@@ -29,6 +31,8 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
         Some(("check", matches)) => check::check(matches, &typed.line),
+        Some(("recover", matches)) => recover::recover(matches),
+        Some(("log", matches)) => log::log(matches),
         Some(("list", matches)) => list::list(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some((other, _)) => unreachable!("no command is called {other}"),

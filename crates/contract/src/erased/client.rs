@@ -39,6 +39,8 @@ trait AnyClient: Send {
 
     fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>);
 
+    fn durable(&mut self, epoch: u64);
+
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -79,6 +81,10 @@ impl<C: Client> AnyClient for Recycling<C> {
         let procedure = filled.0.take().expect("a procedure that has not ended");
         self.spare.push(filled);
         self.client.finished(procedure, completion);
+    }
+
+    fn durable(&mut self, epoch: u64) {
+        self.client.durable(epoch);
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -122,6 +128,10 @@ impl Client for ErasedClient {
 
     fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
         self.0.finished(procedure, completion);
+    }
+
+    fn durable(&mut self, epoch: u64) {
+        self.0.durable(epoch);
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     world: &World<'e, A>,
 ) -> Report<C> {
     let in_flight = caches.len();
-    let statistics = WorkerStatistics::new(client, start, world.run.until, in_flight, world.run.cool_down);
+    let statistics = WorkerStatistics::new(client, start, in_flight, world.run);
     let mut home = Home { statistics, panic: None, ended: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
@@ -128,6 +128,7 @@ fn live<'e, A: InFibers<'e>, C: Client>(
             Ok(Some(Some(next))) => next,
             Ok(Some(None)) => {
                 slot.tell_effort_of_last_phase(statistics);
+                slot.acknowledge(statistics);
                 slot.rest(&mut cpu::Spin::new());
                 continue;
             }
@@ -154,24 +155,42 @@ fn live<'e, A: InFibers<'e>, C: Client>(
             slot.txn.abandon();
         }
         slot.txn.architecture.go_home();
+        {
+            // SAFETY: as above.
+            let home = unsafe { &mut *home };
+            match outcome {
+                Ok(Ok(Some(ended))) => {
+                    let entered = catch_unwind(AssertUnwindSafe(|| {
+                        slot.enter(&mut home.statistics, drawn, ended, began)
+                    }));
+                    if let Err(panic) = entered {
+                        home.fail(panic);
+                    }
+                }
+                Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
+                Ok(Err(error)) => home.statistics.fail(error),
+                Err(panic) => home.fail(panic),
+            }
+        }
+        while slot.waits_for_log() {
+            slot.rest(&mut cpu::Spin::new());
+        }
         // SAFETY: as above.
         let home = unsafe { &mut *home };
-        match outcome {
-            Ok(Ok(Some(ended))) => {
-                let entered =
-                    catch_unwind(AssertUnwindSafe(|| slot.enter(&mut home.statistics, drawn, ended, began)));
-                if let Err(panic) = entered {
-                    home.fail(panic);
-                }
-            }
-            Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
-            Ok(Err(error)) => home.statistics.fail(error),
-            Err(panic) => home.fail(panic),
-        }
+        slot.acknowledge(&mut home.statistics);
         free_since = home.statistics.last();
         home.ended += 1;
         slot.txn.architecture.has_ended(home.ended, options);
         slot.txn.architecture.let_others_run();
+    }
+    loop {
+        // SAFETY: as above.
+        let statistics = unsafe { &mut (*home).statistics };
+        slot.acknowledge(statistics);
+        if !statistics.waits_for_log() {
+            break;
+        }
+        slot.rest(&mut cpu::Spin::new());
     }
     // SAFETY: as above.
     slot.leave(unsafe { &mut (*home).statistics }, free_since);

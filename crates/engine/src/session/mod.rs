@@ -32,6 +32,7 @@ pub(crate) use statistics::Report;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
+use crate::durability::Log;
 use crate::epoch::Epochs;
 use crate::facade::clock::Ticks;
 use crate::facade::cpu;
@@ -50,6 +51,8 @@ pub(crate) struct Run<'e> {
     /// Where ids come from, if they are asked for.
     pub ids: Option<&'e CommitIds>,
     pub precedence: Option<&'e Precedence>,
+    /// Where commits are logged, if they are.
+    pub log: Option<&'e Log>,
 }
 
 /// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
@@ -61,7 +64,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
     run: Run<'_>,
 ) -> Report<C> {
     let mut slot = Slot::new(txn, run);
-    let mut statistics = WorkerStatistics::new(client, start, run.until, 1, run.cool_down);
+    let mut statistics = WorkerStatistics::new(client, start, 1, run);
     let mut free_since = start;
     let mut rest = cpu::Spin::new();
     loop {
@@ -70,6 +73,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Next::NothingNow => {
                 slot.tell_effort_of_last_phase(&mut statistics);
                 slot.rest(&mut rest);
+                slot.acknowledge(&mut statistics);
                 continue;
             }
             Next::Over => break,
@@ -87,8 +91,17 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Ok(None) => slot.give_up(&mut statistics, began),
             Err(error) => statistics.fail(error),
         }
+        rest = cpu::Spin::new();
+        while slot.waits_for_log() {
+            slot.rest(&mut rest);
+        }
+        slot.acknowledge(&mut statistics);
         free_since = statistics.last();
         rest = cpu::Spin::new();
+    }
+    while statistics.waits_for_log() {
+        slot.rest(&mut rest);
+        slot.acknowledge(&mut statistics);
     }
     // Before it leaves: an owner serves until the others have ended, who may wait for this.
     statistics.all_have_ended();

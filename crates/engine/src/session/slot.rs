@@ -6,6 +6,7 @@ use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use crate::architecture::Architecture;
+use crate::durability::{Log, Redo};
 use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
@@ -13,7 +14,7 @@ use crate::facade::memory;
 use crate::protocol::Attempt;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, CommitId, Outcome, Plan, Procedure, RunError, TimeClass};
+use contract::{AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, TimeClass};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -29,6 +30,8 @@ pub(super) struct Ended {
     pub attempts: u32,
     /// If it committed and ids are asked for.
     pub id: Option<CommitId>,
+    /// In which it committed, if that is logged: it counts once this is durable.
+    pub epoch: Option<u64>,
     /// Whether a stopwatch ran along, which takes time.
     pub sampled: bool,
 }
@@ -40,6 +43,7 @@ pub(super) struct Slot<'e, A: Architecture> {
     sampling: Sampling,
     prefetch: bool,
     precedence: Option<&'e Precedence>,
+    log: Option<&'e Log>,
     /// Of the transaction that runs, in the interval.
     aborts: Aborts,
     ended: u64,
@@ -51,7 +55,10 @@ impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
     pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
         txn.ids = run.ids;
-        let Run { epochs, options, until, precedence, .. } = run;
+        let Run { epochs, options, until, precedence, log, .. } = run;
+        if let Some(log) = log {
+            txn.log_to(log);
+        }
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
         Slot {
             txn,
@@ -59,6 +66,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
             sampling,
             prefetch,
             precedence,
+            log,
             aborts: Aborts::default(),
             ended: 0,
             phase: Phase::first(until),
@@ -161,7 +169,11 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if sampled {
             self.txn.stopwatch.stop();
         }
-        Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), sampled }))
+        let epoch = match outcome {
+            Outcome::Commit => self.txn.redo().map(Redo::epoch),
+            Outcome::Rollback => None,
+        };
+        Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), epoch, sampled }))
     }
 
     /// Waits while others have precedence.
@@ -214,6 +226,35 @@ impl<'e, A: Architecture> Slot<'e, A> {
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
         self.txn.allocations.reclaim(self.epochs.reclaimable());
         self.txn.rest(rest);
+    }
+
+    /// Whether the slot must let its logger go on before it takes another transaction: a commit is to be durable by itself, or the
+    /// logger is far behind.
+    #[inline(always)]
+    pub fn waits_for_log(&self) -> bool {
+        match (self.log, self.txn.redo()) {
+            (Some(log), Some(redo)) => self.must_wait(log, redo),
+            _ => false,
+        }
+    }
+
+    fn must_wait(&self, log: &Log, redo: &Redo<'_>) -> bool {
+        if log.level() == Durability::Sync && log.durable() < redo.epoch() && !log.has_failed() {
+            log.close(redo.epoch());
+            return true;
+        }
+        redo.is_behind()
+    }
+
+    /// Counts what has become durable.
+    #[inline(always)]
+    pub fn acknowledge<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
+        if let Some(log) = self.log {
+            statistics.acknowledge(log.durable());
+            if log.has_failed() {
+                statistics.fail(RunError::Log { why: log.failure().unwrap_or_default() });
+            }
+        }
     }
 
     /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.

@@ -16,6 +16,7 @@
 //! Everything here belongs to one worker, and nothing is shared until the interval is over, which is read off the worker's own
 //! clock.
 
+use super::Run;
 use super::interval::{CoolDown, Interval};
 use super::ring::{Drawn, RING, Ring};
 use super::slot::Ended;
@@ -25,6 +26,10 @@ use contract::{
     AbortReason, Arrival, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement, Outcome,
     Receipts, RunError, Sampled, TimeShare, Until,
 };
+use std::collections::VecDeque;
+
+/// Transactions of a worker for which there is room until they are durable: half a million a second, for two epochs of 40 ms.
+const MOST_UNDURABLE: usize = 1 << 16;
 
 /// Drawn at once when so many are left.
 const REFILL_AT: usize = 4;
@@ -138,11 +143,23 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
     /// Whether the cool-down has been told that all of them have.
     done: bool,
     error: Option<RunError>,
+    /// What has committed and is not durable, in the order of the commits.
+    undurable: VecDeque<Undurable>,
+    /// The last epoch that the client was told of.
+    durable: u64,
+}
+
+/// A transaction that has committed and is not durable.
+struct Undurable {
+    epoch: u64,
+    began: Ticks,
+    ended: Ended,
 }
 
 impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// A worker with up to `in_flight` transactions at a time, in a run that began at `start`.
-    pub fn new(client: C, start: Ticks, until: Until, in_flight: usize, cool_down: &'e CoolDown) -> Self {
+    pub fn new(client: C, start: Ticks, in_flight: usize, run: Run<'e>) -> Self {
+        let Run { until, cool_down, log, .. } = run;
         let left = match until {
             Until::Interval { .. } => u64::MAX,
             Until::Transactions(number) => number,
@@ -160,6 +177,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             // A run of so many transactions has no interval, and nobody waits for its end.
             done: matches!(until, Until::Transactions(_)),
             error: None,
+            undurable: VecDeque::with_capacity(if log.is_some() { MOST_UNDURABLE } else { 0 }),
+            durable: 0,
         }
     }
 
@@ -304,11 +323,17 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let now = clock::now();
         self.last = now;
         self.turn(now);
-        self.count(&ended, aborts);
+        if ended.attempts > 1 {
+            self.count_aborts(aborts);
+        }
         if self.interval.contains(began) {
-            self.time(&ended, now.since(began));
+            self.counts.response.add(now.since(began));
         }
         self.count_outlasting(began, now);
+        match ended.epoch {
+            None => self.count(&ended, began, now),
+            Some(epoch) => self.undurable.push_back(Undurable { epoch, began, ended }),
+        }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
         }
@@ -318,6 +343,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             ended_ns: clock::nanoseconds(now.0),
             attempts: ended.attempts,
             id: ended.id,
+            epoch: ended.epoch,
             receipts,
         };
         self.client.finished(drawn.procedure, &completion);
@@ -344,9 +370,36 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
     }
 
-    /// What ends in the interval counts for throughput.
+    /// A transaction of epoch `durable` or before counts now.
     #[inline(always)]
-    fn count(&mut self, ended: &Ended, aborts: &mut Aborts) {
+    pub fn acknowledge(&mut self, durable: u64) {
+        if durable > self.durable {
+            self.durable = durable;
+            self.count_durable();
+        }
+    }
+
+    fn count_durable(&mut self) {
+        let now = clock::now();
+        self.turn(now);
+        while let Some(first) = self.undurable.pop_front_if(|first| first.epoch <= self.durable) {
+            self.count(&first.ended, first.began, now);
+        }
+        if self.phase == Phase::CoolDown {
+            self.tell_if_done();
+        }
+        self.client.durable(self.durable);
+    }
+
+    /// Whether something that has committed is still to become durable.
+    pub fn waits_for_log(&self) -> bool {
+        !self.undurable.is_empty() && self.error.is_none()
+    }
+
+    /// What ends in the interval counts for throughput; what began in it, for latency. A transaction that is logged ends when it is
+    /// durable.
+    #[inline(always)]
+    fn count(&mut self, ended: &Ended, began: Ticks, now: Ticks) {
         if self.phase == Phase::Counting {
             match ended.outcome {
                 Outcome::Commit => {
@@ -356,8 +409,11 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
                 Outcome::Rollback => self.counts.user_rollbacks += 1,
             }
         }
-        if ended.attempts > 1 {
-            self.count_aborts(aborts);
+        if self.interval.contains(began) {
+            self.running -= 1;
+            if ended.outcome == Outcome::Commit && !ended.sampled {
+                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
+            }
         }
     }
 
@@ -365,16 +421,6 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn count_aborts(&mut self, aborts: &mut Aborts) {
         for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
             *sum += aborts;
-        }
-    }
-
-    /// What began in the interval counts for latency.
-    #[inline(always)]
-    fn time(&mut self, ended: &Ended, ticks: u64) {
-        self.running -= 1;
-        self.counts.response.add(ticks);
-        if ended.outcome == Outcome::Commit && !ended.sampled {
-            self.counts.latency_ns.saturating_record(clock::nanoseconds(ticks));
         }
     }
 

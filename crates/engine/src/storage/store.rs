@@ -7,10 +7,15 @@
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::table::Table;
+use crate::durability::Log;
+use crate::durability::recovery::{self, RecoveredLog};
 use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
+use contract::{
+    Header, Layout, LoadError, LogError, LogOptions, PartitionId, Selection, TableDescription, TableId,
+    Workload,
+};
 
 /// A loaded database.
 pub struct Store {
@@ -23,6 +28,10 @@ pub struct Store {
     caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
     pub(crate) last: Option<Selection>,
+    /// Where commits are logged, if they are.
+    log: Option<Log>,
+    /// The log that the rows were recovered from: it may go on.
+    pub(crate) recovered: Option<RecoveredLog>,
 }
 
 impl Store {
@@ -69,7 +78,15 @@ impl Store {
                 }
             }
         };
-        let mut store = Store { tables, layout, epochs: Epochs::new(), caches: Vec::new(), last: None };
+        let mut store = Store {
+            tables,
+            layout,
+            epochs: Epochs::new(),
+            caches: Vec::new(),
+            last: None,
+            log: None,
+            recovered: None,
+        };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
@@ -101,15 +118,50 @@ impl Store {
 
     /// What a run with `slots` transaction slots works on: the tables, the epochs, and an allocation cache for each slot, which
     /// goes on with what it has of earlier runs; what was retired in them is free.
-    pub(crate) fn work_on(&mut self, slots: usize) -> (&[Table], &Epochs, &mut [AllocationCache]) {
+    pub(crate) fn work_on(
+        &mut self,
+        slots: usize,
+    ) -> (&[Table], &Epochs, &mut [AllocationCache], Option<&Log>) {
         let missing = slots.saturating_sub(self.caches.len());
         let fresh: Vec<AllocationCache> =
             std::iter::repeat_with(|| self.empty_allocation_cache()).take(missing).collect();
         self.caches.extend(fresh);
         self.epochs.provide(slots);
+        if let Some(log) = &mut self.log {
+            log.provide(slots);
+        }
         let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
-        (&self.tables, &self.epochs, caches)
+        (&self.tables, &self.epochs, caches, self.log.as_ref())
+    }
+
+    /// From now on, commits are logged.
+    pub(crate) fn open_log(&mut self, options: &LogOptions) -> Result<(), LogError> {
+        let log = recovery::open_log(self, options)?;
+        self.log = Some(log);
+        Ok(())
+    }
+
+    /// After a run: what was logged is durable; the log.
+    pub(crate) fn finish_log(&mut self) -> Option<&Log> {
+        let log = self.log.as_ref()?;
+        log.finish(&mut self.epochs);
+        Some(log)
+    }
+
+    /// Where commits are logged.
+    pub(crate) fn log(&self) -> Option<&Log> {
+        self.log.as_ref()
+    }
+
+    /// The epochs, which are the store's.
+    pub(crate) fn epochs(&self) -> &Epochs {
+        &self.epochs
+    }
+
+    /// The same, while nobody runs.
+    pub(crate) fn epochs_mut(&mut self) -> &mut Epochs {
+        &mut self.epochs
     }
 
     /// What its records have before their rows.

@@ -197,7 +197,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
 }
 
 fn commit_loop<P: Protocol>(store: &mut Store, procedure: &impl Procedure, repeat: u64) {
-    let (tables, epochs, caches) = store.work_on(1);
+    let (tables, epochs, caches, _) = store.work_on(1);
     let state = SharedState::<P, Shared>::new(1, 1, &EngineOptions::default());
     let back_off = BackOff::new(&EngineOptions::default(), 0);
     let architecture = architecture::SharedEverything::new(tables, &state, back_off);

@@ -5,6 +5,7 @@
 
 use super::accounts::keeps_the_sum;
 use crate::architecture::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
+use crate::durability::log::serving;
 use crate::facade::{clock, cpu, worker};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
@@ -107,20 +108,18 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let (workers, slots) = (clients.len(), caches.len());
         let state =
             State::<P> { shared: SharedState::new(slots, 1, options), workers: Workers::new(workers) };
         let cool_down = CoolDown::new(workers);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let world = fibers::World::<Interleaved<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
-        let hosts = worker::run_each_with_service(
-            seats,
-            options.epoch_interval,
-            || epochs.advance(),
-            |me, (client, caches), start| fibers::run(me, client, caches, start, &world),
-        );
+        let worker = |me, (client, caches), start| fibers::run(me, client, caches, start, &world);
+        let hosts = serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        });
         Reports { hosts, servers: Vec::new() }
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::architecture::{self, Architecture, BackOff, SharedState};
 use crate::facade::atomic::{AtomicU32, Ordering};
+use crate::facade::clock;
 use crate::facade::cpu::Spin;
-use crate::facade::{clock, worker};
+use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{Attempt, DlDetect, NoWait, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie};
 use crate::storage::Store;
@@ -56,13 +57,13 @@ where
     P::Common<Shared>: Sync,
 {
     let options = EngineOptions::default();
-    let (tables, epochs, caches) = store.work_on(2);
+    let (tables, epochs, caches, _) = store.work_on(2);
     let state = SharedState::<P, Shared>::new(2, 1, &options);
     let (is_prepared, has_passed) = (AtomicU32::new(0), AtomicU32::new(0));
-    let service = || epochs.advance();
-    let period = options.epoch_interval;
+    let advance = || epochs.advance();
+    let service = Service { name: "epochs", period: options.epoch_interval, bell: None, work: &advance };
     let seats = caches.iter_mut().collect();
-    let ended = worker::run_each_with_service(seats, period, service, |me, allocations, _| {
+    let ended = worker::run_each_with_services(seats, &[service], |me, allocations, _| {
         let back_off = BackOff::new(&options, me as u32);
         let architecture = architecture::SharedEverything::new(tables, &state, back_off);
         let mut txn = Txn::new(architecture, tables, epochs, SlotId(me as u32), allocations);

@@ -61,14 +61,27 @@ impl<A: Architecture> Txn<'_, A> {
         if decision == Decision::Abort {
             return self.abort();
         }
+        self.log_rows();
         AccessOf::<A>::install(self, prepared.version);
         AccessOf::<A>::release_all(self, prepared.version);
         self.prune_emptied();
-        self.forget();
         self.release_all();
+        self.log_copies();
+        self.forget();
     }
 
-    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`].
+    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`]; before it, where it is logged, it reads its
+    /// epoch: see [`crate::durability`].
+    #[inline(always)]
+    pub(super) fn draw_epoch_and_id(&mut self) {
+        if self.redo().is_some() {
+            let epoch = self.epochs.serialization_point();
+            self.commits_in(epoch);
+        }
+        self.draw_id();
+    }
+
+    /// Draws the transaction's id, where ids are asked for.
     #[inline(always)]
     pub(super) fn draw_id(&mut self) {
         if let Some(ids) = self.ids {

@@ -16,6 +16,7 @@
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
+//! | [`redo`] | what goes to the log |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
 //! | [`stopwatch`] | where its time goes |
@@ -38,6 +39,7 @@ mod locking;
 mod observing;
 mod prefetch;
 mod read_own_writes;
+mod redo;
 mod scan;
 mod stopwatch;
 mod structure;
@@ -47,6 +49,7 @@ pub(crate) use commit::Decision;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
+use crate::durability::Redo;
 use crate::epoch::Epochs;
 use crate::facade::cpu;
 use crate::index::hash::Hash;
@@ -112,6 +115,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     pub allocations: &'e mut AllocationCache,
     /// Where ids come from, if they are asked for.
     pub ids: Option<&'e CommitIds>,
+    /// Where what it writes is logged, if it is.
+    redo: Option<Redo<'e>>,
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
@@ -160,6 +165,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             stopwatch: Stopwatch::new(),
             allocations,
             ids: None,
+            redo: None,
             tables,
             epochs,
             slot,
@@ -219,15 +225,28 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.log.clear();
         self.keys.clear();
         self.id = None;
-        self.epoch = self.epochs.refresh(self.slot.0 as usize, self.epoch);
+        let redo = &mut self.redo;
+        self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
+            if let Some(redo) = redo {
+                redo.before_epoch();
+            }
+        });
     }
 
     /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
         self.clear();
-        self.epochs.leave(self.slot.0 as usize);
+        self.leave_epoch();
         self.architecture.idle(rest);
         self.epoch = self.epochs.enter(self.slot.0 as usize);
+    }
+
+    /// The slot is in no epoch from now on.
+    fn leave_epoch(&mut self) {
+        if let Some(redo) = &mut self.redo {
+            redo.before_epoch();
+        }
+        self.epochs.leave(self.slot.0 as usize);
     }
 
     /// Before anything is touched in the place's partition.
@@ -402,7 +421,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 impl<A: Architecture> Drop for Txn<'_, A> {
     fn drop(&mut self) {
         self.abandon();
-        self.epochs.leave(self.slot.0 as usize);
+        self.leave_epoch();
     }
 }
 

@@ -6,10 +6,12 @@
 
 mod apart;
 mod fit;
+mod recovery;
 mod session;
 mod stores;
 
 pub use fit::{Fit, admit, admit_workers, fit, layout_of, layouts, pairs_of, supported};
+pub use recovery::recover;
 pub use session::Session;
 pub use stores::Stores;
 

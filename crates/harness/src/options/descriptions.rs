@@ -3,7 +3,7 @@
 //! The command line makes its flags from this list, an experiment file sets the same names to the same values, and results are
 //! compared by what it shows.
 
-use super::{BadValue, RunOptions};
+use super::{BadValue, Logging, RunOptions};
 use crate::text::durations;
 use contract::{ArchitectureName, PairName, ProtocolName, UnknownName};
 use std::str::FromStr;
@@ -145,6 +145,60 @@ pub static OPTIONS: &[OptionDescription] = &[
             assign(&mut options.engine.sample_one_in, parsed(value, allowed))
         },
         get: |options| options.engine.sample_one_in.to_string(),
+    },
+    OptionDescription {
+        name: "durability",
+        value: "LEVEL",
+        help: "When a commit counts: none, as soon as it is installed; buffered, written; group, synced with its epoch; sync, synced at once",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.logging.level, value.parse()),
+        get: |options| options.logging.level.to_string(),
+    },
+    OptionDescription {
+        name: "log",
+        value: "FOLDER",
+        help: "Where the log is written; several between commas, for as many loggers",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.logging.folders, Logging::read_folders(value)),
+        get: |options| options.logging.show_folders(),
+    },
+    OptionDescription {
+        name: "loggers",
+        value: "N",
+        help: "Threads that write the log, each to files of its own",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let number = value.parse().ok().filter(|number| (1..=256).contains(number));
+            assign(&mut options.logging.loggers, number.ok_or_else(|| "1 <= loggers <= 256".to_owned()))
+        },
+        get: |options| options.logging.loggers.to_string(),
+    },
+    OptionDescription {
+        name: "compress",
+        value: "on|off",
+        help: "Compress the log (LZ4)",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.logging.compress, on_or_off(value)),
+        get: |options| show_on_or_off(options.logging.compress),
+    },
+    OptionDescription {
+        name: "epoch",
+        value: "TIME",
+        help: "How often the global epoch advances",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| {
+            let long_enough = |time: std::time::Duration| match time >= std::time::Duration::from_micros(1) {
+                true => Ok(time),
+                false => Err("at least 1us".to_owned()),
+            };
+            assign(&mut options.engine.epoch_interval, time(value).and_then(long_enough))
+        },
+        get: |options| durations::show(options.engine.epoch_interval),
     },
     OptionDescription {
         name: "prefetch",

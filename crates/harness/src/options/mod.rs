@@ -2,9 +2,11 @@
 
 mod descriptions;
 mod extras;
+mod logging;
 
 pub use descriptions::{OPTIONS, OptionDescription};
 pub use extras::{extras, extras_of_points};
+pub use logging::{Logging, Origin};
 
 use contract::EngineOptions;
 use std::collections::BTreeMap;
@@ -22,6 +24,8 @@ pub struct RunOptions {
     pub duration: Duration,
     /// Repetitions; the median is reported, with the minimum and the maximum.
     pub repeat: usize,
+    /// Whether commits are logged, and how.
+    pub logging: Logging,
     /// What the engine is told. Repetition `n` draws everything random from `seed + n`, under every system the same.
     pub engine: EngineOptions,
 }
@@ -62,6 +66,7 @@ impl RunOptions {
             warmup: Duration::from_secs(1),
             duration: Duration::from_secs(10),
             repeat: 5,
+            logging: Logging::default(),
             engine: EngineOptions::default(),
         }
     }

@@ -405,6 +405,7 @@ fn a_worker_may_have_several_transactions_in_flight() {
     let (first, second, third) = (client.next(), client.next(), client.next());
     let completion = |began_ns, ended_ns, attempts| Completion {
         id: None,
+        epoch: None,
         outcome: Outcome::Commit,
         began_ns,
         ended_ns,

@@ -2,9 +2,11 @@
 
 mod affinity;
 pub mod atomic;
+pub mod bell;
 pub mod cell;
 pub mod clock;
 pub mod cpu;
+pub mod disk;
 pub mod environment;
 pub mod facts;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]

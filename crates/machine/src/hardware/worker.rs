@@ -1,6 +1,7 @@
 //! Workers: one system thread each, bound to a core of its own, all starting together.
 
 use super::affinity::pin_to;
+use super::bell::Bell;
 use super::clock::{self, Ticks};
 use super::topology::Topology;
 use crate::panics::with_context;
@@ -53,6 +54,19 @@ pub fn run<R: Send>(workers: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| results(join(start(scope, workers, &f))))
 }
 
+/// What a thread of its own, not bound to a core, does beside the workers until all of them have ended.
+#[derive(Clone, Copy)]
+pub struct Service<'a> {
+    /// Of the thread.
+    pub name: &'a str,
+    /// How often. A period that the work overruns is skipped.
+    pub period: Duration,
+    /// Has it done at once.
+    pub bell: Option<&'a Bell>,
+    /// What is done.
+    pub work: &'a (dyn Fn() + Sync),
+}
+
 /// As [`run`], with one thread more, not bound to a core, that calls `service` every `period` until all
 /// workers have ended. A period that the service overruns is skipped.
 ///
@@ -63,57 +77,71 @@ pub fn run_with_service<R: Send>(
     service: impl Fn() + Sync,
     f: impl Fn(usize) -> R + Sync,
 ) -> Vec<R> {
-    timed_with_service(workers, period, service, |worker, _| f(worker))
+    let service = Service { name: "service", period, bell: None, work: &service };
+    timed_with_services(workers, &[service], |worker, _| f(worker))
 }
 
-/// As [`run_with_service`]; the workers are told when they were let go, all the same point in time.
-fn timed_with_service<R: Send>(
+/// As [`run`], with services; the workers are told when they were let go, all the same point in time.
+fn timed_with_services<R: Send>(
     workers: usize,
-    period: Duration,
-    service: impl Fn() + Sync,
+    services: &[Service<'_>],
     f: impl Fn(usize, Ticks) -> R + Sync,
 ) -> Vec<R> {
-    assert!(!period.is_zero(), "a service without a period would never rest");
+    for service in services {
+        assert!(!service.period.is_zero(), "a service without a period would never rest");
+    }
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let running = start(scope, workers, &f);
-        let service =
-            Builder::new().name("service".into()).spawn_scoped(scope, || serve(period, &service, &ended));
+        let ended = &ended;
+        let mut serving = Vec::with_capacity(services.len());
+        for &service in services {
+            let name = service.name.to_owned();
+            serving.push(Builder::new().name(name).spawn_scoped(scope, move || serve(service, ended)));
+        }
         let outcomes = join(running);
-        let service = service.expect("the system has a thread for the service");
         // Release: pairs with the Acquire in `serve`; unparking orders the two anyway.
         ended.store(true, Ordering::Release);
-        service.thread().unpark();
-        let served = service.join();
+        let serving: Vec<_> = serving
+            .into_iter()
+            .map(|thread| thread.expect("the system has a thread for a service"))
+            .collect();
+        serving.iter().for_each(|thread| thread.thread().unpark());
+        let served: Vec<_> = serving.into_iter().map(ScopedJoinHandle::join).collect();
         let results = results(outcomes);
-        served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "the service")));
+        for served in served {
+            served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "a service")));
+        }
         results
     })
 }
 
-/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when all had
+/// As [`run`], with services, and with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when all had
 /// arrived and were let go: the same point in time for every worker, however late the system lets it run.
-pub fn run_each_with_service<T: Send, R: Send>(
+///
+/// Panics if the period of a service is zero.
+pub fn run_each_with_services<T: Send, R: Send>(
     own: Vec<T>,
-    period: Duration,
-    service: impl Fn() + Sync,
+    services: &[Service<'_>],
     f: impl Fn(usize, T, Ticks) -> R + Sync,
 ) -> Vec<R> {
     let (workers, seats) = (own.len(), Seats::new(own));
-    timed_with_service(workers, period, service, |worker, start| f(worker, seats.take(worker), start))
+    timed_with_services(workers, services, |worker, start| f(worker, seats.take(worker), start))
 }
 
-fn serve(period: Duration, service: &impl Fn(), ended: &AtomicBool) {
+fn serve(service: Service<'_>, ended: &AtomicBool) {
+    let Service { period, bell, work, .. } = service;
+    bell.inspect(|bell| bell.is_answered_here());
     let mut due = Instant::now() + period;
-    // Acquire: pairs with the Release in `run_with_service`.
+    // Acquire: pairs with the Release in `timed_with_services`.
     while !ended.load(Ordering::Acquire) {
         let now = Instant::now();
-        if now < due {
+        if now < due && !bell.is_some_and(Bell::answer) {
             thread::park_timeout(due - now);
             continue;
         }
-        service();
-        due = (due + period).max(Instant::now());
+        work();
+        due = (now.min(due) + period).max(Instant::now());
     }
 }
 

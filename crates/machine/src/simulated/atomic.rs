@@ -82,6 +82,13 @@ macro_rules! atomic {
                 self.0.fetch_add(value, order)
             }
 
+            /// Writes the larger of `value` and what the word held; returns that.
+            #[inline]
+            pub fn fetch_max(&self, value: $value, order: Ordering) -> $value {
+                access_at(Access::ReadModifyWrite, &self.0);
+                self.0.fetch_max(value, order)
+            }
+
             /// Subtracts, wrapping around; returns what the word held.
             #[inline]
             pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {

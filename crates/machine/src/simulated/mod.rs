@@ -27,11 +27,13 @@
 
 mod access;
 pub mod atomic;
+pub mod bell;
 pub mod cell;
 pub mod clock;
 mod cores;
 pub mod cpu;
 pub mod description;
+pub mod disk;
 mod elision;
 mod exploration;
 pub mod fingerprint;

@@ -1,6 +1,7 @@
 //! Workers: virtual cores, each a coroutine, all on the host thread that simulates.
 
 use super::access::{Control, control, timed};
+use super::bell::Bell;
 use super::clock::{self, Ticks};
 use super::exploration::{explore, machine as exploring};
 use super::schedule::Schedule;
@@ -55,6 +56,19 @@ pub fn run<R: Send>(workers: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
     run_cores(workers, workers, &|core| Some(f(core)))
 }
 
+/// What a core of its own does beside the workers until all of them have ended.
+#[derive(Clone, Copy)]
+pub struct Service<'a> {
+    /// Of the core.
+    pub name: &'a str,
+    /// Whenever the clock has passed another one. A period that the work overruns is skipped.
+    pub period: Duration,
+    /// Has it done soon.
+    pub bell: Option<&'a Bell>,
+    /// What is done.
+    pub work: &'a (dyn Fn() + Sync),
+}
+
 /// As [`run`], with one core more that calls `service` whenever the clock has passed another `period`, until
 /// all workers have ended. A period that the service overruns is skipped.
 ///
@@ -65,46 +79,62 @@ pub fn run_with_service<R: Send>(
     service: impl Fn() + Sync,
     f: impl Fn(usize) -> R + Sync,
 ) -> Vec<R> {
-    timed_with_service(workers, period, service, |worker, _| f(worker))
+    let service = Service { name: "service", period, bell: None, work: &service };
+    timed_with_services(workers, &[service], |worker, _| f(worker))
 }
 
-/// As [`run_with_service`]; the workers are told when the first of them began, all the same point in time.
-fn timed_with_service<R: Send>(
+/// As [`run`], with services; the workers are told when the first of them began, all the same point in time.
+fn timed_with_services<R: Send>(
     workers: usize,
-    period: Duration,
-    service: impl Fn() + Sync,
+    services: &[Service<'_>],
     f: impl Fn(usize, Ticks) -> R + Sync,
 ) -> Vec<R> {
-    let period_ns = clock::ticks_of(period);
-    assert!(period_ns > 0, "a service without a period would never rest");
+    for service in services {
+        assert!(clock::ticks_of(service.period) > 0, "a service without a period would never rest");
+    }
     let start = OnceCell::new();
-    run_cores(workers, workers + 1, &|core| {
+    run_cores(workers, workers + services.len(), &|core| {
         let start = *start.get_or_init(|| Ticks(clock::passed_ns()));
         if core < workers {
             return Some(f(core, start));
         }
-        serve(period_ns, &service);
+        serve(&services[core - workers]);
         None
     })
 }
 
-/// As [`run_with_service`], with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when the first
+/// As [`run`], with services, and with something of its own for each worker: runs `f(w, own[w], start)`. `start` is when the first
 /// core began: the same point in time for every worker.
-pub fn run_each_with_service<T: Send, R: Send>(
+///
+/// Panics if the period of a service is zero.
+pub fn run_each_with_services<T: Send, R: Send>(
     own: Vec<T>,
-    period: Duration,
-    service: impl Fn() + Sync,
+    services: &[Service<'_>],
     f: impl Fn(usize, T, Ticks) -> R + Sync,
 ) -> Vec<R> {
     let (workers, seats) = (own.len(), Seats::new(own));
-    timed_with_service(workers, period, service, |worker, start| f(worker, seats.take(worker), start))
+    timed_with_services(workers, services, |worker, start| f(worker, seats.take(worker), start))
 }
 
-fn serve(period_ns: u64, service: &impl Fn()) {
+fn serve(service: &Service<'_>) {
+    /// How often a service looks at its bell.
+    const LOOK_EVERY_NS: u64 = 1_000;
+    let Service { bell, work, .. } = *service;
+    let period_ns = clock::ticks_of(service.period);
     let mut due = clock::passed_ns().saturating_add(period_ns);
-    while !sleep_until(due) {
-        service();
-        due = due.saturating_add(period_ns).max(clock::passed_ns());
+    loop {
+        let wake = match bell {
+            Some(_) => due.min(clock::passed_ns().saturating_add(LOOK_EVERY_NS)),
+            None => due,
+        };
+        if sleep_until(wake) {
+            return;
+        }
+        let now = clock::passed_ns();
+        if now >= due || bell.is_some_and(Bell::answer) {
+            work();
+            due = now.min(due).saturating_add(period_ns).max(clock::passed_ns());
+        }
     }
 }
 

@@ -40,16 +40,24 @@ impl<'a> Audit<'a> {
 
     /// What the auditors found, against what the clients brought in.
     pub fn verdict(&self, clients: &[SmallBankClient], auditors: &[Auditor]) -> Result<(), Violation> {
-        let found = auditors.iter().fold(Found::default(), |sum, auditor| sum.and(auditor.found));
-        let accounts = 2 * self.bank.customers();
-        if found.accounts != accounts {
-            return Err(Violation::Incomplete { accounts, read: found.accounts });
-        }
+        let found = self.complete(auditors)?;
         let expected = self.bank.expected_cents(clients);
         if found.cents != expected {
             return Err(Violation::Sum { expected, found: found.cents });
         }
         Ok(())
+    }
+}
+
+impl Audit<'_> {
+    /// What was found, if every account was read.
+    fn complete(&self, auditors: &[Auditor]) -> Result<Found, Violation> {
+        let found = auditors.iter().fold(Found::default(), |sum, auditor| sum.and(auditor.found));
+        let accounts = 2 * self.bank.customers();
+        if found.accounts != accounts {
+            return Err(Violation::Incomplete { accounts, read: found.accounts });
+        }
+        Ok(found)
     }
 }
 
@@ -70,6 +78,11 @@ impl crate::audit::Audit<SmallBankClient> for Audit<'_> {
 
     fn verdict(&self, clients: &[SmallBankClient], auditors: &[Auditor]) -> Result<(), Finding> {
         Ok(Audit::verdict(self, clients, auditors)?)
+    }
+
+    fn verdict_of_anybody(&self, auditors: &[Auditor]) -> Result<(), Finding> {
+        self.complete(auditors)?;
+        Ok(())
     }
 }
 

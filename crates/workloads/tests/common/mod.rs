@@ -157,8 +157,15 @@ impl<'a, W: Workload> Store<'a, W> {
     pub fn run(&mut self, client: &mut W::Client) -> Outcome {
         let procedure = client.next();
         let outcome = self.attempt(&procedure);
-        let completion =
-            Completion { outcome, began_ns: 0, ended_ns: 1, attempts: 1, id: None, receipts: &NoReceipts };
+        let completion = Completion {
+            outcome,
+            began_ns: 0,
+            ended_ns: 1,
+            attempts: 1,
+            id: None,
+            epoch: None,
+            receipts: &NoReceipts,
+        };
         client.finished(procedure, &completion);
         outcome
     }
@@ -207,6 +214,7 @@ impl<'a, W: Workload> Store<'a, W> {
                 ended_ns: 1,
                 attempts: 1,
                 id: None,
+                epoch: None,
                 receipts: &NoReceipts,
             };
             client.finished(procedure, &completion);
@@ -384,6 +392,7 @@ pub fn audited<W: Workload, C, A: Audit<C>>(
                     ended_ns: 1,
                     attempts: 1,
                     id: None,
+                    epoch: None,
                     receipts: &NoReceipts,
                 };
                 auditor.finished(transaction, &completion);

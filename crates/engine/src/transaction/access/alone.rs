@@ -130,7 +130,7 @@ impl<A: Architecture> Access<A> for Alone {
 
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
-        txn.draw_id();
+        txn.draw_epoch_and_id();
         Ok(0)
     }
 

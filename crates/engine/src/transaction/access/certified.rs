@@ -67,7 +67,7 @@ impl<A: Architecture<Protocol: Locking + Preparing>> Access<A> for Certified {
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
         txn.apply_merges();
-        txn.draw_id();
+        txn.draw_epoch_and_id();
         Ok(0)
     }
 

@@ -61,7 +61,7 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
 
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
-        txn.draw_id();
+        txn.draw_epoch_and_id();
         Ok(0)
     }
 

@@ -180,6 +180,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         txn.prepare_write_set()?;
         let epoch = txn.epochs.serialization_point();
+        txn.commits_in(epoch);
         txn.stopwatch.enter(TimeClass::Timestamp);
         let id = txn.choose_id(epoch);
         if ProtocolOf::<A>::EXPIRES {

@@ -298,7 +298,8 @@ fn transact<R: Rules, C: Client>(shared: &Shared, worker: usize, client: &mut C)
             }
         };
         let ended_ns = shared.pass(worker).clock_ns;
-        let completion = Completion { outcome, began_ns, ended_ns, attempts, id: None, receipts: &txn };
+        let completion =
+            Completion { outcome, began_ns, ended_ns, attempts, id: None, epoch: None, receipts: &txn };
         client.finished(procedure, &completion);
         return;
     }

@@ -1,0 +1,126 @@
+//! `recover`: replays a run's log over the tables that it began from, and checks what comes of it.
+
+use super::{log, verdict};
+use crate::engines::{self, Hardware};
+use crate::output;
+use crate::progress::Progress;
+use crate::selection;
+use ::workloads::audit::Audited;
+use ::workloads::{AnyWorkload, Parameters, WorkloadVisitor};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use contract::{ArchitectureName, Engine as _, PairName, ProtocolName, Recovered, RecoveryOptions};
+use harness::measure;
+use harness::options::Origin;
+use harness::summary::{Check, Memory};
+use harness::{BadValue, Failure, Observer, RunOptions};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    Command::new("recover")
+        .about("Recover what a run has logged, and check it")
+        .arg(log::folders())
+        .arg(Arg::new("salvage").long("salvage").action(ArgAction::SetTrue).help(
+            "Of a log that is corrupt, recover the longest prefix of epochs that is intact, instead of refusing it",
+        ))
+        .arg(
+            Arg::new("threads")
+                .long("threads")
+                .value_name("N")
+                .help("Threads that replay [default: all cores]"),
+        )
+        .arg(crate::arguments::progress())
+        .arg(crate::arguments::json())
+        .after_help(
+            "The tables are loaded as they were when the log began, every transaction of a durable epoch is replayed, and the \
+             workload's audit is made. The log is not changed. Exits with 1 if the log is corrupt, or the audit fails.",
+        )
+}
+
+/// Recovers.
+pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let folders = log::folders_of(matches)?;
+    let threads = match crate::arguments::typed(matches, "threads") {
+        None => 0,
+        Some(value) => {
+            let number = value.parse().ok().filter(|number| (1..=1024).contains(number));
+            number.ok_or_else(|| BadValue::new("threads", value, "1 <= threads <= 1024"))?
+        }
+    };
+    let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage") };
+    let inspection = Hardware::inspect_log(&folders)?;
+    let origin: Origin = serde_json::from_str(&inspection.origin)
+        .map_err(|_| Failure::Usage("the log does not begin from a workload's tables".to_owned()))?;
+    let parameters: Parameters =
+        origin.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let workload = ::workloads::build(&origin.workload, &parameters)
+        .map_err(|error| Failure::Usage(format!("the log's workload: {error}")))?;
+    let machine = engines::Machine::Hardware;
+    let progress = Progress::on(machine, matches);
+    let job = Recovery { folders: &folders, how: &how, observer: &progress };
+    let (recovered, checks, memory) = workload.visit(job)?;
+    match matches.get_flag("json") {
+        true => output::print_json(&json!({
+            "schema": "trireme.recovery/1",
+            "workload": origin.workload,
+            "parameters": origin.parameters,
+            "epoch": recovered.epoch,
+            "transactions": recovered.transactions,
+            "records": recovered.records,
+            "left_out": recovered.left_out,
+            "bytes": recovered.bytes,
+            "files": recovered.files,
+            "elapsed_s": recovered.elapsed.as_secs_f64(),
+            "lost": recovered.lost,
+            "memory": memory,
+            "checks": checks,
+        }))?,
+        false => output::print(&told(&origin, &recovered, &checks))?,
+    }
+    Ok(verdict(checks.iter().all(|check| check.passed) && recovered.lost.is_empty()))
+}
+
+fn told(origin: &Origin, recovered: &Recovered, checks: &[Check]) -> String {
+    let mut text = String::new();
+    let Recovered { epoch, transactions, records, bytes, files, left_out, .. } = recovered;
+    let seconds = recovered.elapsed.as_secs_f64();
+    let _ = writeln!(text, "{}: recovered up to epoch {epoch}", origin.workload);
+    let _ = writeln!(
+        text,
+        "{transactions} transactions with {records} records, of {:.1} MB in {files} file{}, in {seconds:.2} s",
+        *bytes as f64 / 1e6,
+        if *files == 1 { "" } else { "s" },
+    );
+    if *left_out > 0 {
+        let _ = writeln!(text, "left out: {left_out} transactions of later epochs, which nobody was told of");
+    }
+    if !recovered.lost.is_empty() {
+        let _ = writeln!(text, "lost: {}", recovered.lost);
+    }
+    for check in checks {
+        let detail = if check.passed { "passed" } else { &check.detail };
+        let _ = writeln!(text, "{}: {detail}", check.name);
+    }
+    text
+}
+
+struct Recovery<'a> {
+    folders: &'a [PathBuf],
+    how: &'a RecoveryOptions,
+    observer: &'a dyn Observer,
+}
+
+impl WorkloadVisitor for Recovery<'_> {
+    type Output = Result<(Recovered, Vec<Check>, Memory), Failure>;
+
+    fn visit<W: Audited>(self, workload: &W) -> Self::Output {
+        let Recovery { folders, how, observer } = self;
+        let pair =
+            PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+        let options = RunOptions::for_run(engines::cores());
+        measure::recover::<Hardware, W>(workload, pair, folders, how, &options, observer)
+    }
+}

@@ -1,0 +1,272 @@
+//! Durability: which commits survive what, and what recovery says of them.
+//!
+//! | level | a commit is acknowledged when | survives |
+//! |---|---|---|
+//! | `none` | it is installed | nothing |
+//! | `buffered` | its epoch was written to the log's files | the process |
+//! | `group` | its epoch was synced | the machine |
+//! | `sync` | its epoch, which closes early for it, was synced | the machine |
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// When it is installed: nothing is logged.
+    #[default]
+    None,
+    /// When its epoch was written, not synced: it survives the process, not the machine.
+    Buffered,
+    /// When its epoch was synced, with all others of the epoch (*silo* 4.10).
+    Group,
+    /// The same, and it does not wait for the epoch's end: the epoch closes early for it.
+    Sync,
+}
+
+impl Durability {
+    /// Every level, from the weakest on.
+    pub const ALL: [Durability; 4] =
+        [Durability::None, Durability::Buffered, Durability::Group, Durability::Sync];
+
+    /// Name on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Durability::None => "none",
+            Durability::Buffered => "buffered",
+            Durability::Group => "group",
+            Durability::Sync => "sync",
+        }
+    }
+
+    /// Whether epochs are synced before they are acknowledged.
+    pub const fn syncs(self) -> bool {
+        matches!(self, Durability::Group | Durability::Sync)
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Durability::ALL.into_iter().find(|level| level.name() == name);
+        found.ok_or_else(|| Durability::ALL.map(Durability::name).join(", "))
+    }
+}
+
+/// How a store is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// When a commit is acknowledged; not [`Durability::None`].
+    pub level: Durability,
+    /// Where the log's files are: logger `n` writes to folder `n` modulo their number. The first has the manifest, too.
+    pub folders: Vec<PathBuf>,
+    /// Threads that write, each to files of its own.
+    pub loggers: usize,
+    /// Compress blocks (LZ4).
+    pub compress: bool,
+    /// Bytes after which a logger goes on with another file.
+    pub segment_bytes: u64,
+    /// What the log begins from, in the words of whoever opens it; recovery gives it back.
+    pub origin: String,
+}
+
+impl LogOptions {
+    /// One logger that writes to `folder`, in segments of 256 MiB, uncompressed.
+    pub fn new(level: Durability, folder: impl Into<PathBuf>) -> LogOptions {
+        LogOptions {
+            level,
+            folders: vec![folder.into()],
+            loggers: 1,
+            compress: false,
+            segment_bytes: 256 << 20,
+            origin: String::new(),
+        }
+    }
+}
+
+/// What a log has taken since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogReport {
+    /// The last epoch all of whose commits are durable.
+    pub durable_epoch: u64,
+    /// Bytes written, after compression.
+    pub bytes: u64,
+    /// Bytes before compression.
+    pub raw_bytes: u64,
+    /// Times that a file was synced.
+    pub syncs: u64,
+    /// The longest sync, in nanoseconds.
+    pub longest_sync_ns: u64,
+}
+
+/// How a log is recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryOptions {
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Of a log that is corrupt, recover the longest prefix of epochs that is intact, instead of refusing it.
+    pub salvage: bool,
+}
+
+/// What was recovered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovered {
+    /// The last epoch that was recovered: all commits up to it, and none after it.
+    pub epoch: u64,
+    /// Transactions that were replayed.
+    pub transactions: u64,
+    /// Rows inserted, changed and deleted by them.
+    pub records: u64,
+    /// Transactions of later epochs, which nobody was told of: left out.
+    pub left_out: u64,
+    /// Bytes of the log read.
+    pub bytes: u64,
+    /// Files of the log.
+    pub files: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What a salvaged log lost, in words; empty if it was intact.
+    pub lost: String,
+    /// [`LogOptions::origin`] of the log.
+    pub origin: String,
+}
+
+/// What a log has, without a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogInspection {
+    /// The log's own name, in hexadecimal digits.
+    pub log: String,
+    /// Times that it had been opened before.
+    pub generation: u32,
+    /// Its tables, in words.
+    pub tables: Vec<String>,
+    /// Up to which epoch each earlier generation counts.
+    pub earlier: Vec<u64>,
+    /// [`LogOptions::origin`].
+    pub origin: String,
+    /// Its files.
+    pub files: Vec<InspectedFile>,
+    /// The last epoch that all loggers of the last generation have marked; 0 if there is none.
+    pub durable_epoch: u64,
+}
+
+/// What a file of a log has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Of which generation.
+    pub generation: u32,
+    /// Which logger wrote it.
+    pub logger: u32,
+    /// Its number among the logger's.
+    pub segment: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Blocks of transactions.
+    pub blocks: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Rows that they inserted, changed and deleted.
+    pub records: u64,
+    /// The last epoch that it marks; 0 if none.
+    pub marked: u64,
+    /// The byte at which something is wrong, and what; a tail that a crash has torn, too.
+    pub wrong: Option<(u64, String)>,
+}
+
+/// What is wrong with a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogError {
+    /// A file could not be read or written.
+    Io {
+        /// What was done.
+        what: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// The system's words.
+        why: String,
+    },
+    /// A new log is to begin where one is.
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no log.
+    Nothing {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Somebody else has the log open.
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Bytes that were synced are not what was written.
+    Corrupt {
+        /// The file.
+        file: PathBuf,
+        /// The byte at which what is wrong begins.
+        offset: u64,
+        /// What is wrong.
+        why: String,
+    },
+    /// The log is not this store's.
+    Mismatch {
+        /// What differs: what the log says, and what the store says.
+        why: String,
+    },
+    /// The log, or the store, cannot go on.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Io { what, path, why } => write!(f, "could not {what} {}: {why}", path.display()),
+            LogError::Occupied { folder } => write!(
+                f,
+                "folder {} has a log already; recover it, or name an empty folder",
+                folder.display()
+            ),
+            LogError::Nothing { folder } => write!(f, "folder {} has no log", folder.display()),
+            LogError::Locked { folder } => {
+                write!(f, "the log in {} is open in another process", folder.display())
+            }
+            LogError::Corrupt { file, offset, why } => {
+                write!(f, "the log is corrupt: file {}, byte {offset}: {why}", file.display())
+            }
+            LogError::Mismatch { why } => write!(f, "the log is of another store: {why}"),
+            LogError::Refused { why } => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+#[cfg(test)]
+mod tests {
+    use super::Durability;
+
+    #[test]
+    fn levels_are_read_by_their_names() {
+        for level in Durability::ALL {
+            assert_eq!(level.name().parse(), Ok(level));
+        }
+        assert_eq!("full".parse::<Durability>(), Err("none, buffered, group, sync".to_owned()));
+    }
+}

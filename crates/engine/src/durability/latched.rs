@@ -1,0 +1,36 @@
+//! A value behind a latch.
+
+use crate::facade::latch::{Latch, TestAndTestAndSet};
+use std::cell::UnsafeCell;
+
+/// For a few instructions of one thread at a time.
+#[derive(Default)]
+pub(crate) struct Latched<T> {
+    latch: TestAndTestAndSet,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached through the latch only, by one thread at a time.
+unsafe impl<T: Send> Sync for Latched<T> {}
+
+impl<T> Latched<T> {
+    /// A value behind a latch.
+    pub fn new(value: T) -> Self {
+        Latched { latch: TestAndTestAndSet::default(), value: UnsafeCell::new(value) }
+    }
+
+    /// Shows the value to `f`, which must not ask for it again.
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        /// Lets go, also after a panic.
+        struct Held<'a>(&'a TestAndTestAndSet);
+        impl Drop for Held<'_> {
+            fn drop(&mut self) {
+                self.0.unlock();
+            }
+        }
+        self.latch.lock();
+        let _held = Held(&self.latch);
+        // SAFETY: the latch is held, and whoever holds it is here.
+        f(unsafe { &mut *self.value.get() })
+    }
+}

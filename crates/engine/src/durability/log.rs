@@ -1,0 +1,218 @@
+//! A store's log: what its slots, its loggers and the epochs' service share.
+
+use super::latched::Latched;
+use super::logger::Logger;
+use super::manifest::{self, Manifest};
+use super::redo::{Mailbox, Redo};
+use crate::epoch::{Epochs, Line};
+use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::facade::bell::Bell;
+use crate::facade::cpu;
+use crate::facade::disk::{Folder, FolderLock};
+use crate::facade::worker::Service;
+use crate::protocol::SlotId;
+use contract::{Durability, LogError, LogOptions, LogReport};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// The log of a store.
+pub(crate) struct Log {
+    level: Durability,
+    /// By transaction slot.
+    mailboxes: Vec<Line<Latched<Mailbox>>>,
+    loggers: Vec<Logger>,
+    /// Everything that committed in this epoch or before is durable.
+    durable: Line<AtomicU64>,
+    /// The last epoch of which something was handed over.
+    newest: Line<AtomicU64>,
+    /// The last epoch that somebody wants to be closed early.
+    wanted: Line<AtomicU64>,
+    /// 0, or 1 once it cannot be written any more.
+    failed: AtomicU32,
+    failure: Latched<Option<String>>,
+    epochs_bell: Bell,
+    _lock: FolderLock,
+}
+
+/// An error of the disk.
+pub(super) fn io_error(what: &'static str, path: &Path, why: &io::Error) -> LogError {
+    LogError::Io { what, path: path.to_owned(), why: why.to_string() }
+}
+
+impl Log {
+    /// A log in these folders. `manifest` names it; its generation's files are made. No transaction has been logged of
+    /// `first_epoch` or later.
+    pub fn open(
+        options: &LogOptions,
+        folders: &[Folder],
+        lock: FolderLock,
+        manifest: &Manifest,
+        first_epoch: u64,
+    ) -> Result<Log, LogError> {
+        assert!(options.level != Durability::None, "what is not to be durable is not logged");
+        let logger = |number| Logger::open(number, options, folders, manifest, first_epoch);
+        let loggers = (0..options.loggers).map(logger).collect::<Result<_, _>>()?;
+        // The last step: without it, none of the new files count.
+        manifest::write(&folders[0], manifest)?;
+        Ok(Log {
+            level: options.level,
+            mailboxes: Vec::new(),
+            loggers,
+            durable: Line(AtomicU64::new(first_epoch - 1)),
+            newest: Line(AtomicU64::new(0)),
+            wanted: Line(AtomicU64::new(0)),
+            failed: AtomicU32::new(0),
+            failure: Latched::new(None),
+            epochs_bell: Bell::default(),
+            _lock: lock,
+        })
+    }
+
+    /// From now on there are `slots` transaction slots. What others handed over has been written.
+    pub fn provide(&mut self, slots: usize) {
+        self.mailboxes.resize_with(slots.max(self.mailboxes.len()), Line::default);
+    }
+
+    /// A slot's side.
+    pub fn slot(&self, slot: SlotId) -> Redo<'_> {
+        Redo::new(self, &self.mailboxes[slot.0 as usize].0)
+    }
+
+    /// When a commit is acknowledged.
+    pub fn level(&self) -> Durability {
+        self.level
+    }
+
+    /// Everything that committed in this epoch or before is durable.
+    #[inline]
+    pub fn durable(&self) -> u64 {
+        // Acquire: what a client does because of it comes after; pairs with the Release in `publish`.
+        self.durable.0.load(Ordering::Acquire)
+    }
+
+    /// A block of this epoch is about to be handed over.
+    pub(super) fn has_news_of(&self, epoch: u64) {
+        // Relaxed: the slot's move to another epoch, a Release, comes after, and a logger asks after it has found the epoch
+        // complete, an Acquire.
+        if self.newest.0.load(Ordering::Relaxed) < epoch {
+            self.newest.0.fetch_max(epoch, Ordering::Relaxed);
+        }
+    }
+
+    /// The last epoch of which something was handed over.
+    pub(super) fn newest(&self) -> u64 {
+        // Relaxed: see `has_news_of`.
+        self.newest.0.load(Ordering::Relaxed)
+    }
+
+    /// Slots of a logger.
+    pub(super) fn mailboxes_of(&self, logger: usize) -> impl Iterator<Item = (u32, &Latched<Mailbox>)> {
+        let slots = (0..).zip(&self.mailboxes).skip(logger).step_by(self.loggers.len());
+        slots.map(|(slot, mailbox)| (slot, &mailbox.0))
+    }
+
+    /// A logger has made another epoch durable.
+    pub(super) fn publish(&self) {
+        let least = self.loggers.iter().map(Logger::durable).min().expect("a log has a logger");
+        // Release: pairs with the Acquire in `durable`; and the other loggers' syncs come before, by the Acquire in
+        // `Logger::durable`.
+        self.durable.0.fetch_max(least, Ordering::Release);
+    }
+
+    /// The log cannot be written any more. The first reason is kept.
+    #[cold]
+    pub(super) fn fail(&self, error: &LogError) {
+        self.failure.with(|failure| {
+            failure.get_or_insert_with(|| error.to_string());
+        });
+        // Release: the reason is there; pairs with the Acquire in `has_failed`.
+        self.failed.store(1, Ordering::Release);
+    }
+
+    /// Whether the log cannot be written any more.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        // Acquire: pairs with the Release in `fail`.
+        self.failed.load(Ordering::Acquire) != 0
+    }
+
+    /// Why not.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.with(|failure| failure.clone())
+    }
+
+    /// Has an epoch closed now, instead of at the end of its time.
+    pub fn close(&self, epoch: u64) {
+        // Relaxed: the bell orders it.
+        if self.wanted.0.fetch_max(epoch, Ordering::Relaxed) < epoch {
+            self.epochs_bell.ring();
+        }
+    }
+
+    /// The epochs' service: advances the global epoch, several times if somebody wants an epoch closed, and wakes the loggers when
+    /// one is complete of which something was logged.
+    fn advance(&self, epochs: &Epochs) {
+        // Slots that run take part between two transactions, which is soon.
+        const MOST_TURNS: u32 = 1 << 12;
+        let mut spin = cpu::Spin::new();
+        epochs.advance();
+        // Relaxed: see `close`.
+        let wanted = self.wanted.0.load(Ordering::Relaxed);
+        for _ in 0..MOST_TURNS {
+            if epochs.complete() >= wanted {
+                break;
+            }
+            spin.pause();
+            epochs.advance();
+        }
+        let durable = self.durable();
+        if self.newest() > durable && epochs.complete() > durable {
+            self.loggers.iter().for_each(|logger| logger.bell.ring());
+        }
+    }
+
+    /// Everything that was handed over is durable, when this returns; nobody runs. Panics never; see [`Log::failure`].
+    pub fn finish(&self, epochs: &mut Epochs) {
+        // Nobody runs: every epoch that was is complete after these.
+        epochs.provide(0);
+        self.loggers.iter().for_each(|logger| logger.round(self, epochs));
+    }
+
+    /// What the log has taken.
+    pub fn report(&self) -> LogReport {
+        let mut report = LogReport { durable_epoch: self.durable(), ..LogReport::default() };
+        self.loggers.iter().for_each(|logger| logger.add_to(&mut report));
+        report
+    }
+}
+
+/// Runs `run` with the services that a store needs: its epochs advance, and its loggers write.
+pub(crate) fn serving<R>(
+    epochs: &Epochs,
+    log: Option<&Log>,
+    epoch_interval: Duration,
+    run: impl FnOnce(&[Service<'_>]) -> R,
+) -> R {
+    let Some(log) = log else {
+        let advance = || epochs.advance();
+        return run(&[Service { name: "epochs", period: epoch_interval, bell: None, work: &advance }]);
+    };
+    // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
+    let logger_period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
+    let advance = || log.advance(epochs);
+    let rounds: Vec<_> = log.loggers.iter().map(|logger| move || logger.round(log, epochs)).collect();
+    let mut services = vec![Service {
+        name: "epochs",
+        period: epoch_interval,
+        bell: Some(&log.epochs_bell),
+        work: &advance,
+    }];
+    services.extend(log.loggers.iter().zip(&rounds).map(|(logger, round)| Service {
+        name: "logger",
+        period: logger_period,
+        bell: Some(&logger.bell),
+        work: round,
+    }));
+    run(&services)
+}

@@ -1,0 +1,213 @@
+//! The manifest: what a log is of, and which of its files count.
+//!
+//! One line with a version, a length and a checksum, and JSON. It is replaced as a whole: written to another file, synced, and given
+//! its name. A log is opened by a new manifest with the next generation; of the generations before, the manifest says up to which
+//! epoch each was recovered: what they have beyond that is not the log's.
+
+use super::format::VERSION;
+use super::log::io_error;
+use super::logger::append_all;
+use crate::facade::disk::Folder;
+use contract::{Indexing, LogError, TableDescription};
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+
+/// Its name.
+pub(super) const NAME: &str = "MANIFEST";
+const NEXT_NAME: &str = "MANIFEST.next";
+/// Of the first line.
+const MAGIC: &str = "trireme-manifest";
+/// Longer ones are not read.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// The log's own name, in hexadecimal digits.
+    pub log: String,
+    /// Times that the log had been opened before.
+    pub generation: u32,
+    /// Loggers of this generation.
+    pub loggers: u32,
+    /// The generations before, in order.
+    pub earlier: Vec<Earlier>,
+    /// The tables, in the order of their numbers.
+    pub tables: Vec<LoggedTable>,
+    /// What the log begins from, in the words of whoever opened it.
+    pub origin: String,
+}
+
+/// A generation that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Earlier {
+    /// It had so many loggers.
+    pub loggers: u32,
+    /// The last epoch of it that counts.
+    pub epoch: u64,
+}
+
+/// What of a table must be as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LoggedTable {
+    pub name: String,
+    pub row_bytes: u64,
+    /// Bytes of the longest key, if keys are byte strings.
+    pub key_bytes: Option<u64>,
+}
+
+impl LoggedTable {
+    /// Of a table.
+    pub fn of(table: &TableDescription) -> LoggedTable {
+        let key_bytes = match table.indexing {
+            Indexing::OrderedBytes { most } => Some(most as u64),
+            Indexing::Hashed | Indexing::Ordered => None,
+        };
+        LoggedTable { name: table.name.to_owned(), row_bytes: table.row_bytes as u64, key_bytes }
+    }
+
+    /// In words.
+    pub fn described(&self) -> String {
+        let keys = match self.key_bytes {
+            Some(most) => format!("byte strings of up to {most} bytes"),
+            None => "numbers".to_owned(),
+        };
+        format!("table '{}' of rows of {} bytes under {keys}", self.name, self.row_bytes)
+    }
+}
+
+impl Manifest {
+    /// The log's own name.
+    pub fn log(&self) -> u128 {
+        u128::from_str_radix(&self.log, 16).expect("checked when it was read")
+    }
+
+    /// Refuses tables that are not the log's.
+    pub fn admit(&self, tables: &[LoggedTable]) -> Result<(), LogError> {
+        let mismatch = |why| Err(LogError::Mismatch { why });
+        for number in 0..self.tables.len().max(tables.len()) {
+            let (logged, there) = (self.tables.get(number), tables.get(number));
+            if logged != there {
+                let described =
+                    |table: Option<&LoggedTable>| table.map_or("no table".to_owned(), LoggedTable::described);
+                return mismatch(format!(
+                    "number {number} is {} in the log, and {} in the store",
+                    described(logged),
+                    described(there)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replaces a folder's manifest.
+pub(super) fn write(folder: &Folder, manifest: &Manifest) -> Result<(), LogError> {
+    let bytes = encode(manifest);
+    let path = folder.path().join(NEXT_NAME);
+    folder.remove(NEXT_NAME).map_err(|why| io_error("remove", &path, &why))?;
+    let mut file = folder.create(NEXT_NAME).map_err(|why| io_error("create", &path, &why))?;
+    append_all(&mut file, &bytes).map_err(|why| io_error("write", &path, &why))?;
+    file.sync().map_err(|why| io_error("sync", &path, &why))?;
+    folder.rename(NEXT_NAME, NAME).map_err(|why| io_error("rename", &path, &why))?;
+    folder.sync().map_err(|why| io_error("sync", folder.path(), &why))
+}
+
+/// A folder's manifest; `None`: it has none.
+pub(super) fn read(folder: &Folder) -> Result<Option<Manifest>, LogError> {
+    let path = folder.path().join(NAME);
+    let mut file = match folder.open_file(NAME) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(io_error("open", &path, &why)),
+    };
+    let corrupt = |why| LogError::Corrupt { file: path.clone(), offset: 0, why };
+    if file.len() > MOST_BYTES {
+        return Err(corrupt(format!("{} bytes; up to {MOST_BYTES} are read", file.len())));
+    }
+    let mut bytes = vec![0; file.len() as usize];
+    let read = file.read_at(0, &mut bytes).map_err(|why| io_error("read", &path, &why))?;
+    decode(&bytes[..read]).map(Some).map_err(corrupt)
+}
+
+fn encode(manifest: &Manifest) -> Vec<u8> {
+    let json = serde_json::to_string_pretty(manifest).expect("strings and numbers");
+    let (bytes, checksum) = (json.len(), crc32fast::hash(json.as_bytes()));
+    format!("{MAGIC} {VERSION} {bytes} {checksum:08x}\n{json}").into_bytes()
+}
+
+fn decode(bytes: &[u8]) -> Result<Manifest, String> {
+    let end = bytes.iter().take(80).position(|&byte| byte == b'\n').ok_or("no first line")?;
+    let line = std::str::from_utf8(&bytes[..end]).map_err(|_| "the first line is not text")?;
+    let json = &bytes[end + 1..];
+    let words: Vec<&str> = line.split(' ').collect();
+    let &[magic, version, length, checksum] = &words[..] else {
+        return Err(format!("the first line has {} words; it should have 4", words.len()));
+    };
+    if magic != MAGIC {
+        return Err("not a manifest".to_owned());
+    }
+    if version != VERSION.to_string() {
+        return Err(format!("format version {version}; this program reads version {VERSION}"));
+    }
+    if length != json.len().to_string() {
+        return Err(format!("{} bytes; the first line says {length}", json.len()));
+    }
+    if checksum != format!("{:08x}", crc32fast::hash(json)) {
+        return Err("the checksum does not fit".to_owned());
+    }
+    let manifest: Manifest = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    if u128::from_str_radix(&manifest.log, 16).is_err() {
+        return Err(format!("'{}' is not the name of a log", manifest.log));
+    }
+    if manifest.earlier.len() != manifest.generation as usize || manifest.loggers == 0 {
+        return Err("the generations do not add up".to_owned());
+    }
+    Ok(manifest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            log: format!("{:032x}", 77u128),
+            generation: 1,
+            loggers: 2,
+            earlier: vec![Earlier { loggers: 1, epoch: 9 }],
+            tables: vec![LoggedTable { name: "rows".to_owned(), row_bytes: 8, key_bytes: None }],
+            origin: "micro \"quoted\"\n".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = encode(&manifest());
+        assert_eq!(decode(&bytes), Ok(manifest()));
+    }
+
+    #[test]
+    fn no_changed_byte_goes_unnoticed() {
+        let bytes = encode(&manifest());
+        for at in 0..bytes.len() {
+            for flip in [1, 0x80] {
+                let mut changed = bytes.clone();
+                changed[at] ^= flip;
+                assert!(decode(&changed).is_err(), "byte {at}");
+            }
+            assert!(decode(&bytes[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_differs_names_both() {
+        let other = LoggedTable { name: "lines".to_owned(), row_bytes: 16, key_bytes: Some(20) };
+        let refused = manifest().admit(&[other]).expect_err("another table").to_string();
+        assert_eq!(
+            refused,
+            "the log is of another store: number 0 is table 'rows' of rows of 8 bytes under numbers in the log, and table \
+             'lines' of rows of 16 bytes under byte strings of up to 20 bytes in the store"
+        );
+        assert!(manifest().admit(&[]).is_err() && manifest().admit(&manifest().tables).is_ok());
+    }
+}

@@ -1,0 +1,154 @@
+//! A slot's side of the log: the block that it fills.
+//!
+//! A slot appends what its transactions wrote to a block of its own, in the format of the file, and hands the block over when it is
+//! full, and before it goes on to another epoch. It touches nothing that others look at but then. Blocks come back from the logger
+//! and are filled again.
+//!
+//! A slot whose logger is far behind waits before it begins another transaction, holding nothing; in the middle of one it takes
+//! another block, so that nobody waits for a disk while holding locks.
+
+use super::format::{BLOCK_HEADER_BYTES, MOST_PAYLOAD_BYTES, Writer};
+use super::latched::Latched;
+use super::log::Log;
+use crate::facade::cpu;
+
+/// Bytes at which a block is handed over.
+const FULL_BYTES: usize = 128 << 10;
+/// Bytes of a block that is kept to be filled again.
+const MOST_KEPT_BYTES: usize = 4 * FULL_BYTES;
+/// Blocks that wait to be written before their slot does.
+const MOST_WAITING: usize = 32;
+
+/// Transactions of one slot, after room for the header.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub bytes: Vec<u8>,
+    pub first_epoch: u64,
+    pub last_epoch: u64,
+}
+
+impl Block {
+    /// Bytes of its transactions.
+    fn payload_bytes(&self) -> usize {
+        self.bytes.len() - BLOCK_HEADER_BYTES
+    }
+}
+
+/// Where a slot and its logger exchange blocks.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    /// To be written, the oldest first.
+    pub full: Vec<Block>,
+    /// To be filled again.
+    pub empty: Vec<Vec<u8>>,
+}
+
+impl Mailbox {
+    /// Takes a block's memory back.
+    pub fn give_back(&mut self, bytes: Vec<u8>) {
+        if bytes.capacity() <= MOST_KEPT_BYTES && self.empty.len() < MOST_WAITING {
+            self.empty.push(bytes);
+        }
+    }
+}
+
+/// What a slot logs.
+pub(crate) struct Redo<'e> {
+    log: &'e Log,
+    mailbox: &'e Latched<Mailbox>,
+    block: Block,
+    /// In which the slot's transaction commits.
+    epoch: u64,
+    /// Of the transaction that is being logged: where it begins, and its records.
+    open: Option<(usize, u32)>,
+}
+
+impl<'e> Redo<'e> {
+    pub(super) fn new(log: &'e Log, mailbox: &'e Latched<Mailbox>) -> Self {
+        let mut redo = Redo { log, mailbox, block: Block::default(), epoch: 0, open: None };
+        redo.block = redo.empty_block();
+        redo
+    }
+
+    /// The slot's transaction, which is prepared, commits in this epoch if it does.
+    #[inline]
+    pub fn commits_in(&mut self, epoch: u64) {
+        self.epoch = epoch;
+    }
+
+    /// In which epoch the slot's last transaction committed.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Appends to what transaction `id` has written.
+    #[inline]
+    pub fn append(&mut self, id: u64, append: impl FnOnce(&mut Writer<'_>)) {
+        let payload = &mut self.block.bytes;
+        let mut writer = match self.open {
+            Some((from, records)) => Writer::go_on(payload, from, records),
+            None => Writer::begin(payload, self.epoch, id),
+        };
+        append(&mut writer);
+        self.open = Some(writer.state());
+    }
+
+    /// The slot's transaction has committed: nothing more is appended to it.
+    #[inline]
+    pub fn end(&mut self) {
+        let Some((from, records)) = self.open.take() else { return };
+        Writer::go_on(&mut self.block.bytes, from, records).end();
+        assert!(
+            self.block.payload_bytes() <= MOST_PAYLOAD_BYTES,
+            "a transaction that writes more than {MOST_PAYLOAD_BYTES} bytes"
+        );
+        if self.block.first_epoch == 0 {
+            self.block.first_epoch = self.epoch;
+        }
+        self.block.last_epoch = self.epoch;
+        if self.block.payload_bytes() >= FULL_BYTES {
+            self.hand_over();
+        }
+    }
+
+    /// The slot is about to go on to another epoch, or to rest: what it has logged goes to the logger.
+    #[inline]
+    pub fn before_epoch(&mut self) {
+        if self.block.payload_bytes() > 0 {
+            self.hand_over();
+        }
+    }
+
+    #[cold]
+    fn hand_over(&mut self) {
+        assert!(self.open.is_none(), "a transaction is handed over whole");
+        let fresh = self.empty_block();
+        let full = std::mem::replace(&mut self.block, fresh);
+        self.log.has_news_of(full.last_epoch);
+        self.mailbox.with(|mailbox| mailbox.full.push(full));
+    }
+
+    fn empty_block(&self) -> Block {
+        let kept = self.mailbox.with(|mailbox| mailbox.empty.pop());
+        let mut bytes = kept.unwrap_or_else(|| Vec::with_capacity(FULL_BYTES + FULL_BYTES / 4));
+        bytes.clear();
+        bytes.resize(BLOCK_HEADER_BYTES, 0);
+        Block { bytes, first_epoch: 0, last_epoch: 0 }
+    }
+
+    /// Whether the logger is so far behind that the slot had better wait.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        // Only just after a block was handed over can it have become so.
+        self.block.payload_bytes() == 0
+            && !self.log.has_failed()
+            && self.mailbox.with(|mailbox| mailbox.full.len() >= MOST_WAITING)
+    }
+
+    /// Accounts for copying so many bytes, where that is not seen.
+    #[inline]
+    pub fn work(bytes: usize) {
+        cpu::work(20 + bytes as u64 / 16);
+    }
+}

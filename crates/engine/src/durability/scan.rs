@@ -1,0 +1,258 @@
+//! Reading a log: blocks in order, and what is wrong where they end.
+//!
+//! A stream is what one logger has written in one generation, file after file. It is read from mark to mark: what is before a mark
+//! whose checksum fits, all of it, is intact up to the mark's epoch.
+//!
+//! **Where a stream ends** something may be written that is no block. After a crash that is a tail that was torn, of which nobody
+//! was told. But if some later bytes say that it had been synced, it has changed since: a later block, which says how much of its
+//! file was synced before it; or a later file, which is begun only when the one before it is synced. Then the log is corrupt.
+
+use super::format::{
+    BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind, MOST_PAYLOAD_BYTES,
+};
+use super::log::io_error;
+use crate::facade::disk::Folder;
+use contract::LogError;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A file of a log.
+#[derive(Clone, Debug)]
+pub(crate) struct LogFile {
+    pub folder: Folder,
+    pub name: String,
+    pub header: FileHeader,
+}
+
+impl LogFile {
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+}
+
+/// The files of log `log` in these folders, by generation and logger, in the order of their numbers; and those whose header cannot
+/// be read, with what is wrong with them.
+#[allow(clippy::type_complexity, reason = "two lists, each plain")]
+pub(crate) fn files(
+    folders: &[Folder],
+    log: u128,
+) -> Result<(BTreeMap<(u32, u32), Vec<LogFile>>, Vec<(PathBuf, String)>), LogError> {
+    let (mut files, mut unreadable) = (BTreeMap::<(u32, u32), Vec<LogFile>>::new(), Vec::new());
+    for folder in folders {
+        let names = folder.names().map_err(|why| io_error("list", folder.path(), &why))?;
+        for name in names.into_iter().filter(|name| is_log_file(name)) {
+            let path = folder.path().join(&name);
+            let mut file = folder.open_file(&name).map_err(|why| io_error("open", &path, &why))?;
+            let mut bytes = [0; FILE_HEADER_BYTES];
+            let read = file.read_at(0, &mut bytes).map_err(|why| io_error("read", &path, &why))?;
+            match FileHeader::decode(&bytes[..read]) {
+                Ok(header) if header.log == log => {
+                    let of = files.entry((header.generation, header.logger)).or_default();
+                    of.push(LogFile { folder: folder.clone(), name, header });
+                }
+                Ok(header) => unreadable.push((path, format!("it is of log {:032x}", header.log))),
+                Err(why) => unreadable.push((path, why)),
+            }
+        }
+    }
+    for of in files.values_mut() {
+        of.sort_by_key(|file| file.header.segment);
+    }
+    Ok((files, unreadable))
+}
+
+/// Whether a file calls itself one of a log.
+pub(super) fn is_log_file(name: &str) -> bool {
+    name.starts_with("log-") && name.ends_with(".trl")
+}
+
+/// Transactions of one block.
+#[derive(Clone, Debug)]
+pub(super) struct Payload {
+    bytes: Arc<Vec<u8>>,
+    range: Range<usize>,
+    pub last_epoch: u64,
+}
+
+impl Payload {
+    /// The bytes, uncompressed.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+}
+
+/// Where a stream ends, and why.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub file: PathBuf,
+    pub offset: u64,
+    /// What is there in place of a block; `None`: the end of the last file.
+    pub wrong: Option<String>,
+    /// How it is known that this had been synced: it is corrupt, not torn.
+    pub synced: Option<String>,
+}
+
+/// What one logger has written in one generation.
+pub(super) struct Stream {
+    files: VecDeque<LogFile>,
+    /// The file that is being read.
+    path: PathBuf,
+    segment: u64,
+    bytes: Arc<Vec<u8>>,
+    at: usize,
+    /// The epoch of the last mark, up to which everything is intact; at first that before the generation's first.
+    pub marked: u64,
+    /// An epoch that was durable, as the marks say: all loggers had marked it.
+    pub attested: u64,
+    /// Bytes read.
+    pub read: u64,
+    pub end: Option<End>,
+    /// Transactions that no mark follows, once the stream has ended.
+    pub after_last_mark: Vec<Payload>,
+}
+
+impl Stream {
+    /// Of one file by itself, whichever it is.
+    pub fn of_file(file: LogFile) -> Result<Stream, LogError> {
+        let segment = file.header.segment;
+        let mut stream = Stream::unread(vec![file]);
+        stream.next_file(segment)?;
+        Ok(stream)
+    }
+
+    /// Of these files, which are at least one.
+    pub fn open(files: Vec<LogFile>) -> Result<Stream, LogError> {
+        let mut stream = Stream::unread(files);
+        stream.next_file(0)?;
+        Ok(stream)
+    }
+
+    fn unread(files: Vec<LogFile>) -> Stream {
+        let marked = files[0].header.first_epoch.saturating_sub(1);
+        Stream {
+            files: files.into(),
+            path: PathBuf::new(),
+            segment: 0,
+            bytes: Arc::default(),
+            at: 0,
+            marked,
+            attested: 0,
+            read: 0,
+            end: None,
+            after_last_mark: Vec::new(),
+        }
+    }
+
+    /// Goes on with the next file, which should be number `segment`.
+    fn next_file(&mut self, segment: u64) -> Result<(), LogError> {
+        let file = self.files.pop_front().expect("the caller has looked");
+        let path = file.path();
+        if file.header.segment != segment {
+            let why = format!("it is file number {}, and number {segment} is missing", file.header.segment);
+            return Err(LogError::Corrupt { file: path, offset: 24, why });
+        }
+        let mut reader = file.folder.open_file(&file.name).map_err(|why| io_error("open", &path, &why))?;
+        let mut bytes = vec![0; reader.len() as usize];
+        let read = reader.read_at(0, &mut bytes).map_err(|why| io_error("read", &path, &why))?;
+        bytes.truncate(read);
+        self.read += read as u64;
+        (self.path, self.bytes, self.at) = (path, Arc::new(bytes), FILE_HEADER_BYTES);
+        self.segment = segment;
+        Ok(())
+    }
+
+    /// Reads on to the next mark, and adds the transactions before it. `None`: there is none, and [`Stream::end`] says where and
+    /// why the stream ends.
+    pub fn next_mark(&mut self, payloads: &mut Vec<Payload>) -> Result<Option<u64>, LogError> {
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        loop {
+            if self.at == self.bytes.len() {
+                if self.files.is_empty() {
+                    self.ends(None);
+                    return Ok(None);
+                }
+                self.next_file(self.segment + 1)?;
+                continue;
+            }
+            let rest = &self.bytes[self.at..];
+            let (header, payload) = match BlockHeader::decode(rest) {
+                Ok(block) => block,
+                Err(why) => {
+                    self.ends(Some(why));
+                    return Ok(None);
+                }
+            };
+            let from = self.at + BLOCK_HEADER_BYTES;
+            match header.kind {
+                Kind::Mark => {
+                    let Some(durable) = payload.first_chunk() else {
+                        self.ends(Some(format!("a mark of {} bytes", payload.len())));
+                        return Ok(None);
+                    };
+                    self.attested = self.attested.max(u64::from_le_bytes(*durable));
+                    self.marked = self.marked.max(header.last_epoch);
+                    self.at += header.file_bytes() as usize;
+                    payloads.append(&mut self.after_last_mark);
+                    return Ok(Some(self.marked));
+                }
+                Kind::Transactions => {
+                    let (bytes, range) = match header.compressed {
+                        false => (Arc::clone(&self.bytes), from..from + payload.len()),
+                        true => match uncompressed(&header, payload) {
+                            Ok(bytes) => {
+                                let range = 0..bytes.len();
+                                (Arc::new(bytes), range)
+                            }
+                            Err(why) => {
+                                self.ends(Some(why));
+                                return Ok(None);
+                            }
+                        },
+                    };
+                    self.after_last_mark.push(Payload { bytes, range, last_epoch: header.last_epoch });
+                    self.at += header.file_bytes() as usize;
+                }
+            }
+        }
+    }
+
+    /// The stream ends here.
+    fn ends(&mut self, wrong: Option<String>) {
+        let synced = wrong.is_some().then(|| self.how_known_to_be_synced()).flatten();
+        self.end = Some(End { file: self.path.clone(), offset: self.at as u64, wrong, synced });
+    }
+
+    fn how_known_to_be_synced(&self) -> Option<String> {
+        if let Some(next) = self.files.front() {
+            return Some(format!("file {} was begun after this one was synced", next.name));
+        }
+        let later = self.at + 1..self.bytes.len();
+        let attests = |at: usize| {
+            let block = BlockHeader::decode(&self.bytes[at..]).ok()?.0;
+            (block.synced > self.at as u64).then_some((at, block.synced))
+        };
+        let (at, synced) = later.into_iter().find_map(attests)?;
+        Some(format!("byte {at} says that {synced} bytes had been synced"))
+    }
+}
+
+/// A block's payload; an error in words.
+fn uncompressed(header: &BlockHeader, payload: &[u8]) -> Result<Vec<u8>, String> {
+    // No more than LZ4 can make of what is there, whatever the header says.
+    let most = payload.len().saturating_mul(255).min(MOST_PAYLOAD_BYTES);
+    let raw_bytes = header.raw_bytes as usize;
+    if raw_bytes > most {
+        return Err(format!("a block of {} bytes that says it is one of {raw_bytes}", payload.len()));
+    }
+    let mut bytes = vec![0; raw_bytes];
+    match lz4_flex::block::decompress_into(payload, &mut bytes) {
+        Ok(read) if read == raw_bytes => Ok(bytes),
+        Ok(read) => Err(format!("a block of {read} bytes that says it is one of {raw_bytes}")),
+        Err(error) => Err(format!("a block that cannot be decompressed: {error}")),
+    }
+}

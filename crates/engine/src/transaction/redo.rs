@@ -1,0 +1,125 @@
+//! What a transaction logs when it commits ([`crate::durability`]): rows that it has inserted, the bytes that it has changed, keys that
+//! it has deleted.
+//!
+//! Rows in place are read while nobody else can change them: before anything is released or published. What will be installed from
+//! private copies is logged from them, once the transaction holds nothing any more.
+
+use super::access::{Access as _, AccessOf};
+use super::access_set::{Access, Kind};
+use super::keys::Keys;
+use super::{HeaderOf, Txn};
+use crate::architecture::Architecture;
+use crate::durability::{Log, Redo};
+use crate::storage::Table;
+use contract::Key;
+
+/// The bytes of a key, as the log has them.
+fn with_key<R>(tables: &[Table], keys: &Keys, access: Access, log: impl FnOnce(u16, &[u8]) -> R) -> R {
+    match tables[access.table.index()].has_byte_strings() {
+        true => log(access.table.0, keys.bytes(access.key)),
+        false => log(access.table.0, &Key::bytes(access.key)),
+    }
+}
+
+impl<'e, A: Architecture> Txn<'e, A> {
+    /// From now on, what the slot's transactions write is logged.
+    pub fn log_to(&mut self, log: &'e Log) {
+        self.redo = Some(log.slot(self.slot));
+    }
+
+    /// The slot's side of the log.
+    #[inline]
+    pub fn redo(&self) -> Option<&Redo<'e>> {
+        self.redo.as_ref()
+    }
+
+    /// The transaction, which is prepared, is one of this epoch if it commits.
+    #[inline(always)]
+    pub(super) fn commits_in(&mut self, epoch: u64) {
+        if let Some(redo) = &mut self.redo {
+            redo.commits_in(epoch);
+        }
+    }
+
+    /// Logs what is in place and in nobody else's reach.
+    #[inline(always)]
+    pub(super) fn log_rows(&mut self) {
+        if self.redo.is_some() && !self.write_set.is_empty() {
+            self.log_all_rows();
+        }
+    }
+
+    fn log_all_rows(&mut self) {
+        let Txn { redo: Some(redo), write_set, accesses, tables, keys, log, id, .. } = self else { return };
+        let id = id.expect("who logs has ids").0;
+        for &position in write_set.iter() {
+            let access = accesses[position as usize];
+            match access.kind {
+                Kind::Insert => {
+                    let row_bytes = tables[access.table.index()].shape.row_bytes;
+                    Redo::work(row_bytes);
+                    with_key(tables, keys, access, |table, key| {
+                        redo.append(id, |writer| {
+                            writer.insert(table, key, row_bytes, |row| {
+                                // SAFETY: a whole row of the table; the record is the transaction's own insert, not yet released.
+                                unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
+                            });
+                        });
+                    });
+                }
+                Kind::Delete => with_key(tables, keys, access, |table, key| {
+                    redo.append(id, |writer| writer.delete(table, key));
+                }),
+                // Its bytes follow.
+                Kind::Write | Kind::Vanished | Kind::Read | Kind::Absent => {}
+            }
+        }
+        if !AccessOf::<A>::WRITES_IN_PLACE {
+            return;
+        }
+        for write in log.writes() {
+            let (access, span) = (accesses[write.access as usize], write.span);
+            if access.kind == Kind::Write {
+                Redo::work(span.length());
+                with_key(tables, keys, access, |table, key| {
+                    redo.append(id, |writer| {
+                        writer.update(table, key, span.offset, span.length(), |bytes| {
+                            // SAFETY: the span was checked against the row; the record is still held exclusively.
+                            unsafe { access.record.row::<HeaderOf<A>>().copy_out(span.offset, bytes) };
+                        });
+                    });
+                });
+            }
+        }
+    }
+
+    /// Logs what was installed from private copies, and ends what the transaction logs.
+    #[inline(always)]
+    pub(super) fn log_copies(&mut self) {
+        if self.redo.is_some() && !self.write_set.is_empty() {
+            self.log_all_copies();
+        }
+    }
+
+    fn log_all_copies(&mut self) {
+        let Txn { redo: Some(redo), accesses, tables, keys, log, id, .. } = self else { return };
+        let id = id.expect("who logs has ids").0;
+        if !AccessOf::<A>::WRITES_IN_PLACE {
+            for write in log.writes() {
+                let (access, span) = (accesses[write.access as usize], write.span);
+                if access.kind == Kind::Write {
+                    Redo::work(span.length());
+                    with_key(tables, keys, access, |table, key| {
+                        redo.append(id, |writer| {
+                            let from = log.get(write.bytes);
+                            writer.update(table, key, span.offset, from.len(), |bytes| {
+                                bytes.copy_from_slice(from)
+                            });
+                        });
+                    });
+                }
+            }
+        }
+        redo.end();
+    }
+}
