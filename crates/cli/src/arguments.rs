@@ -1,7 +1,7 @@
 //! What can be typed. Only the shape is decided here; values are read where they are understood, so that the command
 //! line and an experiment file refuse the same things in the same words.
 
-use crate::commands::{check, compare, doctor, list, log, recover, reproduce, run, sweep, validate};
+use crate::commands::{check, compare, crash, doctor, list, log, recover, reproduce, run, sweep, validate};
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{ArchitectureName, ProtocolName};
@@ -60,6 +60,7 @@ pub fn command() -> Command {
             reproduce::arguments(),
             validate::arguments(),
             check::arguments(),
+            crash::arguments(),
             recover::arguments(),
             log::arguments(),
             list::arguments(),

@@ -97,12 +97,13 @@ fn simulated<C: Client>(
     let simulation = Simulation::of(description)
         .seed(seed)
         .report_every(REPORT_EVERY, move |progress| reported.is(progress.simulated));
-    let RunOutcome { clients, measurement } = simulation.run(|| {
+    let RunOutcome { clients, measurement, log_failure } = simulation.run(|| {
         let outcome = erased(clients, run);
         elapsed.is(statistics().simulated);
         outcome
     })?;
-    Ok(RunOutcome { clients: clients.into_iter().map(|Counted(client)| client).collect(), measurement })
+    let clients = clients.into_iter().map(|Counted(client)| client).collect();
+    Ok(RunOutcome { clients, measurement, log_failure })
 }
 
 /// The engine, on the machine that was described.

@@ -358,6 +358,9 @@ pub struct RunOutcome<C> {
     pub clients: Vec<C>,
     /// What was measured.
     pub measurement: Measurement,
+    /// Why the store's log could not be written, if so: the run has ended before its time, what was acknowledged is safe, and the
+    /// store takes no transactions any more.
+    pub log_failure: Option<String>,
 }
 
 /// A run that ended before its time. What had committed has committed; a transaction at fault was undone.

@@ -130,7 +130,7 @@ fn begin<'a, C: Client>(
 
 /// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.
 fn collect<C: Client>(
-    Reports { hosts: mut reports, servers }: Reports<C>,
+    Reports { hosts: mut reports, servers, log_failure }: Reports<C>,
     slots: usize,
     until: Until,
 ) -> Result<RunOutcome<C>, RunError> {
@@ -165,5 +165,5 @@ fn collect<C: Client>(
     for effort in &servers {
         measurement.effort.merge(effort);
     }
-    Ok(RunOutcome { clients, measurement })
+    Ok(RunOutcome { clients, measurement, log_failure })
 }

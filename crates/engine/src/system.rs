@@ -14,9 +14,7 @@ use crate::record::header::RecordHeader;
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{
-    ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, RunError, Selection, Until,
-};
+use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -50,11 +48,13 @@ pub(crate) struct Reports<C> {
     pub hosts: Vec<Report<C>>,
     /// What those that only serve did in the interval.
     pub servers: Vec<Effort>,
+    /// Why the log could not be written, if so.
+    pub log_failure: Option<String>,
 }
 
 impl<C> Reports<C> {
     fn of_hosts(hosts: Vec<Report<C>>) -> Self {
-        Reports { hosts, servers: Vec::new() }
+        Reports { hosts, servers: Vec::new(), log_failure: None }
     }
 }
 
@@ -204,7 +204,7 @@ where
                 Err(effort) => servers.push(effort),
             }
         }
-        Reports { hosts, servers }
+        Reports { hosts, servers, log_failure: None }
     }
 }
 
@@ -292,9 +292,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
         let ids = ids.as_ref();
         let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log };
         let mut reports = S::run(setting, clients);
-        if let Some(why) = store.finish_log().and_then(Log::failure) {
-            reports.hosts[0].error.get_or_insert(RunError::Log { why });
-        }
+        reports.log_failure = store.finish_log().and_then(Log::failure);
         (reports, slots)
     }
 }

@@ -20,6 +20,7 @@
 
 pub mod check;
 pub mod confidence;
+pub mod crash;
 pub mod failure;
 pub mod folder;
 pub mod journal;

@@ -131,7 +131,7 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
         }
         tally.measurement.effort.messages = messages * tally.transactions;
-        Ok(RunOutcome { clients, measurement: tally.measurement })
+        Ok(RunOutcome { clients, measurement: tally.measurement, log_failure: None })
     }
 
     fn leak_check(store: &Store) -> LeakCheck {

@@ -136,7 +136,15 @@ fn synthetic(options: &Options) -> History {
         }
         let (began_ns, ended_ns) = (ends_ns[worker], instant * 1000 + random.u64(0..1000));
         ends_ns[worker] = ended_ns;
-        let ending = Ending { number, attempts: 1, began_ns, ended_ns, outcome: Outcome::Commit, id: None };
+        let ending = Ending {
+            number,
+            attempts: 1,
+            began_ns,
+            ended_ns,
+            outcome: Outcome::Commit,
+            id: None,
+            epoch: None,
+        };
         workers[worker].push_with_scans(ending, &operations, scan.as_slice());
     }
     let last = (0..).zip(&store).filter(|(key, version)| **version != options.first_state(*key));

@@ -204,6 +204,7 @@ impl<C: Client> Client for CheckedClient<C> {
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
             id: completion.id,
+            epoch: completion.epoch,
         };
         self.history.push_with_scans(ending, log.operations(), log.scans());
         log.named().for_each(|(table, key, bytes)| self.names.keep(table, key, bytes));

@@ -55,6 +55,8 @@ pub struct TransactionRecord {
     pub outcome: Outcome,
     /// What the engine says of its place in the serial order, if it does.
     pub id: Option<CommitId>,
+    /// The epoch in which it committed, if its store is logged.
+    pub epoch: Option<u64>,
     /// Position of its last attempt's first operation among its worker's.
     pub first: u64,
     /// Number of its last attempt's operations.
@@ -64,7 +66,7 @@ pub struct TransactionRecord {
 impl TransactionRecord {
     /// A transaction that ended, whose last attempt's operations are so many from position `first` on.
     pub(crate) fn new(ending: Ending, first: usize, operations: usize) -> Self {
-        let Ending { number, attempts, began_ns, ended_ns, outcome, id } = ending;
+        let Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch } = ending;
         assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
         assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
         let operations = u32::try_from(operations).expect("fewer than 2^32 operations an attempt");
@@ -75,6 +77,7 @@ impl TransactionRecord {
             ended_ns,
             outcome,
             id,
+            epoch,
             first: first as u64,
             operations,
         }
@@ -109,6 +112,15 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Its place in the serial order, if the engine says it.
     pub id: Option<CommitId>,
+    /// The epoch in which it committed, if its store is logged.
+    pub epoch: Option<u64>,
+}
+
+impl TransactionRecord {
+    fn ending(&self) -> Ending {
+        let TransactionRecord { number, attempts, began_ns, ended_ns, outcome, id, epoch, .. } = *self;
+        Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch }
+    }
 }
 
 impl WorkerHistory {
@@ -142,6 +154,25 @@ impl WorkerHistory {
 }
 
 impl History {
+    /// What is left of the history if nothing has happened but what committed in epoch `last` or before, as after a recovery. Its
+    /// ends are to be read anew.
+    pub fn up_to_epoch(&self, last: u64) -> History {
+        let kept = |worker: &WorkerHistory| {
+            let mut left = WorkerHistory { issued: worker.issued, ..WorkerHistory::default() };
+            for (position, record) in worker.transactions.iter().enumerate() {
+                if record.outcome == Outcome::Commit && record.epoch.is_some_and(|epoch| epoch <= last) {
+                    let counted_from_its_first =
+                        |scan: &ScanRecord| ScanRecord { first: scan.first - record.first, ..scan.clone() };
+                    let scans: Vec<_> =
+                        worker.scans_of(position).iter().map(counted_from_its_first).collect();
+                    left.push_with_scans(record.ending(), worker.operations_of(record), &scans);
+                }
+            }
+            left
+        };
+        History { workers: self.workers.iter().map(kept).collect(), finals: Vec::new(), ..self.clone() }
+    }
+
     /// Transactions that ended, committed or not.
     pub fn transactions(&self) -> usize {
         self.workers.iter().map(|worker| worker.transactions.len()).sum()

@@ -59,6 +59,7 @@ pub mod anomalies;
 mod check;
 mod checked;
 mod checked_run;
+pub mod churn;
 mod dependencies;
 mod elle;
 mod final_read;

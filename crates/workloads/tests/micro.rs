@@ -241,7 +241,6 @@ fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> V
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
             let completion = contract::Completion {
-                epoch: None,
                 outcome,
                 began_ns: 0,
                 ended_ns: 1,
@@ -327,6 +326,7 @@ fn a_rolled_back_transaction_counts_for_nothing() {
     let mut client = workload.client(seat(0));
     let transaction = client.next();
     let completion = contract::Completion {
+        epoch: None,
         id: None,
         outcome: Outcome::Rollback,
         began_ns: 0,

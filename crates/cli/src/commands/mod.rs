@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod crash;
 pub mod doctor;
 pub mod list;
 pub mod log;
@@ -32,6 +33,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("recover", matches)) => recover::recover(matches),
+        Some(("crash", matches)) => crash::crash(matches),
         Some(("log", matches)) => log::log(matches),
         Some(("list", matches)) => list::list(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),

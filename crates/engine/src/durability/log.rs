@@ -112,6 +112,11 @@ impl Log {
         slots.map(|(slot, mailbox)| (slot, &mailbox.0))
     }
 
+    /// The least of the epochs that the loggers have marked and synced; 0 if one has marked none.
+    pub(super) fn marked(&self) -> u64 {
+        self.loggers.iter().map(Logger::marked).min().expect("a log has a logger")
+    }
+
     /// A logger has made another epoch durable.
     pub(super) fn publish(&self) {
         let least = self.loggers.iter().map(Logger::durable).min().expect("a log has a logger");

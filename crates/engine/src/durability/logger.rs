@@ -6,7 +6,7 @@
 //! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs.
 //! 4. Publishes c. The least of all loggers' is the durable epoch.
 //!
-//! A mark says which bytes of the file had been synced before it, and which epoch was durable: so a reader can tell a tail that was
+//! A mark says which bytes of the file had been synced before it, and up to which epoch all loggers had synced marks: so a reader can tell a tail that was
 //! torn by a crash, which nobody was told of, from bytes that have changed since they were synced.
 
 use super::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind};
@@ -27,6 +27,8 @@ pub(super) struct Logger {
     /// Has a round begin.
     pub bell: Bell,
     durable: Line<AtomicU64>,
+    /// The epoch of its last mark that is synced.
+    marked: AtomicU64,
     files: Latched<Files>,
 }
 
@@ -41,8 +43,9 @@ struct Files {
     file: File,
     /// Bytes of the file that are synced.
     synced: u64,
-    /// The epoch of the last mark.
+    /// The epoch of the last mark, or that before the first.
     marked: u64,
+    has_marked: bool,
     /// A compressed block.
     compressed: Vec<u8>,
     report: LogReport,
@@ -83,6 +86,7 @@ impl Logger {
             file,
             synced: 0,
             marked: first_epoch - 1,
+            has_marked: false,
             compressed: Vec::new(),
             report: LogReport::default(),
         };
@@ -90,6 +94,7 @@ impl Logger {
             number,
             bell: Bell::default(),
             durable: Line(AtomicU64::new(first_epoch - 1)),
+            marked: AtomicU64::new(0),
             files: Latched::new(files),
         })
     }
@@ -100,6 +105,12 @@ impl Logger {
         self.durable.0.load(Ordering::Acquire)
     }
 
+    /// The epoch of its last mark that is synced; 0 if there is none.
+    pub fn marked(&self) -> u64 {
+        // Acquire: pairs with the Release in `round`.
+        self.marked.load(Ordering::Acquire)
+    }
+
     /// See the module.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
         if log.has_failed() {
@@ -108,7 +119,9 @@ impl Logger {
         // An Acquire: the blocks of these epochs have been handed over.
         let complete = epochs.complete();
         match self.files.with(|files| files.write_all(self.number, log, complete)) {
-            Ok(()) => {
+            Ok(marked) => {
+                // Release: the sync comes before; pairs with the Acquire in `marked`.
+                self.marked.store(marked, Ordering::Release);
                 // Release: the sync comes before; pairs with the Acquire in `durable`.
                 self.durable.0.store(complete.max(self.durable()), Ordering::Release);
                 log.publish();
@@ -153,7 +166,8 @@ pub(super) fn append_all(file: &mut File, mut bytes: &[u8]) -> std::io::Result<(
 }
 
 impl Files {
-    fn write_all(&mut self, logger: usize, log: &Log, complete: u64) -> Result<(), LogError> {
+    /// Answers the epoch of the last mark that is synced.
+    fn write_all(&mut self, logger: usize, log: &Log, complete: u64) -> Result<u64, LogError> {
         let newest = log.newest();
         for (slot, mailbox) in log.mailboxes_of(logger) {
             for block in mailbox.with(|mailbox| std::mem::take(&mut mailbox.full)) {
@@ -162,9 +176,9 @@ impl Files {
             }
         }
         if complete > self.marked && newest > self.marked {
-            self.mark(complete, log.durable())?;
+            self.mark(complete, log.marked())?;
         }
-        Ok(())
+        Ok(if self.level.syncs() && self.has_marked { self.marked } else { 0 })
     }
 
     /// Appends a block; gives its memory back.
@@ -210,9 +224,9 @@ impl Files {
     }
 
     /// Marks that all up to this epoch is written, makes it durable, and goes on with another file if this is full.
-    fn mark(&mut self, epoch: u64, durable: u64) -> Result<(), LogError> {
+    fn mark(&mut self, epoch: u64, by_all: u64) -> Result<(), LogError> {
         let mut block = [0; BLOCK_HEADER_BYTES + 8];
-        block[BLOCK_HEADER_BYTES..].copy_from_slice(&durable.to_le_bytes());
+        block[BLOCK_HEADER_BYTES..].copy_from_slice(&by_all.to_le_bytes());
         let header = BlockHeader {
             kind: Kind::Mark,
             compressed: false,
@@ -229,7 +243,7 @@ impl Files {
         if self.level.syncs() {
             self.sync()?;
         }
-        self.marked = epoch;
+        (self.marked, self.has_marked) = (epoch, true);
         if self.file.len() >= self.segment_bytes {
             if !self.level.syncs() {
                 // So that a reader who finds the next file knows that this one was whole.

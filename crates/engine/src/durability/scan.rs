@@ -105,7 +105,7 @@ pub(super) struct Stream {
     at: usize,
     /// The epoch of the last mark, up to which everything is intact; at first that before the generation's first.
     pub marked: u64,
-    /// An epoch that was durable, as the marks say: all loggers had marked it.
+    /// An epoch that all loggers had marked and synced, as the marks say.
     pub attested: u64,
     /// Bytes read.
     pub read: u64,
@@ -190,11 +190,11 @@ impl Stream {
             let from = self.at + BLOCK_HEADER_BYTES;
             match header.kind {
                 Kind::Mark => {
-                    let Some(durable) = payload.first_chunk() else {
+                    let Some(by_all) = payload.first_chunk() else {
                         self.ends(Some(format!("a mark of {} bytes", payload.len())));
                         return Ok(None);
                     };
-                    self.attested = self.attested.max(u64::from_le_bytes(*durable));
+                    self.attested = self.attested.max(u64::from_le_bytes(*by_all));
                     self.marked = self.marked.max(header.last_epoch);
                     self.at += header.file_bytes() as usize;
                     payloads.append(&mut self.after_last_mark);

@@ -252,7 +252,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if let Some(log) = self.log {
             statistics.acknowledge(log.durable());
             if log.has_failed() {
-                statistics.fail(RunError::Log { why: log.failure().unwrap_or_default() });
+                statistics.stop_for_good();
             }
         }
     }

@@ -393,7 +393,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
 
     /// Whether something that has committed is still to become durable.
     pub fn waits_for_log(&self) -> bool {
-        !self.undurable.is_empty() && self.error.is_none()
+        !self.undurable.is_empty()
     }
 
     /// What ends in the interval counts for throughput; what began in it, for latency. A transaction that is logged ends when it is
@@ -452,6 +452,13 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// No transaction is taken any more.
     pub fn stop(&mut self) {
         self.left = 0;
+    }
+
+    /// No transaction is taken any more, and nothing more becomes durable.
+    #[cold]
+    pub fn stop_for_good(&mut self) {
+        self.left = 0;
+        self.undurable.clear();
     }
 
     /// What the worker brings back.

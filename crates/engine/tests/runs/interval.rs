@@ -59,7 +59,7 @@ fn most_that_ended_within(clients: &[RowsClient], length: Duration) -> u64 {
 #[test]
 fn all_workers_count_in_one_interval() {
     for pair in supported().filter(|pair| pair.protocol != ProtocolName::DlDetect) {
-        let RunOutcome { clients, measurement } =
+        let RunOutcome { clients, measurement, .. } =
             run_for(SHORT, pair, CROWD, &Rows::taking(Duration::ZERO), &EngineOptions::default());
         // A clock's ticks are rounded.
         assert!(measurement.elapsed.abs_diff(SHORT) < Duration::from_micros(1), "{pair}");
@@ -82,7 +82,7 @@ fn all_workers_count_in_one_interval() {
 fn what_outlasts_the_interval_is_followed_to_its_end() {
     let pace = 2 * INTERVAL;
     for pair in supported() {
-        let RunOutcome { clients, measurement } =
+        let RunOutcome { clients, measurement, .. } =
             run(pair, 2, &Rows::taking(pace), &EngineOptions::default());
         // The first ones began before the interval, and may have ended in it; some began in it, and none of these ended in it.
         let Measurement { commits, latency_ns, response, unfinished, .. } = &measurement;
@@ -98,7 +98,7 @@ fn what_outlasts_the_interval_is_followed_to_its_end() {
     let options = EngineOptions::default();
     let workload = Rows::taking(INTERVAL / 2 + INTERVAL / 4);
     let pair = supported().find(|pair| pair.protocol == ProtocolName::Silo).expect("Silo is there");
-    let RunOutcome { clients, measurement } = run(pair, 1, &workload, &options);
+    let RunOutcome { clients, measurement, .. } = run(pair, 1, &workload, &options);
     let began_in_it = measurement.response.samples;
     assert!(began_in_it >= 1, "one in every 15 ms");
     assert!(
@@ -133,7 +133,7 @@ fn a_stopwatch_stays_out_of_the_latencies() {
 fn every_transaction_that_begins_in_the_interval_is_accounted_for() {
     for pair in supported() {
         let workload = Rows::taking(Duration::from_micros(50));
-        let RunOutcome { clients, measurement } = run(pair, 2, &workload, &EngineOptions::default());
+        let RunOutcome { clients, measurement, .. } = run(pair, 2, &workload, &EngineOptions::default());
         let Measurement { slots, response, between, unfinished, commits, .. } = measurement;
         assert_eq!(between.samples, response.samples, "{pair}");
         let committed: u64 = clients.iter().map(|client| client.committed_ns.len() as u64).sum();

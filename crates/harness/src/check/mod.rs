@@ -14,6 +14,7 @@ mod summary;
 mod trial;
 mod workload;
 
+pub(crate) use borrowed::Borrowed;
 pub use happened::Conclusion;
 pub use recorded::Recorded;
 pub use summary::{CheckSummary, SCHEMA};

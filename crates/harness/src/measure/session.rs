@@ -5,8 +5,8 @@ use crate::observer::{Event, Observer};
 use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
-    Arrangement, Compilation, Engine, Layout, LeakCheck, Measurement, Recovered, RecoveryOptions, Seat,
-    Selection, Until, Workload,
+    Arrangement, Compilation, Engine, Layout, LeakCheck, Measurement, Recovered, RecoveryOptions, RunError,
+    Seat, Selection, Until, Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -110,6 +110,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
         let run =
             W::Compilation::run::<E, W::Client>(&mut self.store, selection, clients, until, &engine_options)?;
+        if let Some(why) = run.log_failure {
+            return Err(Failure::Run(RunError::Log { why }));
+        }
         self.clients.extend(run.clients);
         let leaks = E::leak_check(&self.store);
         self.memory = self.memory.now(&leaks);

@@ -101,6 +101,7 @@ impl Client for ListAppendClient {
             ended_ns: completion.ended_ns,
             outcome: completion.outcome,
             id: completion.id,
+            epoch: completion.epoch,
         };
         let record = TransactionRecord::new(ending, self.record.entries.len(), log.entries.len());
         self.record.transactions.push(record);

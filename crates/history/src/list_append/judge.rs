@@ -195,6 +195,7 @@ mod tests {
             is_full: false,
         };
         let record = |operations| TransactionRecord {
+            epoch: None,
             number: 1,
             attempts: 1,
             began_ns: 0,

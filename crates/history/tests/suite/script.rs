@@ -21,8 +21,15 @@ pub struct Draft {
 impl Draft {
     /// The worker's `number`-th transaction, committed in its first attempt, at the same time as all others.
     pub fn new(worker: usize, number: u32) -> Self {
-        let ending =
-            Ending { number, attempts: 1, began_ns: 0, ended_ns: 100, outcome: Outcome::Commit, id: None };
+        let ending = Ending {
+            number,
+            attempts: 1,
+            began_ns: 0,
+            ended_ns: 100,
+            outcome: Outcome::Commit,
+            id: None,
+            epoch: None,
+        };
         Draft { ending, worker, operations: Vec::new(), scans: Vec::new(), writes: 0 }
     }
 

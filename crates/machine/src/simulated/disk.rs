@@ -1,86 +1,391 @@
-//! A disk in memory, as [`crate::hardware::disk`] is one of the system's: each folder that is opened is an empty one of its own.
+//! A disk in memory, as [`crate::hardware::disk`] is one of the system's, that keeps a journal of what is done to it, so that it
+//! can be had as it would be after a crash at any point ([`Disk::after_crash`]), and that fails where it is told to ([`Fault`]).
 //!
-//! It costs no simulated time yet.
+//! Folders are those of the disk that the thread is [`on`](Disk::on); without one, each folder that is opened is on an empty disk of
+//! its own. An operation lets other cores go on before and after it. It costs no simulated time yet.
+//!
+//! **What survives a crash.** Of a file: what was synced; of the bytes appended since, up to a length drawn at random, each sector of
+//! 512 bytes or zeroes in its place. Of the names of a folder: what was synced, and the first few of the changes since. So bytes
+//! that were written later may be there and earlier ones not, and a file may be there without its bytes.
 
+use super::access::{Access, access};
+use super::worker;
+use fastrand::Rng;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Content = Arc<Mutex<Vec<u8>>>;
+/// What is written or lost as a whole.
+const SECTOR_BYTES: usize = 512;
 
-/// A folder of files; what was cloned from it is the same one.
-#[derive(Clone, Debug)]
-pub struct Folder {
-    path: Arc<PathBuf>,
-    files: Arc<Mutex<BTreeMap<String, Content>>>,
+thread_local! {
+    static CURRENT: RefCell<Option<Disk>> = const { RefCell::new(None) };
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What they hold is sound after any panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is done to a disk.
+#[derive(Clone, Debug)]
+enum Operation {
+    Create { folder: PathBuf, name: String, file: usize },
+    Append { file: usize, bytes: Vec<u8> },
+    Sync { file: usize },
+    Rename { folder: PathBuf, from: String, to: String },
+    Remove { folder: PathBuf, name: String },
+    SyncFolder { folder: PathBuf },
+}
+
+/// How an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// With an error of the device, and it may have been done or not.
+    Device,
+    /// For lack of room: an append is done in part.
+    NoSpace,
+    /// An append is done in part, and says so.
+    Short,
+}
+
+/// A fault: the operation of this number fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Among the operations that change the disk, from 0.
+    pub operation: usize,
+    /// How.
+    pub failing: Failing,
+}
+
+/// Names and files, as they are or as they would be.
+#[derive(Clone, Debug, Default)]
+struct Contents {
+    /// By folder and name, the file's number.
+    names: BTreeMap<PathBuf, BTreeMap<String, usize>>,
+    files: Vec<Vec<u8>>,
+}
+
+impl Contents {
+    fn change_name(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Create { folder, name, file } => {
+                self.names.entry(folder.clone()).or_default().insert(name.clone(), *file);
+            }
+            Operation::Rename { folder, from, to } => {
+                let names = self.names.entry(folder.clone()).or_default();
+                if let Some(file) = names.remove(from) {
+                    names.insert(to.clone(), file);
+                }
+            }
+            Operation::Remove { folder, name } => {
+                self.names.entry(folder.clone()).or_default().remove(name);
+            }
+            Operation::Append { .. } | Operation::Sync { .. } | Operation::SyncFolder { .. } => {}
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Before the first operation.
+    before: Contents,
+    now: Contents,
+    /// Each with what was acknowledged before it.
+    journal: Vec<(Operation, u64)>,
+    faults: Vec<Fault>,
+    /// Operations begun, those that failed included.
+    begun: usize,
+}
+
+/// A disk; what was cloned from it is the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    state: Arc<Mutex<State>>,
+    acknowledged: Arc<AtomicU64>,
+}
+
+impl Disk {
+    /// An empty one.
+    pub fn new() -> Disk {
+        Disk::default()
+    }
+
+    /// One that fails where it is told to.
+    pub fn failing(faults: Vec<Fault>) -> Disk {
+        let disk = Disk::default();
+        disk.lock().faults = faults;
+        disk
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What it holds is sound after any panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `f` on this disk: folders that it opens on this thread are here.
+    pub fn on<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Before(Option<Disk>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                CURRENT.with(|current| current.replace(self.0.take()));
+            }
+        }
+        let _before = Before(CURRENT.with(|current| current.replace(Some(self.clone()))));
+        f()
+    }
+
+    /// Says what somebody was told: kept beside every operation from now on. It only grows.
+    pub fn acknowledge(&self, what: u64) {
+        // Relaxed: on one thread with the operations.
+        self.acknowledged.fetch_max(what, Ordering::Relaxed);
+    }
+
+    /// Operations that have changed it.
+    pub fn operations(&self) -> usize {
+        self.lock().journal.len()
+    }
+
+    /// The operations, one a line, each with what had been acknowledged before it.
+    pub fn journal(&self) -> String {
+        let state = self.lock();
+        let line = |(number, (operation, acknowledged)): (usize, &(Operation, u64))| {
+            let operation = match operation {
+                Operation::Append { file, bytes } => format!("append {} bytes to file {file}", bytes.len()),
+                Operation::Create { name, file, .. } => format!("create {name}, file {file}"),
+                Operation::Sync { file } => format!("sync file {file}"),
+                Operation::Rename { from, to, .. } => format!("rename {from} to {to}"),
+                Operation::Remove { name, .. } => format!("remove {name}"),
+                Operation::SyncFolder { folder } => format!("sync folder {}", folder.display()),
+            };
+            format!("{number}: {operation}, acknowledged before: {acknowledged}\n")
+        };
+        state.journal.iter().enumerate().map(line).collect()
+    }
+
+    /// What somebody had been told before operation `number`; after the last one, what they have been told by now.
+    pub fn acknowledged_before(&self, number: usize) -> u64 {
+        // Relaxed: as above.
+        let by_now = || self.acknowledged.load(Ordering::Relaxed);
+        self.lock().journal.get(number).map_or_else(by_now, |(_, acknowledged)| *acknowledged)
+    }
+
+    /// The disk as it is after the first `operations` operations, everything written: what survives the end of a process.
+    pub fn after(&self, operations: usize) -> Disk {
+        let state = self.lock();
+        let mut contents = state.before.clone();
+        for (operation, _) in &state.journal[..operations] {
+            apply(&mut contents, operation);
+        }
+        Disk::with(contents)
+    }
+
+    /// The disk as it may be after a crash that came when the first `operations` operations had ended, and the next one had
+    /// perhaps begun.
+    pub fn after_crash(&self, operations: usize, random: &mut Rng) -> Disk {
+        let state = self.lock();
+        let mut written = state.before.clone();
+        let mut synced: Vec<usize> = written.files.iter().map(Vec::len).collect();
+        let (mut names, mut pending) = (state.before.clone(), BTreeMap::<PathBuf, Vec<&Operation>>::new());
+        let begun = state.journal.len().min(operations + 1);
+        for (number, (operation, _)) in state.journal[..begun].iter().enumerate() {
+            let has_ended = number < operations;
+            match operation {
+                Operation::Append { .. } => apply(&mut written, operation),
+                Operation::Sync { file } if has_ended => synced[*file] = written.files[*file].len(),
+                Operation::SyncFolder { folder } if has_ended => {
+                    pending.remove(folder).iter().flatten().for_each(|change| names.change_name(change));
+                }
+                Operation::Sync { .. } | Operation::SyncFolder { .. } => {}
+                Operation::Create { folder, .. }
+                | Operation::Rename { folder, .. }
+                | Operation::Remove { folder, .. } => {
+                    apply(&mut written, operation);
+                    synced.resize(written.files.len(), 0);
+                    pending.entry(folder.clone()).or_default().push(operation);
+                }
+            }
+        }
+        for changes in pending.values() {
+            let survive = random.usize(..=changes.len());
+            changes[..survive].iter().for_each(|change| names.change_name(change));
+        }
+        for (bytes, synced) in written.files.iter_mut().zip(&synced) {
+            lose(bytes, *synced, random);
+        }
+        Disk::with(Contents { names: names.names, files: written.files })
+    }
+
+    /// Flips one bit of one file, drawn at random; answers which file's, and at which byte. `None`: there is no byte.
+    pub fn flip(&self, random: &mut Rng) -> Option<(PathBuf, u64)> {
+        let mut state = self.lock();
+        let State { now, before, .. } = &mut *state;
+        let named = now
+            .names
+            .iter()
+            .flat_map(|(folder, names)| names.iter().map(move |(name, file)| (folder.join(name), *file)));
+        let filled: Vec<(PathBuf, usize)> = named.filter(|(_, file)| !now.files[*file].is_empty()).collect();
+        let (path, file) = random.choice(filled)?;
+        let byte = random.usize(..now.files[file].len());
+        now.files[file][byte] ^= 1 << random.u8(..8);
+        *before = now.clone();
+        Some((path, byte as u64))
+    }
+
+    fn with(contents: Contents) -> Disk {
+        let state = State { before: contents.clone(), now: contents, ..State::default() };
+        Disk { state: Arc::new(Mutex::new(state)), acknowledged: Arc::default() }
+    }
+
+    /// Does an operation, if it does not fail; `None`: it is done. Otherwise what is left of it to do.
+    fn begin(&self) -> Option<Failing> {
+        let mut state = self.lock();
+        let number = state.begun;
+        state.begun += 1;
+        state.faults.iter().find(|fault| fault.operation == number).map(|fault| fault.failing)
+    }
+
+    fn done(&self, operation: Operation) {
+        // Relaxed: as in `acknowledge`.
+        let acknowledged = self.acknowledged.load(Ordering::Relaxed);
+        let mut state = self.lock();
+        apply(&mut state.now, &operation);
+        state.journal.push((operation, acknowledged));
+    }
+
+    /// An operation that is done or is not.
+    fn whole(&self, operation: Operation) -> io::Result<()> {
+        others_go_on();
+        let failing = self.begin();
+        // Of a device that fails nobody knows what it has done: here, nothing.
+        let result = match failing {
+            None | Some(Failing::Short) => {
+                self.done(operation);
+                Ok(())
+            }
+            Some(Failing::Device) => Err(io::Error::other("the device failed")),
+            Some(Failing::NoSpace) => Err(io::Error::new(ErrorKind::StorageFull, "no space left on device")),
+        };
+        others_go_on();
+        result
+    }
+}
+
+fn apply(contents: &mut Contents, operation: &Operation) {
+    contents.change_name(operation);
+    match operation {
+        Operation::Create { file, .. } => {
+            let files = contents.files.len().max(file + 1);
+            contents.files.resize_with(files, Vec::new);
+        }
+        Operation::Append { file, bytes } => contents.files[*file].extend_from_slice(bytes),
+        _ => {}
+    }
+}
+
+/// What a crash leaves of a file of which so many bytes were synced.
+fn lose(bytes: &mut Vec<u8>, synced: usize, random: &mut Rng) {
+    let length = random.usize(synced..=bytes.len());
+    bytes.truncate(length);
+    let keep_one_in = random.usize(1..=3);
+    let mut at = synced;
+    while at < bytes.len() {
+        let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(bytes.len());
+        if random.usize(..4) >= keep_one_in {
+            bytes[at..end].fill(0);
+        }
+        at = end;
+    }
+}
+
+/// Lets other cores go on, if a core does this.
+fn others_go_on() {
+    if worker::current().is_some() {
+        access(Access::Pause);
+    }
 }
 
 fn missing(name: &str) -> io::Error {
     io::Error::new(ErrorKind::NotFound, format!("no file '{name}'"))
 }
 
+/// A folder of files; what was cloned from it is the same one.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: Arc<PathBuf>,
+    disk: Disk,
+}
+
 impl Folder {
-    /// An empty folder, which calls itself so.
+    /// The folder at a path of the disk that the thread is on; of an empty one, if it is on none.
     pub fn open(path: &Path) -> io::Result<Folder> {
-        Ok(Folder { path: Arc::new(path.to_owned()), files: Arc::default() })
+        let disk = CURRENT.with(|current| current.borrow().clone()).unwrap_or_default();
+        Ok(Folder { path: Arc::new(path.to_owned()), disk })
     }
 
-    /// The folder at a path, if there is one: none, for what was opened before belongs to those who have it.
-    pub fn find(_path: &Path) -> io::Result<Option<Folder>> {
-        Ok(None)
+    /// The folder at a path, if there is something in it.
+    pub fn find(path: &Path) -> io::Result<Option<Folder>> {
+        let folder = Folder::open(path)?;
+        let is_there = folder.disk.lock().now.names.contains_key(path);
+        Ok(is_there.then_some(folder))
     }
 
-    /// What it calls itself.
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The names of its files, in their order.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        Ok(lock(&self.files).keys().cloned().collect())
+        let state = self.disk.lock();
+        Ok(state.now.names.get(&*self.path).map_or_else(Vec::new, |names| names.keys().cloned().collect()))
+    }
+
+    fn file(&self, name: &str) -> Option<usize> {
+        self.disk.lock().now.names.get(&*self.path).and_then(|names| names.get(name)).copied()
+    }
+
+    fn folder(&self) -> PathBuf {
+        PathBuf::clone(&self.path)
     }
 
     /// A new file, to be appended to; an error if there is one of this name.
     pub fn create(&self, name: &str) -> io::Result<File> {
-        let mut files = lock(&self.files);
-        if files.contains_key(name) {
+        if self.file(name).is_some() {
             return Err(io::Error::new(ErrorKind::AlreadyExists, format!("file '{name}' is there")));
         }
-        let content = Content::default();
-        files.insert(name.to_owned(), Arc::clone(&content));
-        Ok(File { content, len: 0 })
+        // Reserved before others go on.
+        let file = {
+            let mut state = self.disk.lock();
+            state.now.files.push(Vec::new());
+            state.now.files.len() - 1
+        };
+        self.disk.whole(Operation::Create { folder: self.folder(), name: name.to_owned(), file })?;
+        Ok(File { disk: self.disk.clone(), file, len: 0 })
     }
 
     /// A file, to be read from its first byte on.
     pub fn open_file(&self, name: &str) -> io::Result<Reader> {
-        let content = lock(&self.files).get(name).cloned().ok_or_else(|| missing(name))?;
-        let len = lock(&content).len() as u64;
-        Ok(Reader { content, len })
+        let file = self.file(name).ok_or_else(|| missing(name))?;
+        let len = self.disk.lock().now.files[file].len() as u64;
+        Ok(Reader { disk: self.disk.clone(), file, len })
     }
 
     /// Gives a file another name, in the place of any that has it.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut files = lock(&self.files);
-        let content = files.remove(from).ok_or_else(|| missing(from))?;
-        files.insert(to.to_owned(), content);
-        Ok(())
+        self.file(from).ok_or_else(|| missing(from))?;
+        self.disk.whole(Operation::Rename { folder: self.folder(), from: from.to_owned(), to: to.to_owned() })
     }
 
     /// Removes a file; nothing, if there is none.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        lock(&self.files).remove(name);
-        Ok(())
+        match self.file(name) {
+            Some(_) => self.disk.whole(Operation::Remove { folder: self.folder(), name: name.to_owned() }),
+            None => Ok(()),
+        }
     }
 
     /// Makes the names of its files durable.
     pub fn sync(&self) -> io::Result<()> {
-        Ok(())
+        self.disk.whole(Operation::SyncFolder { folder: self.folder() })
     }
 
     /// Nobody else is there to be kept out.
@@ -96,16 +401,31 @@ pub struct FolderLock {}
 /// A file that is appended to.
 #[derive(Debug)]
 pub struct File {
-    content: Content,
+    disk: Disk,
+    file: usize,
     len: u64,
 }
 
 impl File {
     /// Appends some of the bytes, and answers how many.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lock(&self.content).extend_from_slice(bytes);
-        self.len += bytes.len() as u64;
-        Ok(bytes.len())
+        others_go_on();
+        let failing = self.disk.begin();
+        let written = match failing {
+            None => bytes.len(),
+            Some(Failing::Device) => 0,
+            Some(Failing::Short | Failing::NoSpace) => bytes.len() / 2,
+        };
+        if written > 0 {
+            self.disk.done(Operation::Append { file: self.file, bytes: bytes[..written].to_vec() });
+            self.len += written as u64;
+        }
+        others_go_on();
+        match failing {
+            Some(Failing::Device) => Err(io::Error::other("the device failed")),
+            Some(Failing::NoSpace) => Err(io::Error::new(ErrorKind::StorageFull, "no space left on device")),
+            None | Some(Failing::Short) => Ok(written),
+        }
     }
 
     /// Bytes appended.
@@ -123,14 +443,15 @@ impl File {
 
     /// Makes what was appended durable.
     pub fn sync(&mut self) -> io::Result<()> {
-        Ok(())
+        self.disk.whole(Operation::Sync { file: self.file })
     }
 }
 
 /// A file that is read.
 #[derive(Debug)]
 pub struct Reader {
-    content: Content,
+    disk: Disk,
+    file: usize,
     len: u64,
 }
 
@@ -147,10 +468,73 @@ impl Reader {
 
     /// Reads from byte `offset` on, until `into` is full or the file has ended; answers how many bytes.
     pub fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let content = lock(&self.content);
+        let state = self.disk.lock();
+        let content = &state.now.files[self.file];
         let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
         let read = into.len().min(content.len() - from);
         into[..read].copy_from_slice(&content[from..from + read]);
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(disk: &Disk) -> Vec<u8> {
+        disk.on(|| {
+            let folder = Folder::open(Path::new("f")).expect("always");
+            let mut reader = folder.open_file("a").expect("there");
+            let mut bytes = vec![0; reader.len() as usize];
+            reader.read_at(0, &mut bytes).expect("read");
+            bytes
+        })
+    }
+
+    #[test]
+    fn what_was_synced_survives_every_crash_and_nothing_else_is_sure_to() {
+        let disk = Disk::new();
+        let is_named = |disk: &Disk| disk.on(|| Folder::find(Path::new("f")).unwrap().is_some());
+        disk.on(|| {
+            let folder = Folder::open(Path::new("f")).expect("always");
+            let mut file = folder.create("a").expect("new");
+            assert_eq!(file.append(&[7; 2000]).expect("appended"), 2000);
+            file.sync().expect("synced");
+            folder.sync().expect("synced");
+            disk.acknowledge(1);
+            file.append(&[8; 2000]).expect("appended");
+        });
+        assert_eq!((disk.operations(), disk.acknowledged_before(3), disk.acknowledged_before(4)), (5, 0, 1));
+        let mut random = Rng::with_seed(1);
+        let (mut lost, mut kept) = (0, 0);
+        for _ in 0..100 {
+            let crashed = disk.after_crash(5, &mut random);
+            let bytes = written(&crashed);
+            assert_eq!(bytes[..2000], [7; 2000]);
+            assert!(bytes[2000..].iter().all(|&byte| byte == 8 || byte == 0));
+            lost += usize::from(bytes.len() < 4000 || bytes.contains(&0));
+            kept += usize::from(bytes[2000..].contains(&8));
+        }
+        assert!(lost > 50 && kept > 20, "{lost} lost, {kept} kept");
+        let unsynced = (0..100).filter(|_| !is_named(&disk.after_crash(3, &mut random))).count();
+        assert!((20..80).contains(&unsynced), "a name that was not synced is there or not: {unsynced}");
+        assert_eq!(written(&disk.after(2)), [7; 2000], "a process that ends loses nothing");
+    }
+
+    #[test]
+    fn faults_strike_where_they_are_told_to() {
+        let fault = |operation, failing| Fault { operation, failing };
+        let disk = Disk::failing(vec![
+            fault(1, Failing::Short),
+            fault(2, Failing::NoSpace),
+            fault(3, Failing::Device),
+        ]);
+        disk.on(|| {
+            let mut file = Folder::open(Path::new("f")).unwrap().create("a").expect("not yet");
+            assert_eq!(file.append(&[1; 10]).expect("in part"), 5);
+            assert_eq!(file.append(&[2; 10]).expect_err("full").kind(), ErrorKind::StorageFull);
+            assert!(file.sync().is_err() && file.sync().is_ok());
+        });
+        assert_eq!(written(&disk), [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
     }
 }

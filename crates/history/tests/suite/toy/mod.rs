@@ -263,7 +263,7 @@ impl<R: Rules> Engine for Toy<R> {
             workers.into_iter().map(|worker| worker.join().expect("no worker panicked")).collect()
         });
         store.rows = shared.world.into_inner().expect("no worker panicked").rows;
-        Ok(RunOutcome { clients, measurement: Measurement::nothing(Duration::ZERO, 0) })
+        Ok(RunOutcome { clients, measurement: Measurement::nothing(Duration::ZERO, 0), log_failure: None })
     }
 
     fn leak_check(store: &Store) -> LeakCheck {

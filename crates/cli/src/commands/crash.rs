@@ -1,0 +1,184 @@
+//! `crash`: many short runs over a disk that crashes and fails, each recovered at points drawn at random, until one is not what it
+//! should be. A find is replayed by its seed.
+
+use super::verdict;
+use crate::arguments::typed;
+use crate::engines::{self, Explored};
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use contract::{ArchitectureName, Engine as _, PairName, ProtocolName, Support};
+use harness::crash::{self, CrashSummary, Crashed, Find};
+use harness::{BadValue, Failure};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use machine::simulated::{Exploration, Schedule, explore};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Runs, if no number is given.
+const RUNS: u64 = 300;
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let option = |name: &'static str, value: &'static str, help: String| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("crash")
+        .about("Crash runs at drawn points of their logs, recover, and judge what is there")
+        .arg(option("runs", "N", format!("Runs, each of a seed, with dozens of crash points [default: {RUNS}]")))
+        .arg(option("seed", "N", "The first run's seed [default: 1]".to_owned()))
+        .arg(option("architecture", "NAME", "Of all runs [default: all, by turns]".to_owned()))
+        .arg(option("protocol", "NAME", "Of all runs [default: all, by turns]".to_owned()))
+        .arg(crate::arguments::json())
+        .after_help(
+            "Workload, workers, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
+             interleaving are drawn from a run's seed. From each crash point a store is recovered: every commit that somebody was \
+             told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not.",
+        )
+}
+
+/// Crashes.
+pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let runs = number(matches, "runs", RUNS)?.max(1);
+    let first_seed = number(matches, "seed", 1)?;
+    let pairs = pairs(matches)?;
+    let bar = progress(runs);
+    // Panics are finds, and are told as such.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let crashed = all(first_seed, runs, &pairs, &|| bar.inc(1));
+    std::panic::set_hook(hook);
+    bar.finish_and_clear();
+    let mut systems = BTreeMap::new();
+    for seed in (0..runs).map(|number| first_seed.wrapping_add(number)) {
+        *systems.entry(crash::system_of(seed, &pairs).to_string()).or_default() += 1;
+    }
+    let Crashed { points, with_acknowledged, with_left_out, flips_noticed, flips_harmless, .. } = crashed;
+    let summary = CrashSummary {
+        schema: crash::SCHEMA,
+        passed: crashed.find.is_none(),
+        first_seed,
+        runs,
+        systems,
+        points,
+        with_acknowledged,
+        with_left_out,
+        flips_noticed,
+        flips_harmless,
+        failed_disks: crashed.failed_disks,
+        commits: crashed.commits,
+        find: crashed.find,
+    };
+    match matches.get_flag("json") {
+        true => output::print_json(&summary)?,
+        false => output::print(&told(&summary))?,
+    }
+    Ok(verdict(summary.passed))
+}
+
+fn number(matches: &ArgMatches, name: &'static str, default: u64) -> Result<u64, Failure> {
+    let Some(value) = typed(matches, name) else { return Ok(default) };
+    Ok(value.parse().map_err(|_| BadValue::new(name, value, "a whole number"))?)
+}
+
+/// The pairs that are crashed.
+fn pairs(matches: &ArgMatches) -> Result<Vec<PairName>, Failure> {
+    let architecture: Option<ArchitectureName> =
+        typed(matches, "architecture").map(str::parse).transpose().map_err(BadValue::from)?;
+    let protocol: Option<ProtocolName> =
+        typed(matches, "protocol").map(str::parse).transpose().map_err(BadValue::from)?;
+    let is_meant = |pair: &PairName| {
+        architecture.is_none_or(|name| name == pair.architecture)
+            && protocol.is_none_or(|name| name == pair.protocol)
+    };
+    let pairs: Vec<PairName> = PairName::all()
+        .filter(is_meant)
+        .filter(|pair| Explored::support(*pair) == Support::Supported)
+        .collect();
+    match pairs.is_empty() {
+        false => Ok(pairs),
+        true => {
+            Err(Failure::Usage("there is no such pair; 'trireme list systems' has those that are".to_owned()))
+        }
+    }
+}
+
+/// Makes all runs, until one finds something; that with the lowest seed is told.
+fn all(first_seed: u64, runs: u64, pairs: &[PairName], done: &(dyn Fn() + Sync)) -> Crashed {
+    let (next, lowest_find) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let all = Mutex::new((Crashed::default(), BTreeMap::<u64, Find>::new()));
+    let work = || loop {
+        // Relaxed: a counter, and a hint when to stop; what was found passes through the mutex.
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= runs || number > lowest_find.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut crashed = one(first_seed.wrapping_add(number), pairs);
+        done();
+        let mut all = all.lock().expect("nobody panics with it");
+        if let Some(find) = crashed.find.take() {
+            lowest_find.fetch_min(number, Ordering::Relaxed);
+            all.1.insert(number, find);
+        }
+        all.0.add(crashed);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..engines::cores() {
+            scope.spawn(work);
+        }
+    });
+    let (crashed, mut finds) = all.into_inner().expect("nobody panics with it");
+    Crashed { find: finds.pop_first().map(|(_, find)| find), ..crashed }
+}
+
+/// One run, on virtual cores.
+fn one(seed: u64, pairs: &[PairName]) -> Crashed {
+    let pair = crash::system_of(seed, pairs);
+    let schedule = Schedule::Random { seed, switch_one_in: 2 << (seed % 5) };
+    let exploration = Exploration { step_bound: 50_000_000, ..Exploration::of(schedule) };
+    let run = || explore(exploration, || crash::run::<Explored>(seed, pair));
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(crashed) => crashed,
+        Err(panic) => {
+            let words = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned()))
+                .unwrap_or_default();
+            Crashed { find: Some(Find::panicked(seed, pair, words)), ..Crashed::default() }
+        }
+    }
+}
+
+fn told(summary: &CrashSummary) -> String {
+    let CrashSummary { runs, first_seed, points, with_acknowledged, with_left_out, commits, .. } = summary;
+    let mut text = format!("{runs} runs of {} systems, from seed {first_seed}\n", summary.systems.len());
+    let _ = writeln!(
+        text,
+        "{points} crash points of {commits} commits: {with_acknowledged} after something was acknowledged, {with_left_out} with \
+         transactions that had to be left out",
+    );
+    let _ = writeln!(
+        text,
+        "flipped bits: {} noticed, {} of what nobody needs; disks that failed: {}\n",
+        summary.flips_noticed, summary.flips_harmless, summary.failed_disks
+    );
+    match &summary.find {
+        None => text.push_str("passed\n"),
+        Some(Find { plan, point, what }) => {
+            let _ = writeln!(text, "FOUND, under {}, by {point}:\n{what}\n", plan.system);
+            let plan = serde_json::to_string(plan).expect("plain values");
+            let _ = writeln!(text, "{plan}");
+        }
+    }
+    text
+}
+
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(runs), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} runs, {eta} left");
+    bar.with_style(style.expect("a template"))
+}

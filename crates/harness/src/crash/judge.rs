@@ -1,0 +1,223 @@
+//! Crash points, recovered and judged.
+
+use super::Crashed;
+use super::run::{Run, folders, readers};
+use contract::{Engine, LogError, Recovered, RecoveryOptions, Until, Workload};
+use history::churn::{Churn, ChurnClient};
+use history::{Checked, FinalRead, History, Setting};
+use machine::simulated::disk::Disk;
+
+/// A workload whose clients tell what must be there.
+pub(super) trait Told<E: Engine>: Workload {
+    /// What they tell.
+    type Told;
+
+    /// What is wrong with a store in which everything must be that committed in epoch `last` or before, and nothing else.
+    fn wrong(
+        &self,
+        told: &Self::Told,
+        last: u64,
+        store: &mut E::Store,
+        setting: &Setting,
+    ) -> Result<(), String>;
+}
+
+impl<E: Engine, W: Workload> Told<E> for Checked<W> {
+    type Told = History;
+
+    fn wrong(
+        &self,
+        told: &History,
+        last: u64,
+        store: &mut E::Store,
+        setting: &Setting,
+    ) -> Result<(), String> {
+        let mut history = told.up_to_epoch(last);
+        let read = FinalRead::of_stamps(self, told);
+        history.finals = read.versions(setting.read_back::<E>(store, &read));
+        let verdict = history::check(&history);
+        if !verdict.holds(setting.selection.is_strict()) {
+            return Err(format!("what was recovered is no prefix of the serial order:\n{verdict}"));
+        }
+        let loaded: u64 = self.tables().iter().map(|table| table.rows).sum();
+        let rows = loaded as i64 + history.rows_added();
+        let linked = E::leak_check(store).linked_records;
+        if linked as i64 != rows {
+            return Err(format!("{linked} records are linked, and there are {rows} rows"));
+        }
+        Ok(())
+    }
+}
+
+impl<E: Engine> Told<E> for Churn {
+    type Told = Vec<ChurnClient>;
+
+    fn wrong(
+        &self,
+        told: &Vec<ChurnClient>,
+        last: u64,
+        store: &mut E::Store,
+        setting: &Setting,
+    ) -> Result<(), String> {
+        let (expected, _) = self.expected(told, last);
+        let arrangement = setting.arrangement::<E>();
+        let clients = readers(&self.reader(), arrangement.clients, arrangement.layout.partitions);
+        let setting = Setting { until: Until::Transactions(1), ..setting.clone() };
+        let read = setting.run::<E, _>(store, clients).expect("a reader declares what it reads").clients;
+        let found = &read[0].rows;
+        let linked = E::leak_check(store).linked_records;
+        if linked != expected.len() as u64 {
+            return Err(format!("{linked} records are linked, and there are {} rows", expected.len()));
+        }
+        for place in expected.keys().chain(found.keys()) {
+            let (expected, found) = (expected.get(place), found.get(place));
+            if expected != found {
+                let (table, key) = place;
+                return Err(format!("key {key} of table {table} has {found:?}; it should have {expected:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A disk as it may be found again.
+enum Image {
+    Crash,
+    Process,
+    Flipped,
+}
+
+/// One point of a run's journal.
+pub(super) struct Judge<'r, 'a> {
+    pub run: &'r mut Run<'a>,
+    pub point: usize,
+}
+
+type Wrong = (String, String);
+
+impl Judge<'_, '_> {
+    /// Judges the disk as it may be after a crash here, as it is if the process ends here, and with a flipped bit.
+    pub fn point<E: Engine, T: Told<E>>(
+        mut self,
+        workload: &T,
+        told: &T::Told,
+        crashed: &mut Crashed,
+    ) -> Result<(), Wrong> {
+        let acknowledged = self.run.disk.acknowledged_before(self.point);
+        for image in [Image::Crash, Image::Process, Image::Flipped] {
+            let disk = match image {
+                Image::Crash => self.run.disk.after_crash(self.point, &mut self.run.random),
+                Image::Process | Image::Flipped => self.run.disk.after(self.point),
+            };
+            let name = match image {
+                Image::Crash => "a crash",
+                Image::Process => "the process's end",
+                Image::Flipped => "a flipped bit",
+            };
+            let at = format!("{name} at operation {} of {}", self.point, self.run.disk.operations());
+            let flipped = match image {
+                Image::Flipped => match disk.flip(&mut self.run.random) {
+                    Some((path, byte)) => Some(format!("byte {byte} of {}", path.display())),
+                    None => continue,
+                },
+                Image::Crash | Image::Process => None,
+            };
+            let at = flipped.as_ref().map_or(at.clone(), |flipped| format!("{at}, {flipped}"));
+            crashed.points += 1;
+            crashed.with_acknowledged += u64::from(acknowledged > 0);
+            // What was not synced is not promised to survive a crash, whatever somebody was told.
+            let promised = match image {
+                Image::Crash if !self.run.plan.durability.syncs() => 0,
+                Image::Flipped => 0,
+                Image::Crash | Image::Process => acknowledged,
+            };
+            let recovered = self.recover::<E, T>(&disk, workload, told, promised);
+            match recovered {
+                Ok(recovered) => {
+                    crashed.with_left_out += u64::from(recovered.left_out > 0);
+                    crashed.flips_harmless += u64::from(flipped.is_some());
+                }
+                Err(Failed::Refused(_)) if flipped.is_some() => crashed.flips_noticed += 1,
+                Err(Failed::Refused(why) | Failed::Wrong(why)) => return Err((at, why)),
+            }
+            if matches!(image, Image::Crash) {
+                self.reopened::<E, T>(&disk, workload, told)
+                    .map_err(|why| (format!("{at}, reopened"), why))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovers, and says what is wrong with what is there.
+    fn recover<E: Engine, T: Told<E>>(
+        &self,
+        disk: &Disk,
+        workload: &T,
+        told: &T::Told,
+        promised: u64,
+    ) -> Result<Recovered, Failed> {
+        let setting = self.run.setting::<E>();
+        let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
+        let options = RecoveryOptions { threads: 2, salvage: false };
+        let recovered = match disk.on(|| E::recover(&mut store, &folders(self.run.plan.loggers), &options)) {
+            Ok(recovered) => recovered,
+            // Before the log was opened nobody was told of anything.
+            Err(LogError::Nothing { .. }) if promised == 0 => Recovered::default(),
+            Err(error) => return Err(Failed::Refused(error.to_string())),
+        };
+        // Of epochs that were acknowledged and in which nothing was written, nothing need be there.
+        let last = recovered.epoch.max(promised);
+        let wrong = |why| {
+            let epoch = recovered.epoch;
+            Failed::Wrong(format!("epoch {epoch} was recovered, and {promised} acknowledged: {why}"))
+        };
+        workload.wrong(told, last, &mut store, &setting).map_err(wrong)?;
+        let held = E::leak_check(&store).held;
+        if held > 0 {
+            return Err(Failed::Wrong(format!("{held} records and gaps are held")));
+        }
+        Ok(recovered)
+    }
+
+    /// Recovers the log and opens it again; the machine crashes meanwhile.
+    fn reopened<E: Engine, T: Told<E>>(
+        &mut self,
+        disk: &Disk,
+        workload: &T,
+        told: &T::Told,
+    ) -> Result<(), String> {
+        let setting = self.run.setting::<E>();
+        let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
+        let options = RecoveryOptions { threads: 1, salvage: false };
+        let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
+        let first = disk.on(|| {
+            let recovered = match E::recover(&mut store, &folders, &options) {
+                Ok(recovered) => recovered,
+                Err(LogError::Nothing { .. }) => return Ok(None),
+                Err(error) => return Err(error.to_string()),
+            };
+            E::open_log(&mut store, &log).map_err(|error| error.to_string())?;
+            Ok(Some(recovered))
+        })?;
+        let Some(first) = first else { return Ok(()) };
+        let operations = self.run.random.usize(..=disk.operations());
+        let again = disk.after_crash(operations, &mut self.run.random);
+        match self.recover::<E, T>(&again, workload, told, first.epoch) {
+            Ok(second) if second.epoch == first.epoch => Ok(()),
+            Ok(second) => Err(format!(
+                "epoch {} was recovered first, and {} after a crash at operation {operations}",
+                first.epoch, second.epoch
+            )),
+            Err(Failed::Refused(why) | Failed::Wrong(why)) => {
+                Err(format!("after a crash at operation {operations}: {why}"))
+            }
+        }
+    }
+}
+
+enum Failed {
+    /// The log was refused.
+    Refused(String),
+    /// It was recovered, and is not what it should be.
+    Wrong(String),
+}

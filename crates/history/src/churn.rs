@@ -1,0 +1,327 @@
+//! `churn`: rows that come, change and go, again and again under the same few keys, over tables of every kind; and what must be left of
+//! them, by what the engine says of the transactions' order.
+//!
+//! For recovery. Stamps tell a row's history as long as there is a row; here rows are deleted and inserted again, and what counts is
+//! who came last. So every client keeps what its committed transactions wrote, with their epochs and ids, and a model applies all
+//! that committed up to an epoch, in that order. Whether the ids are right is for the checked workloads to say.
+
+use contract::{
+    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat,
+    Span, TableDescription, TableId, Transaction, Workload,
+};
+use fastrand::Rng;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::mem::take;
+
+/// Bytes of a row: three numbers.
+const ROW_BYTES: usize = 24;
+/// Bytes of the longest key that is a byte string.
+const KEY_BYTES: usize = 12;
+/// The tables: hashed, ordered, ordered by byte strings.
+const TABLES: [(&str, Indexing); 3] = [
+    ("hashed", Indexing::Hashed),
+    ("ordered", Indexing::Ordered),
+    ("strings", Indexing::OrderedBytes { most: KEY_BYTES }),
+];
+
+/// A row.
+pub type Row = [u8; ROW_BYTES];
+
+/// What the tables hold: by table and key.
+pub type Rows = BTreeMap<(u16, u64), Row>;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Churn {
+    /// Keys of each table; every second one is loaded.
+    pub keys: u64,
+    /// Writes of the longest transaction.
+    pub most_writes: usize,
+}
+
+/// What a transaction does to a key.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Insert,
+    Delete,
+    /// Writes one of the row's numbers.
+    Write(usize),
+    /// Adds to one of them.
+    Add(usize),
+}
+
+/// What it did.
+#[derive(Clone, Copy, Debug)]
+enum Did {
+    Inserted(Row),
+    Deleted,
+    /// This number is this now.
+    Set(usize, u64),
+}
+
+/// What a committed transaction did.
+struct Committed {
+    epoch: u64,
+    id: CommitId,
+    did: Vec<(TableId, u64, Did)>,
+}
+
+impl Churn {
+    /// The byte string of a key, in no order of the numbers.
+    fn string(key: u64) -> Vec<u8> {
+        format!("{:x}", key.wrapping_mul(0x9E37_79B9) & 0xFFF_FFFF).into_bytes()
+    }
+
+    fn loaded_row(table: TableId, key: u64) -> Row {
+        row_of([u64::from(table.0), key, 0])
+    }
+
+    /// What the tables hold once everything has happened that `clients` committed in epoch `last` or before. Also, how many
+    /// transactions that are.
+    pub fn expected(&self, clients: &[ChurnClient], last: u64) -> (Rows, u64) {
+        let mut rows = Rows::new();
+        for (table, _) in (0..).zip(TABLES) {
+            for key in (0..self.keys).step_by(2) {
+                rows.insert((table, key), Self::loaded_row(TableId(table), key));
+            }
+        }
+        let committed = clients.iter().flat_map(|client| &client.committed);
+        let mut kept: Vec<&Committed> = committed.filter(|committed| committed.epoch <= last).collect();
+        kept.sort_by_key(|committed| (committed.epoch, committed.id));
+        for (table, key, did) in kept.iter().flat_map(|committed| &committed.did) {
+            let place = (table.0, *key);
+            match did {
+                Did::Inserted(row) => drop(rows.insert(place, *row)),
+                Did::Deleted => drop(rows.remove(&place)),
+                Did::Set(number, value) => {
+                    let row = rows.get_mut(&place).expect("who wrote it found it");
+                    row[8 * number..][..8].copy_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+        (rows, kept.len() as u64)
+    }
+
+    /// A workload that reads all rows.
+    pub fn reader(self) -> ChurnReader {
+        ChurnReader(self)
+    }
+}
+
+fn row_of(numbers: [u64; 3]) -> Row {
+    let mut row = Row::default();
+    for (bytes, number) in row.chunks_exact_mut(8).zip(numbers) {
+        bytes.copy_from_slice(&number.to_le_bytes());
+    }
+    row
+}
+
+fn key_of<T: Transaction + ?Sized>(txn: &mut T, table: TableId, key: u64) -> Key {
+    match TABLES[table.index()].1 {
+        Indexing::OrderedBytes { .. } => txn.key(table, &Churn::string(key)),
+        Indexing::Hashed | Indexing::Ordered => Key(key),
+    }
+}
+
+/// As a plan has it.
+fn planned_key(table: TableId, key: u64) -> Key {
+    match TABLES[table.index()].1 {
+        Indexing::OrderedBytes { .. } => Key::prefix_of(&Churn::string(key)),
+        Indexing::Hashed | Indexing::Ordered => Key(key),
+    }
+}
+
+fn tables(keys: u64) -> Vec<TableDescription> {
+    let described = |(name, indexing)| TableDescription {
+        name,
+        row_bytes: ROW_BYTES,
+        kept_bytes: ROW_BYTES,
+        rows: keys.div_ceil(2),
+        capacity: keys,
+        indexing,
+        partition: TableDescription::partition_by_remainder,
+    };
+    TABLES.into_iter().map(described).collect()
+}
+
+impl Workload for Churn {
+    type Client = ChurnClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        tables(self.keys)
+    }
+
+    fn loaded_key(&self, _: TableId, row: u64) -> Key {
+        Key(2 * row)
+    }
+
+    fn loaded_bytes(&self, _: TableId, key: Key, bytes: &mut Vec<u8>) {
+        bytes.extend(Churn::string(key.0));
+    }
+
+    fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
+        row.copy_from_slice(&Churn::loaded_row(table, key.0));
+    }
+
+    fn client(&self, seat: Seat) -> ChurnClient {
+        let random = Rng::with_seed(seat.seed ^ (seat.worker as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        ChurnClient { churn: *self, random, next: (seat.worker as u64) << 40, committed: Vec::new() }
+    }
+}
+
+/// Draws transactions, and keeps what they did.
+pub struct ChurnClient {
+    churn: Churn,
+    random: Rng,
+    /// A number that nobody has written.
+    next: u64,
+    committed: Vec<Committed>,
+}
+
+/// One transaction.
+pub struct ChurnProcedure {
+    acts: Vec<(TableId, u64, Act, u64)>,
+    did: RefCell<Vec<(TableId, u64, Did)>>,
+}
+
+impl Client for ChurnClient {
+    type Procedure = ChurnProcedure;
+
+    fn next(&mut self) -> ChurnProcedure {
+        let random = &mut self.random;
+        let acts = (0..random.usize(1..=self.churn.most_writes)).map(|_| {
+            let act = match random.u8(..10) {
+                0..3 => Act::Insert,
+                3..6 => Act::Delete,
+                6..8 => Act::Write(random.usize(..3)),
+                _ => Act::Add(random.usize(..3)),
+            };
+            self.next += 1;
+            (TableId(random.u16(..TABLES.len() as u16)), random.u64(..self.churn.keys), act, self.next)
+        });
+        ChurnProcedure { acts: acts.collect(), did: RefCell::default() }
+    }
+
+    fn finished(&mut self, procedure: ChurnProcedure, completion: &Completion<'_>) {
+        if let (Some(epoch), Some(id), Outcome::Commit) =
+            (completion.epoch, completion.id, completion.outcome)
+        {
+            self.committed.push(Committed { epoch, id, did: procedure.did.into_inner() });
+        }
+    }
+}
+
+impl Procedure for ChurnProcedure {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        let mut did = take(&mut *self.did.borrow_mut());
+        did.clear();
+        for &(table, number, act, fresh) in &self.acts {
+            let key = key_of(txn, table, number);
+            let done = match act {
+                Act::Insert => {
+                    let row = row_of([fresh, fresh + 1, fresh + 2]);
+                    (txn.insert(table, key, &row)? == Insertion::Inserted).then_some(Did::Inserted(row))
+                }
+                Act::Delete => (txn.delete(table, key)? == Presence::Present).then_some(Did::Deleted),
+                Act::Write(at) => {
+                    let presence = txn.write(table, key, 8 * at, &fresh.to_le_bytes())?;
+                    (presence == Presence::Present).then_some(Did::Set(at, fresh))
+                }
+                Act::Add(at) => {
+                    let mut sum = 0;
+                    let presence = txn.update(table, key, Span::new(8 * at, 8), &mut |bytes| {
+                        let number = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+                        sum = number.wrapping_add(fresh);
+                        bytes.copy_from_slice(&sum.to_le_bytes());
+                    })?;
+                    (presence == Presence::Present).then_some(Did::Set(at, sum))
+                }
+            };
+            did.extend(done.map(|done| (table, number, done)));
+        }
+        *self.did.borrow_mut() = did;
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, _: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        for &(table, number, ..) in &self.acts {
+            plan.declare(table, planned_key(table, number));
+        }
+        Ok(())
+    }
+}
+
+/// Reads all rows, by one worker; the others read nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct ChurnReader(Churn);
+
+/// Reads all rows.
+pub struct ChurnReaderClient {
+    keys: u64,
+    /// What was read, if this is the worker that reads.
+    pub rows: Rows,
+}
+
+/// A transaction that reads all rows.
+pub struct ReadAll {
+    keys: u64,
+    rows: RefCell<Rows>,
+}
+
+impl Workload for ChurnReader {
+    type Client = ChurnReaderClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        tables(self.0.keys)
+    }
+
+    /// Panics: it reads what another workload loaded.
+    fn fill(&self, table: TableId, _: Key, _: &mut [u8]) {
+        panic!("a reader loads nothing, and was asked to fill {table:?}")
+    }
+
+    fn client(&self, seat: Seat) -> ChurnReaderClient {
+        ChurnReaderClient { keys: if seat.worker == 0 { self.0.keys } else { 0 }, rows: Rows::new() }
+    }
+}
+
+impl Client for ChurnReaderClient {
+    type Procedure = ReadAll;
+
+    fn next(&mut self) -> ReadAll {
+        ReadAll { keys: self.keys, rows: RefCell::default() }
+    }
+
+    fn finished(&mut self, procedure: ReadAll, _: &Completion<'_>) {
+        self.rows = procedure.rows.into_inner();
+    }
+}
+
+impl Procedure for ReadAll {
+    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
+        let mut rows = Rows::new();
+        for (table, _) in (0..).map(TableId).zip(TABLES) {
+            for number in 0..self.keys {
+                let mut row = Row::default();
+                let key = key_of(txn, table, number);
+                let whole = Span::whole(ROW_BYTES);
+                if txn.read(table, key, whole, &mut |bytes| row.copy_from_slice(bytes))? == Presence::Present
+                {
+                    rows.insert((table.0, number), row);
+                }
+            }
+        }
+        *self.rows.borrow_mut() = rows;
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<T: Transaction + ?Sized>(&self, _: &mut T, plan: &mut Plan) -> Result<(), Abort> {
+        for (table, _) in (0..).map(TableId).zip(TABLES) {
+            for number in 0..self.keys {
+                plan.declare(table, planned_key(table, number));
+            }
+        }
+        Ok(())
+    }
+}
