@@ -64,6 +64,45 @@ impl FromStr for Durability {
     }
 }
 
+/// Logging or recovery with one step left out, which a crash test must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DurabilityCanary {
+    /// A logger publishes an epoch before it has written and synced it.
+    PublishBeforeSync,
+    /// Recovery takes one epoch more than is durable.
+    OneEpochTooMany,
+    /// Recovery does not look at the checksums of blocks.
+    UncheckedChecksum,
+}
+
+impl DurabilityCanary {
+    /// Every one.
+    pub const ALL: [DurabilityCanary; 3] = [
+        DurabilityCanary::PublishBeforeSync,
+        DurabilityCanary::OneEpochTooMany,
+        DurabilityCanary::UncheckedChecksum,
+    ];
+
+    /// Name on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DurabilityCanary::PublishBeforeSync => "publish-before-sync",
+            DurabilityCanary::OneEpochTooMany => "one-epoch-too-many",
+            DurabilityCanary::UncheckedChecksum => "unchecked-checksum",
+        }
+    }
+}
+
+impl FromStr for DurabilityCanary {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = DurabilityCanary::ALL.into_iter().find(|canary| canary.name() == name);
+        found.ok_or_else(|| DurabilityCanary::ALL.map(DurabilityCanary::name).join(", "))
+    }
+}
+
 /// How a store is logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogOptions {
@@ -79,6 +118,8 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// What the log begins from, in the words of whoever opens it; recovery gives it back.
     pub origin: String,
+    /// A step that is left out, for crash tests.
+    pub canary: Option<DurabilityCanary>,
 }
 
 impl LogOptions {
@@ -91,6 +132,7 @@ impl LogOptions {
             compress: false,
             segment_bytes: 256 << 20,
             origin: String::new(),
+            canary: None,
         }
     }
 }
@@ -117,6 +159,8 @@ pub struct RecoveryOptions {
     pub threads: usize,
     /// Of a log that is corrupt, recover the longest prefix of epochs that is intact, instead of refusing it.
     pub salvage: bool,
+    /// A step that is left out, for crash tests.
+    pub canary: Option<DurabilityCanary>,
 }
 
 /// What was recovered.

@@ -6,7 +6,7 @@ use crate::arguments::typed;
 use crate::engines::{self, Explored};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, Engine as _, PairName, ProtocolName, Support};
+use contract::{ArchitectureName, DurabilityCanary, Engine as _, PairName, ProtocolName, Support};
 use harness::crash::{self, CrashSummary, Crashed, Find};
 use harness::{BadValue, Failure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -32,6 +32,14 @@ pub fn arguments() -> Command {
         .arg(option("seed", "N", "The first run's seed [default: 1]".to_owned()))
         .arg(option("architecture", "NAME", "Of all runs [default: all, by turns]".to_owned()))
         .arg(option("protocol", "NAME", "Of all runs [default: all, by turns]".to_owned()))
+        .arg(option(
+            "canary",
+            "NAME",
+            format!(
+                "Leave one step out, which must be found: {}",
+                DurabilityCanary::ALL.map(DurabilityCanary::name).join(", ")
+            ),
+        ))
         .arg(crate::arguments::json())
         .after_help(
             "Workload, workers, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
@@ -45,11 +53,15 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let runs = number(matches, "runs", RUNS)?.max(1);
     let first_seed = number(matches, "seed", 1)?;
     let pairs = pairs(matches)?;
+    let canary: Option<DurabilityCanary> = match typed(matches, "canary") {
+        None => None,
+        Some(name) => Some(name.parse().map_err(|allowed: String| BadValue::new("canary", name, allowed))?),
+    };
     let bar = progress(runs);
     // Panics are finds, and are told as such.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let crashed = all(first_seed, runs, &pairs, &|| bar.inc(1));
+    let crashed = all(first_seed, runs, &|seed| one(seed, &pairs, canary), &|| bar.inc(1));
     std::panic::set_hook(hook);
     bar.finish_and_clear();
     let mut systems = BTreeMap::new();
@@ -107,7 +119,12 @@ fn pairs(matches: &ArgMatches) -> Result<Vec<PairName>, Failure> {
 }
 
 /// Makes all runs, until one finds something; that with the lowest seed is told.
-fn all(first_seed: u64, runs: u64, pairs: &[PairName], done: &(dyn Fn() + Sync)) -> Crashed {
+fn all(
+    first_seed: u64,
+    runs: u64,
+    one: &(dyn Fn(u64) -> Crashed + Sync),
+    done: &(dyn Fn() + Sync),
+) -> Crashed {
     let (next, lowest_find) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let all = Mutex::new((Crashed::default(), BTreeMap::<u64, Find>::new()));
     let work = || loop {
@@ -116,7 +133,7 @@ fn all(first_seed: u64, runs: u64, pairs: &[PairName], done: &(dyn Fn() + Sync))
         if number >= runs || number > lowest_find.load(Ordering::Relaxed) {
             return;
         }
-        let mut crashed = one(first_seed.wrapping_add(number), pairs);
+        let mut crashed = one(first_seed.wrapping_add(number));
         done();
         let mut all = all.lock().expect("nobody panics with it");
         if let Some(find) = crashed.find.take() {
@@ -135,11 +152,11 @@ fn all(first_seed: u64, runs: u64, pairs: &[PairName], done: &(dyn Fn() + Sync))
 }
 
 /// One run, on virtual cores.
-fn one(seed: u64, pairs: &[PairName]) -> Crashed {
+fn one(seed: u64, pairs: &[PairName], canary: Option<DurabilityCanary>) -> Crashed {
     let pair = crash::system_of(seed, pairs);
     let schedule = Schedule::Random { seed, switch_one_in: 2 << (seed % 5) };
     let exploration = Exploration { step_bound: 50_000_000, ..Exploration::of(schedule) };
-    let run = || explore(exploration, || crash::run::<Explored>(seed, pair));
+    let run = || explore(exploration, || crash::run::<Explored>(seed, pair, canary));
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(crashed) => crashed,
         Err(panic) => {

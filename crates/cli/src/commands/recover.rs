@@ -49,7 +49,7 @@ pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             number.ok_or_else(|| BadValue::new("threads", value, "1 <= threads <= 1024"))?
         }
     };
-    let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage") };
+    let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage"), canary: None };
     let inspection = Hardware::inspect_log(&folders)?;
     let origin: Origin = serde_json::from_str(&inspection.origin)
         .map_err(|_| Failure::Usage("the log does not begin from a workload's tables".to_owned()))?;

@@ -135,6 +135,16 @@ impl BlockHeader {
 
     /// The block at the beginning of `bytes`, and its payload; an error in words.
     pub fn decode(bytes: &[u8]) -> Result<(BlockHeader, &[u8]), String> {
+        let (block, payload) = Self::decode_unchecked(bytes)?;
+        let header = &bytes[..BLOCK_HEADER_BYTES];
+        if checksum(&header[..44], payload) != u32_at(header, 44) {
+            return Err("a block's checksum does not fit".to_owned());
+        }
+        Ok((block, payload))
+    }
+
+    /// The same, whatever the checksum says.
+    pub fn decode_unchecked(bytes: &[u8]) -> Result<(BlockHeader, &[u8]), String> {
         let Some((header, rest)) = bytes.split_first_chunk::<BLOCK_HEADER_BYTES>() else {
             return Err(format!("{} bytes, too few for a block", bytes.len()));
         };
@@ -145,9 +155,6 @@ impl BlockHeader {
         let Some(payload) = rest.get(..stored_bytes as usize) else {
             return Err(format!("a block of {stored_bytes} bytes, of which {} are there", rest.len()));
         };
-        if checksum(&header[..44], payload) != u32_at(header, 44) {
-            return Err("a block's checksum does not fit".to_owned());
-        }
         let kind = match header[4] {
             1 => Kind::Transactions,
             2 => Kind::Mark,

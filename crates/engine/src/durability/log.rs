@@ -11,7 +11,7 @@ use crate::facade::cpu;
 use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::worker::Service;
 use crate::protocol::SlotId;
-use contract::{Durability, LogError, LogOptions, LogReport};
+use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use std::time::Duration;
 /// The log of a store.
 pub(crate) struct Log {
     level: Durability,
+    canary: Option<DurabilityCanary>,
     /// By transaction slot.
     mailboxes: Vec<Line<Latched<Mailbox>>>,
     loggers: Vec<Logger>,
@@ -57,6 +58,7 @@ impl Log {
         manifest::write(&folders[0], manifest)?;
         Ok(Log {
             level: options.level,
+            canary: options.canary,
             mailboxes: Vec::new(),
             loggers,
             durable: Line(AtomicU64::new(first_epoch - 1)),
@@ -82,6 +84,11 @@ impl Log {
     /// When a commit is acknowledged.
     pub fn level(&self) -> Durability {
         self.level
+    }
+
+    /// A step that is left out.
+    pub(super) fn canary(&self) -> Option<DurabilityCanary> {
+        self.canary
     }
 
     /// Everything that committed in this epoch or before is durable.

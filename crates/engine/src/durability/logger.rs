@@ -19,7 +19,7 @@ use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::bell::Bell;
 use crate::facade::clock;
 use crate::facade::disk::{File, Folder};
-use contract::{Durability, LogError, LogOptions, LogReport};
+use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
 
 /// One logger.
 pub(super) struct Logger {
@@ -118,6 +118,10 @@ impl Logger {
         }
         // An Acquire: the blocks of these epochs have been handed over.
         let complete = epochs.complete();
+        if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
+            self.durable.0.store(complete.max(self.durable()), Ordering::Release);
+            log.publish();
+        }
         match self.files.with(|files| files.write_all(self.number, log, complete)) {
             Ok(marked) => {
                 // Release: the sync comes before; pairs with the Acquire in `marked`.

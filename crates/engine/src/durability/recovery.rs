@@ -20,9 +20,9 @@ use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    Abort, ArchitectureName, Arrival, Client, Completion, Engine as _, EngineOptions, Insertion, Key,
-    LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered, RecoveryOptions,
-    Selection, TableDescription, TableId, Transaction, Until,
+    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, Engine as _, EngineOptions,
+    Insertion, Key, LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered,
+    RecoveryOptions, Selection, TableDescription, TableId, Transaction, Until,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -112,6 +112,7 @@ pub(crate) fn recover(
         folders: &folders,
         recovered: Recovered { origin: manifest.origin.clone(), ..Recovered::default() },
         latest: 0,
+        canary: options.canary,
     };
     let corrupt = recovery.all_generations(&manifest)?;
     let Recovery { mut recovered, latest, .. } = recovery;
@@ -136,6 +137,8 @@ struct Recovery<'a> {
     recovered: Recovered,
     /// The last epoch of anything in the log.
     latest: u64,
+    /// A step that is left out.
+    canary: Option<DurabilityCanary>,
 }
 
 impl Recovery<'_> {
@@ -167,7 +170,10 @@ impl Recovery<'_> {
             };
             self.recovered.files += files.len() as u64;
             match Stream::open(files) {
-                Ok(stream) => streams.push(stream),
+                Ok(mut stream) => {
+                    stream.is_checked = self.canary != Some(DurabilityCanary::UncheckedChecksum);
+                    streams.push(stream);
+                }
                 Err(corrupt @ LogError::Corrupt { .. }) => return Ok(Some(corrupt)),
                 Err(error) => return Err(error),
             }
@@ -191,6 +197,9 @@ impl Recovery<'_> {
         };
         self.recovered.bytes += streams.iter().map(|stream| stream.read).sum::<u64>();
         streams.iter_mut().for_each(|stream| window.append(&mut stream.after_last_mark));
+        if self.canary == Some(DurabilityCanary::OneEpochTooMany) {
+            self.replay(&mut window, from, from + 1)?;
+        }
         self.leave_out(&window, from);
         let attested = streams.iter().map(|stream| stream.attested).max().unwrap_or(0);
         let known = ended.unwrap_or(attested);

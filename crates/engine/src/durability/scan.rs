@@ -112,6 +112,8 @@ pub(super) struct Stream {
     pub end: Option<End>,
     /// Transactions that no mark follows, once the stream has ended.
     pub after_last_mark: Vec<Payload>,
+    /// Whether checksums are looked at.
+    pub is_checked: bool,
 }
 
 impl Stream {
@@ -143,6 +145,7 @@ impl Stream {
             read: 0,
             end: None,
             after_last_mark: Vec::new(),
+            is_checked: true,
         }
     }
 
@@ -180,7 +183,11 @@ impl Stream {
                 continue;
             }
             let rest = &self.bytes[self.at..];
-            let (header, payload) = match BlockHeader::decode(rest) {
+            let decoded = match self.is_checked {
+                true => BlockHeader::decode(rest),
+                false => BlockHeader::decode_unchecked(rest),
+            };
+            let (header, payload) = match decoded {
                 Ok(block) => block,
                 Err(why) => {
                     self.ends(Some(why));

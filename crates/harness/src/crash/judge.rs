@@ -158,7 +158,7 @@ impl Judge<'_, '_> {
     ) -> Result<Recovered, Failed> {
         let setting = self.run.setting::<E>();
         let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
-        let options = RecoveryOptions { threads: 2, salvage: false };
+        let options = RecoveryOptions { threads: 2, salvage: false, canary: self.run.canary };
         let recovered = match disk.on(|| E::recover(&mut store, &folders(self.run.plan.loggers), &options)) {
             Ok(recovered) => recovered,
             // Before the log was opened nobody was told of anything.
@@ -188,7 +188,7 @@ impl Judge<'_, '_> {
     ) -> Result<(), String> {
         let setting = self.run.setting::<E>();
         let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
-        let options = RecoveryOptions { threads: 1, salvage: false };
+        let options = RecoveryOptions { threads: 1, salvage: false, canary: self.run.canary };
         let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
         let first = disk.on(|| {
             let recovered = match E::recover(&mut store, &folders, &options) {

@@ -3,8 +3,8 @@
 use super::judge::{Judge, Told};
 use super::{Crashed, Find, Plan};
 use contract::{
-    Arrangement, Client, Completion, Durability, Engine, EngineOptions, LogOptions, PairName, RunOutcome,
-    Seat, Selection, Until, Workload,
+    Arrangement, Client, Completion, Durability, DurabilityCanary, Engine, EngineOptions, LogOptions,
+    PairName, RunOutcome, Seat, Selection, Until, Workload,
 };
 use fastrand::Rng;
 use history::churn::Churn;
@@ -54,7 +54,7 @@ pub(super) fn folders(loggers: usize) -> Vec<PathBuf> {
 
 /// Makes the run of `seed` of `pair`, over the engine on virtual cores, and judges what is recovered from its crash points. Called in an
 /// exploration.
-pub fn run<E: Engine>(seed: u64, pair: PairName) -> Crashed {
+pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary>) -> Crashed {
     let mut random = Rng::with_seed(seed ^ 0x6372_6173_6821);
     let workload = random.choice(CrashWorkload::ALL).expect("there are some");
     let workers = random.usize(2..=4);
@@ -82,7 +82,7 @@ pub fn run<E: Engine>(seed: u64, pair: PairName) -> Crashed {
         fault: fault.map(|fault| format!("{:?} at operation {}", fault.failing, fault.operation)),
     };
     let disk = fault.map_or_else(Disk::new, |fault| Disk::failing(vec![fault]));
-    let run = Run { plan: &plan, pair, disk: &disk, random };
+    let run = Run { plan: &plan, pair, canary, disk: &disk, random };
     match workload {
         CrashWorkload::Churn => run.churn::<E>(),
         CrashWorkload::Membership => run.stamped::<E, _>(Checked::new(
@@ -110,6 +110,8 @@ pub fn run<E: Engine>(seed: u64, pair: PairName) -> Crashed {
 pub(super) struct Run<'a> {
     pub plan: &'a Plan,
     pub pair: PairName,
+    /// A step that is left out.
+    pub canary: Option<DurabilityCanary>,
     pub disk: &'a Disk,
     pub random: Rng,
 }
@@ -141,6 +143,7 @@ impl Run<'_> {
             loggers: self.plan.loggers,
             compress: self.plan.compress,
             segment_bytes: self.plan.segment_bytes,
+            canary: self.canary,
             ..LogOptions::new(self.plan.durability, PathBuf::new())
         }
     }
