@@ -1,7 +1,7 @@
 //! What a person reads at the end, on standard output.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use contract::TimeClass;
+use contract::{Durability, TimeClass};
 use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
@@ -10,7 +10,7 @@ use harness::options::extras;
 use harness::results::CompareResult;
 use harness::subject::shown;
 use harness::summary::warnings;
-use harness::summary::{Check, Costs, Latency, Memory, Summary};
+use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::numbers::{counted, latency, latency_if_any, percent, ratio, thousands};
@@ -38,6 +38,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
     ];
     lines.extend(costs(&summary.costs));
     lines.push(("memory", memory(&summary.memory)));
+    lines.extend(summary.log.as_ref().map(|log| ("log", logged(summary.durability, log))));
     lines.push(("checked", checks(&summary.checks)));
     let mut text = format!(
         "{} over {}, {} on {}\n\n",
@@ -85,7 +86,8 @@ fn outside_latency(summary: &Summary) -> String {
         format!("; drawing, planning and queueing before it: mean {} more", latency(ns.round() as u64))
     });
     format!(
-        "from first attempt to commit, of {} transactions{between}",
+        "from first attempt to {}, of {} transactions{between}",
+        if summary.log.is_some() { "the commit's being durable" } else { "commit" },
         thousands(summary.latency_samples as f64)
     )
 }
@@ -108,6 +110,19 @@ fn costs(costs: &Costs) -> impl Iterator<Item = (&'static str, String)> {
     let told =
         costs.described().filter_map(|(cost, value)| Some((cost, value.filter(|&value| value > 0.0)?)));
     told.map(|(cost, value)| (cost.heading, cost.unit.show(value)))
+}
+
+/// What was logged, and what that means for the numbers above.
+fn logged(durability: Durability, log: &Logged) -> String {
+    let Logged { loggers, compress, report, .. } = log;
+    format!(
+        "{durability}: {} MB by {}{}, {} syncs of at most {}; a commit counts, and its latency ends, when it is durable",
+        thousands((report.bytes as f64 / 1e6).ceil()),
+        counted(*loggers, "logger"),
+        if *compress { ", compressed" } else { "" },
+        thousands(report.syncs as f64),
+        latency(report.longest_sync_ns),
+    )
 }
 
 /// What the tables took when they were loaded, and if they grew, what they take now.

@@ -5,8 +5,8 @@ use crate::observer::{Event, Observer};
 use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
-    Arrangement, Compilation, Engine, Layout, LeakCheck, Measurement, Recovered, RecoveryOptions, RunError,
-    Seat, Selection, Until, Workload,
+    Arrangement, Compilation, Engine, Layout, LeakCheck, LogReport, Measurement, Recovered, RecoveryOptions,
+    RunError, Seat, Selection, Until, Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -86,6 +86,11 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// What the store takes, after the last repetition.
     pub fn memory(&self) -> Memory {
         self.memory
+    }
+
+    /// What the store's log has taken, if it has one.
+    pub fn log_report(&self) -> Option<LogReport> {
+        E::log_report(&self.store)
     }
 
     /// Whether what runs over it next is what it would be over a newly loaded one.

@@ -139,6 +139,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                     session.repetition(Selection::Pair(system.pair), options, repetition)?;
                 system.repetitions.push(measurement);
                 system.memory = session.memory();
+                system.log = session.log_report();
                 Check::join(&mut system.checks, checks);
             }
         }

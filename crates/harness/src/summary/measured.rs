@@ -1,7 +1,7 @@
 //! What measuring one system brings back, and a summary is made of.
 
 use super::{Check, Memory};
-use contract::{Measurement, PairName};
+use contract::{LogReport, Measurement, PairName};
 
 /// What one system's repetitions measured.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Measured {
     pub repetitions: Vec<Measurement>,
     /// What its store takes.
     pub memory: Memory,
+    /// What its store's log has taken, if it has one.
+    pub log: Option<LogReport>,
     /// What was checked after them.
     pub checks: Vec<Check>,
 }
@@ -19,6 +21,6 @@ pub struct Measured {
 impl Measured {
     /// A system before its first repetition.
     pub fn nothing_yet(pair: PairName) -> Measured {
-        Measured { pair, repetitions: Vec::new(), memory: Memory::default(), checks: Vec::new() }
+        Measured { pair, repetitions: Vec::new(), memory: Memory::default(), log: None, checks: Vec::new() }
     }
 }

@@ -23,12 +23,29 @@ pub use turns::{Group, Turns};
 
 use crate::subject::Subject;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
-use contract::{EngineOptions, PairName};
+use contract::{Durability, EngineOptions, LogReport, PairName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Name and version of [`Summary`]'s fields.
 pub const SCHEMA: &str = "trireme.run/2";
+
+/// A log, and what it has taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logged {
+    /// Where.
+    pub folders: Vec<PathBuf>,
+    /// Threads that wrote.
+    pub loggers: usize,
+    /// Whether blocks were compressed.
+    pub compress: bool,
+    /// How often the epoch advanced, in microseconds.
+    pub epoch_us: u64,
+    /// What it has taken.
+    #[serde(flatten)]
+    pub report: LogReport,
+}
 
 /// What was measured of one system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,8 +82,8 @@ pub struct Summary {
     pub user_rollbacks: u64,
     /// The part of the commits that had been aborted at least once, 0 to 1.
     pub retried_share: f64,
-    /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, with retries and
-    /// back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`. `null` if none
+    /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, or where commits are
+    /// logged to their being durable, with retries and back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`. `null` if none
     /// committed, or a stopwatch ran along with all that did.
     pub latency_ns: Option<Latency>,
     /// Transactions whose latencies these are.
@@ -92,6 +109,13 @@ pub struct Summary {
     /// What the store takes of the machine's memory; nothing in results from before it was told.
     #[serde(default)]
     pub memory: Memory,
+    /// When a commit counts: [`Durability`](contract::Durability). Where commits are logged, throughput counts those that have become
+    /// durable.
+    #[serde(default)]
+    pub durability: Durability,
+    /// What the store's log has taken since it was opened, all repetitions and warm-ups together; nothing if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<Logged>,
     /// What was checked after the repetitions.
     pub checks: Vec<Check>,
     /// Repetitions.
@@ -155,6 +179,14 @@ impl Summary {
             time_samples: time.samples,
             costs: Costs::of(repetitions),
             memory: measured.memory,
+            durability: options.logging.level,
+            log: measured.log.map(|report| Logged {
+                folders: options.logging.folders.clone(),
+                loggers: options.logging.loggers,
+                compress: options.logging.compress,
+                epoch_us: options.engine.epoch_interval.as_micros() as u64,
+                report,
+            }),
             checks: measured.checks.clone(),
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
@@ -281,6 +313,7 @@ pub(crate) mod tests {
         Measured {
             pair: PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo },
             repetitions: throughputs.iter().map(|&per_s| some_measurement(per_s)).collect(),
+            log: None,
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
         }

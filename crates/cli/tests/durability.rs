@@ -1,0 +1,219 @@
+//! What was logged is recovered: after a run, after `kill -9`, after simulated crashes, and by newer programs.
+
+mod common;
+
+use common::{fresh_folder, run, trireme};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Systems of every architecture.
+const SYSTEMS: [(&str, &str); 6] = [
+    ("shared-everything", "silo"),
+    ("shared-everything", "no-wait"),
+    ("shared-everything", "tictoc"),
+    ("partitioned-serial", "none"),
+    ("delegation", "dl-detect"),
+    ("dora", "wait-die"),
+];
+
+/// TPC-C, small enough to be loaded at once.
+const TPCC: [&str; 6] = ["tpcc", "--warehouses", "2", "--items", "200", "--customers"];
+
+/// A run of some hundred milliseconds.
+const SHORT: [&str; 6] = ["--warmup", "10ms", "--duration", "150ms", "--repeat", "2"];
+
+fn tpcc<'a>(system: (&'a str, &'a str), more: &[&'a str]) -> Vec<&'a str> {
+    let system = ["30", "--workers", "2", "--architecture", system.0, "--protocol", system.1, "--json"];
+    [&["run"], &TPCC[..], &system, more].concat()
+}
+
+fn checks_passed(recovered: &Value) -> bool {
+    let checks = recovered["checks"].as_array().expect("a list");
+    checks.len() == 2 && checks.iter().all(|check| check["passed"] == true)
+}
+
+#[test]
+fn what_a_run_has_logged_is_recovered_and_consistent() {
+    for (number, system) in SYSTEMS.into_iter().enumerate() {
+        let folder = fresh_folder("recovered");
+        let level = ["buffered", "group", "sync"][number % 3];
+        let compress = ["on", "off"][number % 2];
+        let loggers = (number % 3 + 1).to_string();
+        let more = [
+            "--durability",
+            level,
+            "--log",
+            "log",
+            "--loggers",
+            &loggers,
+            "--compress",
+            compress,
+            "--epoch",
+            "5ms",
+        ];
+        let ran = run(&folder, &tpcc(system, &[&SHORT[..], &more].concat()));
+        assert_eq!(ran.code, Some(0), "{system:?}: {}", ran.err);
+        let measured = ran.json();
+        assert_eq!(measured["durability"], level, "{system:?}");
+        assert!(measured["commits"].as_u64() > Some(0), "{system:?}: {}", ran.out);
+        let (bytes, syncs) = (measured["log"]["bytes"].as_u64(), measured["log"]["syncs"].as_u64());
+        assert!(bytes > Some(0) && (syncs > Some(0)) == (level != "buffered"), "{system:?}: {}", ran.out);
+
+        let inspected = run(&folder, &["log", "inspect", "log", "--json"]).json();
+        let files = inspected["files"].as_array().expect("a list");
+        assert_eq!(files.len().to_string(), loggers, "{system:?}");
+        let logged: u64 = files.iter().map(|file| file["transactions"].as_u64().expect("a number")).sum();
+        assert!(files.iter().all(|file| file["wrong"].is_null()), "{inspected}");
+
+        let recovered = run(&folder, &["recover", "log", "--json"]);
+        assert_eq!(recovered.code, Some(0), "{system:?}: {}", recovered.out);
+        let recovered = recovered.json();
+        assert!(checks_passed(&recovered), "{recovered}");
+        assert_eq!(
+            (recovered["transactions"].as_u64(), recovered["left_out"].as_u64()),
+            (Some(logged), Some(0))
+        );
+    }
+}
+
+/// As often as `TRIREME_KILLS` says, six times by default.
+#[test]
+fn what_was_logged_survives_the_end_of_the_process() {
+    let kills =
+        std::env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(SYSTEMS.len());
+    let mut recovered_transactions = 0;
+    for kill in 0..kills {
+        let (folder, system) = (fresh_folder("killed"), SYSTEMS[kill % SYSTEMS.len()]);
+        let level = ["group", "buffered", "sync"][kill / SYSTEMS.len() % 3];
+        let loggers = (kill % 3 + 1).to_string();
+        let more = [
+            "--durability",
+            level,
+            "--log",
+            "log",
+            "--loggers",
+            &loggers,
+            "--epoch",
+            "3ms",
+            "--duration",
+            "60s",
+        ];
+        let mut child = trireme(&folder)
+            .args(tpcc(system, &more))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        while !folder.join("log/MANIFEST").exists() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{system:?} has ended");
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_millis(50 + kill as u64 * 37 % 300));
+        child.kill().expect("it runs");
+        child.wait().expect("it was killed");
+        let ran = run(&folder, &["recover", "log", "--json"]);
+        assert_eq!(ran.code, Some(0), "{system:?}, {level}: {}{}", ran.out, ran.err);
+        assert!(checks_passed(&ran.json()), "{system:?}, {level}: {}", ran.out);
+        recovered_transactions += ran.json()["transactions"].as_u64().expect("a number");
+    }
+    assert!(recovered_transactions > 0, "nothing was logged before any of the ends");
+}
+
+#[test]
+fn crashes_at_ten_thousand_points_lose_nothing_that_was_acknowledged() {
+    let folder = fresh_folder("crashes");
+    let ran = run(&folder, &["crash", "--runs", "300", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    let crashed = ran.json();
+    for (number, least) in [
+        ("points", 10_000),
+        ("with_acknowledged", 5_000),
+        ("with_left_out", 1_000),
+        ("flips_noticed", 500),
+        ("failed_disks", 5),
+    ] {
+        assert!(crashed[number].as_u64() >= Some(least), "{number}\n{}", ran.out);
+    }
+    assert!(crashed["systems"].as_object().expect("by name").len() >= 20, "{}", ran.out);
+}
+
+#[test]
+fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
+    for canary in ["publish-before-sync", "one-epoch-too-many", "unchecked-checksum"] {
+        let folder = fresh_folder("canary");
+        let crash = |more: &[&str]| run(&folder, &[&["crash", "--canary", canary, "--json"], more].concat());
+        let ran = crash(&["--runs", "200"]);
+        assert_eq!(ran.code, Some(1), "{canary}: {}", ran.out);
+        let find = ran.json()["find"].clone();
+        let seed = find["plan"]["seed"].to_string();
+        assert_eq!(crash(&["--runs", "1", "--seed", &seed]).json()["find"], find, "{canary}");
+    }
+}
+
+#[test]
+fn a_log_of_an_earlier_program_is_recovered() {
+    let folder = fresh_folder("earlier");
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    for (name, transactions) in [("version-1", 90), ("version-1-compressed", 229)] {
+        fs::create_dir(folder.join(name)).expect("a new folder");
+        for file in fs::read_dir(logs.join(name)).expect("a log") {
+            let file = file.expect("a file").path();
+            fs::copy(&file, folder.join(name).join(file.file_name().expect("a name"))).expect("copied");
+        }
+        let ran = run(&folder, &["recover", name, "--json"]);
+        assert_eq!(ran.code, Some(0), "{name}: {}{}", ran.out, ran.err);
+        assert!(checks_passed(&ran.json()), "{name}: {}", ran.out);
+        assert_eq!(ran.json()["transactions"], transactions, "{name}");
+    }
+}
+
+#[test]
+fn a_corrupt_log_is_refused_by_file_and_byte_and_salvaged_if_asked() {
+    let folder = fresh_folder("corrupt");
+    let logged = ["--durability", "group", "--log", "log", "--epoch", "2ms"];
+    let ran = run(&folder, &tpcc(SYSTEMS[0], &[&SHORT[..], &logged].concat()));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let file = folder.join("log/log-000000-0000-00000000.trl");
+    let mut bytes = fs::read(&file).expect("a file of the log");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(&file, bytes).expect("written");
+    let ran = run(&folder, &["recover", "log"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    let said = "error: the log is corrupt: file log/log-000000-0000-00000000.trl, byte ";
+    assert!(ran.err.starts_with(said) && ran.err.contains("it had been synced"), "{}", ran.err);
+    let ran = run(&folder, &["recover", "log", "--salvage", "--json"]);
+    assert_eq!(ran.code, Some(1), "what was lost is told by the exit code, too: {}", ran.out);
+    let salvaged = ran.json();
+    assert!(checks_passed(&salvaged) && salvaged["transactions"].as_u64() > Some(0), "{salvaged}");
+    assert!(salvaged["lost"].as_str().expect("words").contains("it had been synced"), "{salvaged}");
+}
+
+#[test]
+fn a_log_is_never_written_over_and_needs_a_level() {
+    let folder = fresh_folder("refused");
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = run(&folder, arguments);
+        assert_eq!(ran.code, Some(2), "{}", ran.out);
+        assert!(ran.err.contains(words), "{}", ran.err);
+    };
+    let micro = ["run", "micro", "--protocol", "silo", "--records", "1000"];
+    let more = |more: &[&'static str]| [&micro[..], &SHORT, more].concat();
+    refused(
+        &more(&["--durability", "group"]),
+        "--durability group needs a folder for the log: add --log FOLDER",
+    );
+    refused(
+        &more(&["--log", "x"]),
+        "--log is for a level that logs: add --durability buffered, group or sync",
+    );
+    refused(&more(&["--durability", "full"]), "--durability full: allowed: none, buffered, group, sync");
+    refused(&["recover", "nowhere"], "folder nowhere has no log");
+    let ran = run(&folder, &more(&["--durability", "group", "--log", "log"]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    refused(&more(&["--durability", "group", "--log", "log"]), "folder log has a log already");
+}
