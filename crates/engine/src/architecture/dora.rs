@@ -281,7 +281,7 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn pause(&mut self, _: u32) {
-        self.current.suspend(Suspension::Sleep(clock::now()));
+        self.current.suspend(Suspension::Look);
     }
 
     /// The worker rests, once none of its fibers has anything to do.

@@ -77,6 +77,11 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             spin = cpu::Spin::new();
             continue;
         }
+        if turn == Turn::Looked {
+            // Whom it waits for may need this core.
+            spin.pause();
+            continue;
+        }
         if !scheduler.has_living() && !has_ended {
             home.statistics.all_have_ended();
             workers.one_has_ended();
