@@ -97,8 +97,8 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
-            Some(Suspension::Look) => {
-                self.sleeping.push((clock::now(), fiber));
+            Some(Suspension::Look(until)) => {
+                self.sleeping.push((until, fiber));
                 return Turn::Looked;
             }
             Some(Suspension::Idle) => self.idle.push(fiber),
@@ -188,8 +188,8 @@ mod tests {
     fn a_fiber_that_only_looks_is_told_from_one_that_gets_on() {
         let (rings, grants) = (Rings::new(1), Grants::new(1, None));
         let body = |mut current: Current| {
-            current.suspend(Suspension::Look);
-            current.suspend(Suspension::Look);
+            current.suspend(Suspension::Look(clock::now()));
+            current.suspend(Suspension::Look(clock::now()));
             current.suspend(Suspension::Idle);
         };
         // SAFETY: it borrows nothing, and stays here.

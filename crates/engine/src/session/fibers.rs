@@ -78,8 +78,8 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             continue;
         }
         if turn == Turn::Looked {
-            // Whom it waits for may need this core.
-            spin.pause();
+            // Those who are in its way may need this core.
+            spin.give_way();
             continue;
         }
         if !scheduler.has_living() && !has_ended {
