@@ -167,13 +167,18 @@ pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder
     out_by(Folder::create_for_results, matches, command, workload)
 }
 
-/// As [`out`], for a command that goes on with what an earlier call has left there.
-pub fn out_to_go_on(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
-    out_by(Folder::create, matches, command, workload)
+/// As [`out`], for a command that goes on with what an earlier call has left in `journal`.
+pub fn out_to_go_on(
+    matches: &ArgMatches,
+    command: &str,
+    workload: &str,
+    journal: &str,
+) -> Result<Folder, Failure> {
+    out_by(|path| Folder::create_to_go_on(path, journal), matches, command, workload)
 }
 
 fn out_by(
-    given: fn(&Path) -> Result<Folder, Failure>,
+    given: impl FnOnce(&Path) -> Result<Folder, Failure>,
     matches: &ArgMatches,
     command: &str,
     workload: &str,
