@@ -5,8 +5,9 @@
 //! [`Machine::run`] picks the compilation.
 
 use crate::simulation::{self, OnDescription};
-use contract::Engine;
+use contract::{Durability, Engine};
 use harness::failure::words;
+use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
 use std::fs;
@@ -77,6 +78,18 @@ impl Machine {
                 Err(BadValue::new("workers", workers, allowed).into())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses a level without a folder, and a log on a simulated machine, which has no disk yet that costs time.
+    pub fn admit_logging(self, logging: &Logging) -> Result<(), Failure> {
+        logging.admit()?;
+        match self {
+            Machine::Simulated(_) if logging.level != Durability::None => Err(Failure::Usage(
+                "--durability is for the hardware: simulated machines have no disk that takes time yet"
+                    .to_owned(),
+            )),
+            Machine::Simulated(_) | Machine::Hardware => Ok(()),
         }
     }
 

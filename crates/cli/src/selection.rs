@@ -3,7 +3,7 @@
 use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use clap::ArgMatches;
-use contract::{ArchitectureName, Durability, Engine, PairName, Support};
+use contract::{ArchitectureName, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::folder::Folder;
@@ -96,12 +96,7 @@ pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> 
         options.set(name, value).expect("a name of OPTIONS")?;
     }
     machine.admit(options.workers)?;
-    options.logging.admit()?;
-    if let (Machine::Simulated(_), true) = (machine, options.logging.level != Durability::None) {
-        return Err(Failure::Usage(
-            "--durability is for the hardware: simulated machines have no disk yet".to_owned(),
-        ));
-    }
+    machine.admit_logging(&options.logging)?;
     Ok(options)
 }
 
@@ -173,13 +168,18 @@ pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder
     out_by(Folder::create_for_results, matches, command, workload)
 }
 
-/// As [`out`], for a command that goes on with what an earlier call has left there.
-pub fn out_to_go_on(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
-    out_by(Folder::create, matches, command, workload)
+/// As [`out`], for a command that goes on with what an earlier call has left in `journal`.
+pub fn out_to_go_on(
+    matches: &ArgMatches,
+    command: &str,
+    workload: &str,
+    journal: &str,
+) -> Result<Folder, Failure> {
+    out_by(|path| Folder::create_to_go_on(path, journal), matches, command, workload)
 }
 
 fn out_by(
-    given: fn(&Path) -> Result<Folder, Failure>,
+    given: impl FnOnce(&Path) -> Result<Folder, Failure>,
     matches: &ArgMatches,
     command: &str,
     workload: &str,

@@ -324,6 +324,8 @@ mod tests {
     use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
     use std::sync::Mutex;
+    use workloads::Ycsb;
+    use workloads::audit::Audited;
 
     const ROWS: u64 = 100;
 
@@ -354,18 +356,24 @@ mod tests {
         }
     }
 
+    /// A table that many may update: no transaction looks at what others wrote.
+    fn updates() -> Ycsb {
+        let rows = ROWS.to_string();
+        let parameters = [("records", rows.as_str()), ("mix", "A")].into_iter().collect();
+        Ycsb::new(&parameters).expect("parameters of YCSB")
+    }
+
     /// What a comparison did, in order, and what it says of that.
-    fn compared<E: Engine>() -> (Vec<String>, String) {
+    fn compared<E: Engine>(workload: &impl Audited) -> (Vec<String>, String) {
         let (pairs, _) = supported::<E>(&subject().options);
         let runs = RunsSeen::default();
-        let workload = Counting { rows: ROWS };
-        let measured = measure::<E, _>(&workload, &pairs, &subject().options, After::Nothing, &runs);
+        let measured = measure::<E, _>(workload, &pairs, &subject().options, After::Nothing, &runs);
         (runs.0.into_inner().expect("no test panics with it"), measured.expect("measured").1.to_string())
     }
 
     #[test]
     fn a_comparison_takes_the_systems_of_all_layouts_by_turns() {
-        let (told, turns) = compared::<MockEngine>();
+        let (told, turns) = compared::<MockEngine>(&updates());
         assert_eq!(turns, "in each repetition 5 systems by turns, over 2 stores side by side");
         let expected = [
             "load 100",
@@ -399,7 +407,7 @@ mod tests {
             "1 shared-everything silo",
             "1 asymmetric-delegation no-wait",
         ];
-        let (without_room, turns) = compared::<Mock<false, 0>>();
+        let (without_room, turns) = compared::<Mock<false, 0>>(&updates());
         assert_eq!(without_room[..5], one_store_at_a_time);
         assert_eq!(without_room.iter().filter(|told| *told == "load 100").count(), 2);
         assert_eq!(
@@ -411,7 +419,7 @@ mod tests {
 
     #[test]
     fn where_runs_repeat_each_has_a_store_of_its_own() {
-        let (told, turns) = compared::<Mock<true, 0>>();
+        let (told, turns) = compared::<Mock<true, 0>>(&Counting { rows: ROWS });
         assert_eq!(
             turns,
             "each repetition as over a newly loaded store: what is simulated repeats bit for bit"

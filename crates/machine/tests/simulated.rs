@@ -245,6 +245,51 @@ fn a_deadlock_is_caught_and_names_the_seed() {
     }
 }
 
+/// Gives something back on the way, in several steps, and must not begin anew.
+struct Releasing<'a> {
+    begun: Cell<bool>,
+    steps: &'a AtomicU64,
+}
+
+impl Releasing<'_> {
+    fn release(&self) {
+        assert!(!self.begun.get(), "it is given back twice");
+        self.begun.set(true);
+        for _ in 0..10 {
+            self.steps.fetch_add(1, Ordering::Relaxed);
+        }
+        self.begun.set(false);
+    }
+}
+
+impl Drop for Releasing<'_> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// A second panic, in a destructor, would end the process.
+#[test]
+fn who_makes_no_progress_is_not_unwound_out_of_a_release() {
+    for step_bound in 100..140 {
+        let steps = AtomicU64::new(0);
+        let message = panic_of(|| {
+            explore(Exploration { step_bound, ..random(1).into() }, || {
+                worker::run(2, |_| {
+                    let held = Releasing { begun: Cell::new(false), steps: &steps };
+                    loop {
+                        held.release();
+                    }
+                });
+            })
+        });
+        assert!(message.contains(&format!("no progress after {step_bound} steps under")), "{message}");
+        assert!(steps.into_inner() <= step_bound);
+        // The machine is usable again.
+        assert_eq!(explore(random(2), || worker::run(2, |core| core)), [0, 1]);
+    }
+}
+
 #[test]
 fn a_spinner_starves_nobody() {
     for seed in 0..50 {

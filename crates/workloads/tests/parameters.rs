@@ -53,6 +53,7 @@ fn results_can_be_given_back() {
         ("ycsb", vec![("mix", "E"), ("scan-lengths", "zipfian")]),
         ("ycsb", vec![("mix", "E"), ("scan-rows", "7"), ("accesses", "3")]),
         ("ycsb", vec![("scan-rows", "10"), ("distribution", "latest")]),
+        ("ycsb", vec![("scan-rows", "10000"), ("accesses", "64"), ("records", "30000"), ("mix", "none")]),
         ("ycsb", vec![("index", "ordered")]),
         ("ycsb", vec![("mix", "C"), ("update", "blind"), ("theta", "0.6")]),
         ("smallbank", vec![("remote", "12.5"), ("mix", "original"), ("amounts", "h-store"), ("hot", "0")]),
@@ -197,7 +198,7 @@ fn bad_values_are_answered_with_what_is_allowed() {
 #[test]
 fn values_that_do_not_go_together_are_told_apart() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
-    let table: [Case; 21] = [
+    let table: [Case; 22] = [
         (
             "micro",
             &[("records", "10")],
@@ -299,6 +300,12 @@ fn values_that_do_not_go_together_are_told_apart() {
             &[("mix", "E"), ("index", "hash")],
             "value 'hash' for 'index' does not go with '100' for 'scan-rows'; \
              allowed: index=ordered, or scan-rows=0",
+        ),
+        (
+            "ycsb",
+            &[("mix", "E"), ("accesses", "64"), ("scan-rows", "10000")],
+            "value '10000' for 'scan-rows' does not go with '64' for 'accesses'; \
+             allowed: scans of a transaction (accesses times scan-rows) of at most 32768 rows together",
         ),
         (
             "ycsb",

@@ -22,7 +22,8 @@ pub fn arguments() -> Command {
 /// Compares.
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
-    let (subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
+    let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
+    subject.options.logging.each_apart = true;
     // The matrix is the same in both compilations.
     let (pairs, unmeasured) = measure::supported::<Hardware>(&subject.options);
     machine.run(Admit { pairs: &pairs, options: &subject.options })?;

@@ -14,7 +14,7 @@ use harness::folder::Folder;
 use harness::report::{Exhibit, SweepReport, of_gallery};
 use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
-use harness::sweep::{Cases, Conducted, Experiment, PointResult};
+use harness::sweep::{Cases, Conducted, Experiment, PointResult, journal};
 use harness::text::durations::roughly;
 use harness::{Event, Failure, Observer, Place};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -286,7 +286,7 @@ fn told_again(
 }
 
 fn simulate(figure: &Prepared<'_>, surroundings: &Surroundings, bar: &Bar) -> Result<Conducted, Failure> {
-    let folder = Folder::create(&figure.folder)?;
+    let folder = Folder::create_to_go_on(&figure.folder, journal::FILE_NAME)?;
     figure.machine.run(Conduct {
         experiment: &figure.experiment,
         cases: &figure.cases,

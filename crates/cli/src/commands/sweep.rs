@@ -10,7 +10,7 @@ use contract::Engine;
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::Surroundings;
-use harness::sweep::{Cases, Conducted, Experiment, conduct};
+use harness::sweep::{Cases, Conducted, Experiment, conduct, journal};
 use harness::{Failure, Observer, Place, RunOptions};
 use machine::hardware::environment::Environment;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
     };
-    let folder = Folder::create(&folder)?;
+    let folder = Folder::create_to_go_on(&folder, journal::FILE_NAME)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
     let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
@@ -94,9 +94,11 @@ pub fn prepare(
         experiment.replace(name, value)?;
     }
     // The matrix is the same in both compilations.
-    let cases = Cases::resolve::<Hardware>(&experiment, &defaults, &place)?;
-    for case in &cases.cases {
+    let mut cases = Cases::resolve::<Hardware>(&experiment, &defaults, &place)?;
+    for case in &mut cases.cases {
         machine.admit(case.subject.options.workers)?;
+        machine.admit_logging(&case.subject.options.logging)?;
+        case.subject.options.logging.each_apart = true;
     }
     Ok((experiment, cases))
 }

@@ -114,8 +114,8 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         Machine::Hardware.run(Admit { pairs: &pairs, options: &at })?;
     }
     let scenes = scenes(matches)?;
-    let folder =
-        selection::out_to_go_on(matches, "validate", matches.subcommand_name().unwrap_or("standing"))?;
+    let what = matches.subcommand_name().unwrap_or("standing");
+    let folder = selection::out_to_go_on(matches, "validate", what, Rows::FILE_NAME)?;
 
     let origin = Origin::new(Machine::Hardware.place(), simulated.place(), model::fingerprint(), &options);
     let mut rows = Rows::open(folder.path(), &origin)?;

@@ -17,6 +17,9 @@ pub(crate) struct BackOff {
 }
 
 impl BackOff {
+    /// The transaction in the way is running, and soon done; after so many attempts in a row it may be waiting for this very core.
+    pub const ATTEMPTS_BEFORE_YIELDING: u32 = 10;
+
     /// The times of worker `worker`, decided by the options and their seed.
     pub fn new(options: &EngineOptions, worker: u32) -> Self {
         let ticks = |ns| clock::ticks_of(Duration::from_nanos(ns));

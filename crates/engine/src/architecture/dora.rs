@@ -277,11 +277,14 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         watchdog::aborted(self.site.waker);
         self.migrate(self.home);
         let until = self.back_off.until(attempt);
-        self.current.suspend(Suspension::Sleep(until));
+        self.current.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
+            true => Suspension::Look(until),
+            false => Suspension::Sleep(until),
+        });
     }
 
     fn pause(&mut self, _: u32) {
-        self.current.suspend(Suspension::Sleep(clock::now()));
+        self.current.suspend(Suspension::Look(clock::now()));
     }
 
     /// The worker rests, once none of its fibers has anything to do.

@@ -64,15 +64,19 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn back_off(&mut self, attempt: u32) {
-        // The transaction in the way is running, and soon done; after so many attempts it may be waiting for this very core.
-        const ATTEMPTS_BEFORE_YIELDING: u32 = 10;
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
+        if clock::now() >= until {
+            return cpu::give_way();
+        }
         let mut spin = cpu::Spin::new();
-        while clock::now() < until {
-            match attempt > ATTEMPTS_BEFORE_YIELDING {
+        loop {
+            match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
                 true => spin.pause_until(until),
                 false => cpu::pause_until(until),
+            }
+            if clock::now() >= until {
+                return;
             }
         }
     }

@@ -39,6 +39,8 @@ pub(crate) enum Suspension {
     Park(SlotId),
     /// Until then.
     Sleep(Ticks),
+    /// Until then, when it looks again at what others do: it has got nowhere meanwhile.
+    Look(Ticks),
     /// It is between two transactions, at home.
     Idle,
     /// It is at home, and its client has no transaction now.

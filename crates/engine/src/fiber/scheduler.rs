@@ -44,6 +44,8 @@ pub(crate) struct Scheduler<'e> {
 pub(crate) enum Turn {
     /// A fiber ran.
     Ran,
+    /// One looked whether it can go on, and cannot: it is others that must run.
+    Looked,
     /// One asked its client for a transaction, which had none now.
     NothingNow,
     /// None could run.
@@ -95,6 +97,10 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
+            Some(Suspension::Look(until)) => {
+                self.sleeping.push((until, fiber));
+                return Turn::Looked;
+            }
             Some(Suspension::Idle) => self.idle.push(fiber),
             Some(Suspension::NothingNow) => {
                 // At the bottom: the others ask in their turn, and leave their epochs.
@@ -170,5 +176,34 @@ impl<'e> Scheduler<'e> {
                 position += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fiber::Current;
+
+    #[test]
+    fn a_fiber_that_only_looks_is_told_from_one_that_gets_on() {
+        let (rings, grants) = (Rings::new(1), Grants::new(1, None));
+        let body = |mut current: Current| {
+            current.suspend(Suspension::Look(clock::now()));
+            current.suspend(Suspension::Look(clock::now()));
+            current.suspend(Suspension::Idle);
+        };
+        // SAFETY: it borrows nothing, and stays here.
+        let fiber = unsafe { Fiber::new(body) };
+        let mut scheduler = Scheduler::new(0, &rings, &grants, vec![fiber], 1);
+        let turns = [(); 4].map(|()| {
+            let mut turn = scheduler.turn();
+            // The clock may not have gone on yet.
+            while turn == Turn::NoFiber {
+                turn = scheduler.turn();
+            }
+            turn
+        });
+        assert_eq!(turns, [Turn::Looked, Turn::Looked, Turn::Ran, Turn::Ran]);
+        assert!(!scheduler.has_living());
     }
 }

@@ -77,6 +77,11 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             spin = cpu::Spin::new();
             continue;
         }
+        if turn == Turn::Looked {
+            // Those who are in its way may need this core.
+            spin.give_way();
+            continue;
+        }
         if !scheduler.has_living() && !has_ended {
             home.statistics.all_have_ended();
             workers.one_has_ended();

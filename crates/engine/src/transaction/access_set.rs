@@ -9,6 +9,7 @@ use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::GapMode;
 use crate::record::RecordRef;
+use contract::transaction::MOST_RECORDS;
 use contract::{Key, PartitionId, TableId};
 use hashbrown::HashTable;
 
@@ -78,9 +79,6 @@ const SCANNED: usize = 64;
 
 /// 512 bits, so that one in fifteen of forty new keys is searched for in vain.
 const FILTER_WORDS: usize = 8;
-
-/// Records that one transaction may touch, and missing keys on which it may rely.
-pub(super) const MOST_RECORDS: usize = 1 << 15;
 
 /// The records that a transaction has touched, in order, each once.
 #[derive(Default)]

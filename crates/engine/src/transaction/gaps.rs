@@ -4,12 +4,13 @@
 //! inserts holds its leaf while it links only ([`super::linking`]).
 
 use super::access::{Access as _, AccessOf};
-use super::access_set::{Gap, MOST_RECORDS, Token};
+use super::access_set::{Gap, Token};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::LeafRef;
 use crate::protocol::{GapMode, Locking, Verdict, Wake};
+use contract::transaction::MOST_RECORDS;
 use contract::{Abort, PartitionId, TableId};
 
 /// Where a gap is.

@@ -26,6 +26,9 @@ use std::path::{Path, PathBuf};
 
 const ALLOWED: &str = "a folder that can be written";
 
+/// Files that are somebody's results.
+const RESULTS: [&str; 3] = ["summary.json", "points.jsonl", "rows.jsonl"];
+
 /// More folders than this of one name are a mistake.
 const MOST_OF_ONE_NAME: usize = 1000;
 
@@ -52,12 +55,19 @@ impl Folder {
 
     /// As [`Folder::create`], but not one that has results: they may be an hour's work.
     pub fn create_for_results(path: &Path) -> Result<Folder, Failure> {
-        let results = ["summary.json", "points.jsonl", "rows.jsonl"];
-        if let Some(name) = results.into_iter().find(|name| path.join(name).exists()) {
+        if let Some(name) = RESULTS.into_iter().find(|name| path.join(name).exists()) {
             let allowed = format!("a folder without results; it has those of an earlier command ({name})");
             return Err(BadValue::new("out", path.display(), allowed).into());
         }
         Folder::create(path)
+    }
+
+    /// As [`Folder::create_for_results`], for a command that keeps a journal: the results may be its own, from which it goes on.
+    pub fn create_to_go_on(path: &Path, journal: &str) -> Result<Folder, Failure> {
+        match path.join(journal).exists() {
+            true => Folder::create(path),
+            false => Folder::create_for_results(path),
+        }
     }
 
     /// Makes a folder that nobody else has: at `path`, or if that is there already, at `path-2` or a later number.
@@ -226,6 +236,19 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn who_goes_on_does_so_from_its_own_journal() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let path = scratch.path().join("results");
+        let folder = Folder::create_to_go_on(&path, "points.jsonl").expect("nothing is there");
+        folder.write("summary.json", "{}").expect("written");
+        let refused = Folder::create_to_go_on(&path, "points.jsonl").expect_err("another command's");
+        assert!(refused.to_string().contains("(summary.json)"), "{refused}");
+        folder.write("points.jsonl", "").expect("written");
+        Folder::create_to_go_on(&path, "points.jsonl").expect("its own");
+        assert!(Folder::create_to_go_on(&path, "rows.jsonl").is_err(), "another's journal");
     }
 
     #[test]

@@ -93,9 +93,10 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         E::log_report(&self.store)
     }
 
-    /// Whether what runs over it next is what it would be over a newly loaded one.
+    /// Whether what runs over it next is what it would be over a newly loaded one: nothing has run over it, or nothing that one
+    /// could tell.
     pub fn is_as_new(&self) -> bool {
-        self.memory.is_as_loaded() && !self.workload.is_data_dependent()
+        self.clients.is_empty() || (self.memory.is_as_loaded() && !self.workload.is_data_dependent())
     }
 
     /// Runs one repetition and checks what it left behind.

@@ -1,8 +1,8 @@
 //! Systems by turns: in every repetition each of them runs once, and each repetition starts with another one.
 //!
-//! A store serves all systems of one [`Layout`] as long as it has the rows that were loaded: once one of them has inserted or
-//! deleted, it is audited and loaded anew for the next one, which would otherwise run over what the others left behind. A system
-//! that is alone over its store goes on over it. Stores of different layouts lie side by side in memory, so that systems that
+//! A store serves all systems of one [`Layout`] as long as none can tell it from a newly loaded one ([`Session::is_as_new`]): once
+//! one of them has inserted or deleted, or updated rows that decide what transactions do, it is audited and loaded anew for the next
+//! one, which would otherwise run over what the others left behind. A system that is alone over its store goes on over it. Stores of different layouts lie side by side in memory, so that systems that
 //! want different ones take turns, too. Where memory does not have room for all of them, systems are taken in groups, one after
 //! the other, and results say so: what is compared across groups was measured at different times.
 //!
@@ -28,9 +28,10 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         Stores { workload, sessions: Vec::new() }
     }
 
-    /// Forgets the stores whose rows are not as they were loaded, so that what runs next does not depend on what ran before.
+    /// Forgets the stores that are not as good as newly loaded, so that what runs next does not depend on what ran before; and those
+    /// that are logged, for what runs next may be logged otherwise, or not.
     pub fn forget_changed(&mut self) {
-        self.sessions.retain(|session| session.memory().is_as_loaded());
+        self.sessions.retain(|session| session.is_as_new() && session.log_report().is_none());
     }
 
     /// Runs the repetitions of `systems`: by turns, or apart. What an audit finds concerns all systems of its store.
@@ -157,7 +158,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
         let is_shared = group.iter().filter(|(of, _)| *of == layout).count() > 1;
-        if !is_shared || self.session(layout).memory().is_as_loaded() {
+        if !is_shared || self.session(layout).is_as_new() {
             return Ok(());
         }
         if after == After::Audit {

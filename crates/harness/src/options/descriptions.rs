@@ -28,7 +28,7 @@ pub struct OptionDescription {
 enum UsedBy {
     All,
     Architectures(&'static [ArchitectureName]),
-    Pair(ArchitectureName, ProtocolName),
+    Pairs(ArchitectureName, &'static [ProtocolName]),
 }
 
 impl OptionDescription {
@@ -50,7 +50,9 @@ impl OptionDescription {
         match self.used_by {
             UsedBy::All => true,
             UsedBy::Architectures(names) => names.contains(&pair.architecture),
-            UsedBy::Pair(architecture, protocol) => pair == PairName { architecture, protocol },
+            UsedBy::Pairs(architecture, protocols) => {
+                pair.architecture == architecture && protocols.contains(&pair.protocol)
+            }
         }
     }
 
@@ -61,7 +63,10 @@ impl OptionDescription {
             UsedBy::Architectures(names) => {
                 Some(names.iter().map(|name| name.name()).collect::<Vec<_>>().join(", "))
             }
-            UsedBy::Pair(architecture, protocol) => Some(format!("{architecture} with {protocol}")),
+            UsedBy::Pairs(architecture, protocols) => {
+                let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
+                Some(format!("{architecture} with {}", protocols.join(" or ")))
+            }
         }
     }
 
@@ -287,7 +292,10 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "latch",
         value: "NAME",
         help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
-        used_by: UsedBy::Pair(ArchitectureName::SharedEverything, ProtocolName::DlDetect),
+        used_by: UsedBy::Pairs(
+            ArchitectureName::SharedEverything,
+            &[ProtocolName::DlDetect, ProtocolName::WaitDie],
+        ),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),
         get: |options| options.engine.latch.to_string(),

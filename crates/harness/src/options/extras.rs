@@ -79,6 +79,10 @@ mod tests {
         assert_eq!(extras(&ours, &[NO_WAIT]), format!("prefetch on, {common}"));
         let dora = format!("{common}, {} in flight per worker", ours.in_flight);
         assert_eq!(extras(&ours, &[DORA]), dora);
+        for protocol in [ProtocolName::DlDetect, ProtocolName::WaitDie] {
+            let words = extras(&ours, &[PairName { protocol, ..NO_WAIT }]);
+            assert!(words.contains("latch of lock lists"), "{words}");
+        }
         let all: Vec<PairName> = PairName::all().collect();
         let told = EngineOptions { partition_latch: Some(LatchName::Ticket), servers: 2, ..ours };
         let words = extras(&told, &all);

@@ -397,6 +397,19 @@ mod tests {
         assert_eq!(loads("inserts", "D"), 16, "one for each repetition of each system");
     }
 
+    /// Of SmallBank, rows stay and balances change, on which it depends who is turned down.
+    #[test]
+    fn a_point_gets_a_new_store_once_the_last_one_has_changed_what_its_transactions_look_at() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let text = "workload = 'smallbank'\n[base]\ncustomers = 100\nhot-customers = 10\nrepeat = 2\n\
+                    [axes]\nprotocol = ['silo', 'no-wait']\nworkers = [1, 2]";
+        let loads =
+            |name: &str, text: &str| sweep_and_loads(&scratch.path().join(name), text).expect("a sweep").2;
+        assert_eq!(loads("by turns", text), 8, "one for each repetition of each system");
+        let alone = text.replace("'silo', 'no-wait'", "'silo'");
+        assert_eq!(loads("alone", &alone), 2, "one for each point");
+    }
+
     #[test]
     fn a_sweep_goes_on_wherever_it_was_cut() {
         let scratch = tempfile::tempdir().expect("a folder for the test");

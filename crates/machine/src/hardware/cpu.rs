@@ -61,6 +61,18 @@ impl Spin {
         self.pause();
     }
 
+    /// As [`give_way`], again and again: as many times as [`Spin::pause`] pauses it keeps the core and loses no time, later it
+    /// offers it to the system.
+    #[inline]
+    pub fn give_way(&mut self) {
+        if self.pauses < Self::BEFORE_YIELDING {
+            self.pauses += 1;
+            give_way();
+        } else {
+            std::thread::yield_now();
+        }
+    }
+
     /// Whether [`Spin::rest`] sleeps by now.
     #[inline]
     pub fn sleeps(&self) -> bool {
@@ -89,6 +101,11 @@ impl Spin {
 pub fn work(cycles: u64) {
     let _ = cycles;
 }
+
+/// Tells the machine that the core tries again at once what others kept it from. A schedule that is being explored lets them go
+/// first, as after a pause; elsewhere it is nothing.
+#[inline(always)]
+pub fn give_way() {}
 
 /// Holds the core up for a random time where the machine does not by itself. On hardware it does.
 #[inline(always)]

@@ -5,9 +5,11 @@
 //!
 //! **Panics.** A core that panics is unwound like a thread: its destructors' accesses are accesses, and when they wait for
 //! another core, the others go on. So do the others when it has ended, until they end themselves. Those that have not after
-//! [`GRACE`] resumptions, or if the machine itself has panicked, are told to end: each is unwound from where it is
-//! suspended, all of them together, so that the destructors of one still find the others. The first panic is passed on; what
-//! follows from it is not told.
+//! [`GRACE`] resumptions are told to end: each is unwound from where it is suspended, all of them together, so that the
+//! destructors of one still find the others. The first panic is passed on; what follows from it is not told.
+//!
+//! When the *machine* panics, because there is no progress, the cores are left where they are for good, and what is on their
+//! stacks is leaked: none of them is at fault, and one that is in the middle of releasing what it holds would release it again.
 //!
 //! The host counts panics by thread. While one core is unwound, `std::thread::panicking` is true on all; so who is unwound is
 //! noted here ([`is_unwinding`]).
@@ -51,7 +53,8 @@ pub(super) fn is_unwinding(core: usize) -> bool {
 
 /// Who says which core runs.
 pub(super) trait Conductor {
-    /// The core to resume; `None` once all have ended. Control is on it from here to [`Conductor::suspended`].
+    /// The core to resume; `None` once all have ended. Control is on it from here to [`Conductor::suspended`]. Panics if there is
+    /// no progress, but not while a core is being unwound.
     fn next_to_run(&self) -> Option<usize>;
 
     /// Control is back from the core that was resumed.
@@ -96,7 +99,7 @@ pub(super) fn run<C: Conductor, R>(
     let mut run = Run {
         conductor,
         // SAFETY: the coroutines borrow `body` and `conductor`, which outlive this function, and live in a local that is
-        // dropped when it ends, however it ends; nothing forgets them.
+        // dropped when it ends, however it ends; those that are forgotten are never resumed, and their stacks stay.
         cores: (0..cores).map(|core| unsafe { coroutine(conductor, core, stack_bytes, body) }).collect(),
         results: (0..cores).map(|_| None).collect(),
         resumed: 0,
@@ -105,7 +108,13 @@ pub(super) fn run<C: Conductor, R>(
         grace: GRACE,
     };
     while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run.go_on())) {
+        let is_the_machines = !run.runs;
         run.fail(panic);
+        if is_the_machines {
+            // What they borrow, nobody looks at through them any more.
+            run.cores.drain(..).for_each(std::mem::forget);
+            break;
+        }
     }
     if let Some((core, panic)) = run.failure {
         let who = if core < workers { format!("core {core}") } else { "the service".into() };
@@ -174,8 +183,6 @@ impl<C: Conductor, R> Run<'_, C, R> {
             self.conductor.suspended();
             self.conductor.ended(core);
             UNWINDING.with_borrow_mut(|cores| cores[core] = false);
-        } else {
-            self.grace = 0;
         }
         self.failure.get_or_insert((core, panic));
     }
@@ -184,7 +191,7 @@ impl<C: Conductor, R> Run<'_, C, R> {
 /// A core that will run `body(core)` when first resumed.
 ///
 /// # Safety
-/// `conductor` and `body` must live, and stay borrowed, until the coroutine has returned or been dropped.
+/// `conductor` and `body` must live, and stay borrowed, until the coroutine has returned, been dropped, or been forgotten.
 unsafe fn coroutine<C: Conductor, R>(
     conductor: &C,
     core: usize,

@@ -48,6 +48,12 @@ impl Spin {
         pause_until(deadline);
     }
 
+    /// As [`give_way`], again and again.
+    #[inline]
+    pub fn give_way(&mut self) {
+        give_way();
+    }
+
     /// Whether [`Spin::rest`] sleeps by now.
     #[inline]
     pub fn sleeps(&self) -> bool {
@@ -76,6 +82,15 @@ pub fn work(cycles: u64) {
         (_, Some(machine)) => machine.work(cycles),
         (Control::Exploring, _) => exploring::compute(cycles),
         _ => {}
+    }
+}
+
+/// Tells the machine that the core tries again at once what others kept it from. In an exploration it is a [`pause`], without which a
+/// schedule might let nobody else go on; in a simulation it is nothing.
+#[inline]
+pub fn give_way() {
+    if let Control::Exploring = control() {
+        pause();
     }
 }
 

@@ -5,6 +5,7 @@ use crate::parameters::{
     ParameterError, ParameterValue, Parameters, Percent, choice, count, number, parameters,
 };
 use crate::touches::{FIELD_END, KEY_END, MOST_TOUCHES};
+use contract::transaction::MOST_RECORDS;
 use std::fmt;
 
 parameters! {
@@ -152,6 +153,11 @@ choice!(
 );
 
 const _: () = assert!(Accesses::MOST == MOST_TOUCHES as u64 && FieldBytes::MOST == text::MOST_BYTES as u64);
+/// What is said of scans that are too long together.
+const SCANS_ALLOWED: &str =
+    "scans of a transaction (accesses times scan-rows) of at most 32768 rows together";
+
+const _: () = assert!(MOST_RECORDS == 32_768, "SCANS_ALLOWED says so");
 const _: () = assert!(Records::MOST < KEY_END && Fields::MOST < FIELD_END && ScanRows::MOST < FIELD_END);
 
 /// The skew of the keys.
@@ -241,7 +247,25 @@ impl YcsbParameters {
                 allowed: "at most as many accesses as records, or distinct=no",
             });
         }
+        if parameters.most_scanned() > MOST_RECORDS as u64 {
+            return Err(ParameterError::Conflict {
+                parameter: "scan-rows",
+                value: parameters.scan_rows.to_string(),
+                with: "accesses",
+                with_value: accesses.to_string(),
+                allowed: SCANS_ALLOWED,
+            });
+        }
         Ok(parameters)
+    }
+
+    /// The most rows that one transaction can meet in its scans.
+    fn most_scanned(&self) -> u64 {
+        let asked = self.accesses.get() * self.scan_rows.get();
+        match self.inserts() {
+            true => asked,
+            false => asked.min(self.records.get()),
+        }
     }
 
     /// The bytes of a row.

@@ -12,6 +12,7 @@
 //! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
 //!
 //! A core that a panic unwinds is scheduled like any other ([`crate::simulated::cores`]); at the front nobody else is there.
+//! A run of cores with more steps than the bound ends where it is, and the machine panics.
 
 use super::Exploration;
 use crate::simulated::access::{Access, Control, Moved, move_control, pause_while_unwinding};
@@ -55,6 +56,8 @@ pub(in crate::simulated) struct Machine {
     clock_ns: Cell<u64>,
     /// Scheduling points since cores last started; at the front, pauses.
     steps: Cell<u64>,
+    /// Whether they are more than there may be.
+    is_over: Cell<bool>,
     settings: Cell<Exploration>,
     /// When the first sleeper wakes.
     next_wake_ns: Cell<u64>,
@@ -85,6 +88,7 @@ thread_local! {
             trace: Cell::new(0),
             clock_ns: Cell::new(0),
             steps: Cell::new(0),
+            is_over: Cell::new(false),
             settings: Cell::new(Exploration::of(Schedule::RoundRobin)),
             next_wake_ns: Cell::new(u64::MAX),
             scheduler: RefCell::new(None),
@@ -249,13 +253,17 @@ impl Machine {
             Place::Outside => unreachable!("not noticed"),
             Place::Front => {
                 self.note(u64::MAX, kind);
-                if kind == Access::Pause {
-                    self.step();
+                if kind == Access::Pause && self.step() {
+                    self.tell_no_progress();
                 }
             }
             Place::Core(core) => {
                 self.note(core as u64, kind);
-                self.step();
+                if self.step() {
+                    // The core itself is not at fault, and may be in the middle of anything: it is not unwound.
+                    self.is_over.set(true);
+                    self.switch_to(core, core);
+                }
                 self.scheduling_point(core, kind);
             }
         }
@@ -267,14 +275,16 @@ impl Machine {
         self.trace.set((self.trace.get().rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
 
-    fn step(&self) {
-        let (steps, bound) = (self.steps.get() + 1, self.settings.get().step_bound);
-        self.steps.set(steps);
-        if steps > bound {
-            // Those who go on have as many again before they are told the same.
-            self.steps.set(0);
-            assert!(std::thread::panicking(), "no progress after {bound} steps");
-        }
+    /// Counts a step; whether it is one too many. Those who go on while a core is unwound have as many again.
+    fn step(&self) -> bool {
+        let steps = self.steps.get() + 1;
+        let is_too_many = steps > self.settings.get().step_bound;
+        self.steps.set(if is_too_many { 0 } else { steps });
+        is_too_many && !std::thread::panicking()
+    }
+
+    fn tell_no_progress(&self) -> ! {
+        panic!("no progress after {} steps", self.settings.get().step_bound);
     }
 
     fn scheduling_point(&self, core: usize, kind: Access) {
@@ -341,6 +351,9 @@ impl Machine {
 
 impl Conductor for Machine {
     fn next_to_run(&self) -> Option<usize> {
+        if self.is_over.replace(false) {
+            self.tell_no_progress();
+        }
         let chosen = self.cores.borrow_mut().chosen.take();
         let core = chosen.or_else(|| self.choose(Point::Vacant))?;
         self.place.set(Place::Core(core));

@@ -39,7 +39,8 @@ impl From<Schedule> for Exploration {
 /// Runs `f` on a virtual machine with a schedule: `explore(Schedule::RoundRobin, || ...)`.
 ///
 /// A panic in `f` or on a virtual core is passed on with its message, the core and the schedule, from which
-/// it can be replayed; before, the other cores have ended, or those that would not were unwound.
+/// it can be replayed; before, the other cores have ended, or those that would not were unwound. Who passes the bound of
+/// steps is left where it is, with what is on its stack.
 ///
 /// Panics inside of another exploration.
 #[track_caller]

@@ -45,8 +45,6 @@ pub(in crate::simulated) struct Machine {
     switches: Cell<u64>,
     pauses: Cell<u64>,
     parks: Cell<u64>,
-    /// Whether the time bound was passed, which is told once.
-    is_over: Cell<bool>,
     settings: Settings,
     inner: RefCell<Inner>,
 }
@@ -162,7 +160,6 @@ impl Machine {
             switches: Cell::new(0),
             pauses: Cell::new(0),
             parks: Cell::new(0),
-            is_over: Cell::new(false),
             settings,
             inner: RefCell::new(inner),
         }
