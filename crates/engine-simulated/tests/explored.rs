@@ -85,6 +85,29 @@ fn every_pair_keeps_the_sums_under_every_schedule() {
     }
 }
 
+/// Whoever is in the way is let go on, whatever the schedule prefers, by a worker that does nothing else between two attempts.
+#[test]
+fn who_retries_at_once_starves_nobody() {
+    for pair in shared::supported::<ThisEngine>() {
+        if pair.architecture != ArchitectureName::SharedEverything {
+            continue;
+        }
+        for seed in 0..40 {
+            let options = EngineOptions {
+                back_off_first_ns: 0,
+                back_off_cap_ns: 0,
+                precedence_after: 0,
+                ..options(seed)
+            };
+            let schedule = Schedule::Pct { seed, depth: 5, steps: 2_000 };
+            let run = in_words(schedule, || {
+                bank_run::<ThisEngine>(Selection::Pair(pair), WORKERS, seed, TRANSACTIONS, &options)
+            });
+            run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+        }
+    }
+}
+
 #[test]
 fn every_pair_keeps_the_queues_under_every_schedule() {
     for pair in shared::supported::<ThisEngine>() {

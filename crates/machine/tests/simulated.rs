@@ -307,6 +307,22 @@ fn a_spinner_starves_nobody() {
 }
 
 #[test]
+fn who_tries_again_at_once_starves_nobody() {
+    for seed in 0..50 {
+        let schedule = Schedule::Pct { seed, depth: 3, steps: 30 };
+        explore(Exploration { step_bound: 5_000, ..schedule.into() }, || {
+            let latch = TestAndSet::default();
+            worker::run(4, |_| {
+                while !latch.try_lock() {
+                    cpu::give_way();
+                }
+                latch.unlock();
+            });
+        });
+    }
+}
+
+#[test]
 fn waiting_at_the_front_is_caught() {
     let message = panic_of(|| {
         explore(Exploration { step_bound: 100, ..Schedule::RoundRobin.into() }, || {
