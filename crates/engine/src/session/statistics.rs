@@ -382,8 +382,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn count_durable(&mut self) {
         let now = clock::now();
         self.turn(now);
-        while let Some(first) = self.undurable.pop_front_if(|first| first.epoch <= self.durable) {
-            self.count(&first.ended, first.began, now);
+        while let Some(Undurable { epoch, began, ended }) = self.undurable.pop_front() {
+            if epoch > self.durable {
+                self.undurable.push_front(Undurable { epoch, began, ended });
+                break;
+            }
+            self.count(&ended, began, now);
         }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();

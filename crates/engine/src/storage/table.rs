@@ -33,6 +33,10 @@ impl Table {
     /// Regions that a table may consist of: records, nodes, keys.
     pub const REGIONS: usize = 3;
 
+    /// Address space of each region for every partition, at least. A worker takes memory for a partition in chunks: a thousand workers
+    /// that insert into some of a thousand partitions each take many, and use little of them.
+    const LEAST_BYTES_A_PARTITION: usize = 4 << 20;
+
     /// An empty table, the number `id` of its store, each region of which may grow to `most` bytes of address space. What
     /// its indexes have taken of their memory and not used goes to `allocations`.
     pub fn reserve(
@@ -49,6 +53,7 @@ impl Table {
                 description.name
             );
         }
+        let most = most.max(layout.partitions as usize * Self::LEAST_BYTES_A_PARTITION);
         let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
         let records = Self::records_by_partition(&description, layout.partitions);
         let arena = Arena::reserve(shape, records, layout.partitions, most)?;

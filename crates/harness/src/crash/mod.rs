@@ -14,8 +14,8 @@
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | what is drawn from a seed, and what is counted |
-//! | [`run`] | a run, over the engine |
-//! | [`judge`] | crash points, recovered and judged |
+//! | `run.rs` | a run, over the engine |
+//! | `judge.rs` | crash points, recovered and judged |
 
 mod judge;
 mod run;

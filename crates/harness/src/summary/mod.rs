@@ -109,7 +109,7 @@ pub struct Summary {
     /// What the store takes of the machine's memory; nothing in results from before it was told.
     #[serde(default)]
     pub memory: Memory,
-    /// When a commit counts: [`Durability`](contract::Durability). Where commits are logged, throughput counts those that have become
+    /// When a commit counts: [`Durability`]. Where commits are logged, throughput counts those that have become
     /// durable.
     #[serde(default)]
     pub durability: Durability,
