@@ -185,7 +185,7 @@ fn a_corrupt_log_is_refused_by_file_and_byte_and_salvaged_if_asked() {
     let ran = run(&folder, &["recover", "log"]);
     assert_eq!(ran.code, Some(1), "{}", ran.out);
     let said = "error: the log is corrupt: file log/log-000000-0000-00000000.trl, byte ";
-    assert!(ran.err.starts_with(said) && ran.err.contains("it had been synced"), "{}", ran.err);
+    assert!(ran.err.contains(said) && ran.err.contains("it had been synced"), "{}", ran.err);
     let ran = run(&folder, &["recover", "log", "--salvage", "--json"]);
     assert_eq!(ran.code, Some(1), "what was lost is told by the exit code, too: {}", ran.out);
     let salvaged = ran.json();
