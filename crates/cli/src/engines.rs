@@ -83,7 +83,7 @@ impl Machine {
 
     /// Refuses a level without a folder, and a log on a simulated machine, which has no disk yet that costs time.
     pub fn admit_logging(self, logging: &Logging) -> Result<(), Failure> {
-        logging.admit()?;
+        logging.admit().map_err(Failure::Usage)?;
         match self {
             Machine::Simulated(_) if logging.level != Durability::None => Err(Failure::Usage(
                 "--durability is for the hardware: simulated machines have no disk that takes time yet"

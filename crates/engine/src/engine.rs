@@ -3,6 +3,7 @@
 use crate::durability::{self, Log};
 use crate::facade::{clock, memory};
 use crate::matrix;
+use crate::recovery;
 use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
@@ -83,7 +84,9 @@ impl Engine for ThisEngine {
     }
 
     fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
-        store.open_log(options)
+        let log = recovery::open_log(store, options)?;
+        store.log_to(log);
+        Ok(())
     }
 
     fn log_report(store: &Store) -> Option<LogReport> {
@@ -95,7 +98,9 @@ impl Engine for ThisEngine {
         folders: &[PathBuf],
         options: &RecoveryOptions,
     ) -> Result<Recovered, LogError> {
-        durability::recover(store, folders, options)
+        recovery::recover(store, folders, options, &|store, selection, clients, options| {
+            Self::run_checked(store, selection, clients, Until::Transactions(u64::MAX), options)
+        })
     }
 
     fn inspect_log(folders: &[PathBuf]) -> Result<LogInspection, LogError> {

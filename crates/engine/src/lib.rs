@@ -8,7 +8,7 @@
 //! | a transaction over any pair | [`transaction`] |
 //! | a worker's loop | [`session`] |
 //! | ids of committed transactions | [`commit_id`] |
-//! | what survives | [`durability`] |
+//! | what survives | [`durability`], [`recovery`] |
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
 //! | from a key to its record | [`index`] |
@@ -37,6 +37,7 @@ mod message;
 pub mod physical;
 mod protocol;
 mod record;
+mod recovery;
 mod session;
 mod storage;
 mod system;

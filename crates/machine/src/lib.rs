@@ -8,7 +8,7 @@
 //! |---|---|
 //! | words that several threads share | `atomic` |
 //! | words that one thread owns | `cell` |
-//! | mutual exclusion for a few instructions | `latch` |
+//! | mutual exclusion for a few instructions | `latch`, `latched` |
 //! | to be told that it is missing, where it is promised | `sole` |
 //! | to wait, to hint, to account for computation | `cpu` |
 //! | the bytes of records | `payload` |

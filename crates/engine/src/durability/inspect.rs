@@ -1,8 +1,7 @@
 //! What a log has, told without a store.
 
 use super::format::{FILE_HEADER_BYTES, Transactions};
-use super::recovery::find_folders;
-use super::scan::{self, LogFile, Stream};
+use super::scan::{self, LogFile, Stream, find_folders};
 use super::{log::io_error, manifest};
 use contract::{InspectedFile, LogError, LogInspection};
 use std::path::PathBuf;

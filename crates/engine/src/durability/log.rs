@@ -1,6 +1,5 @@
 //! A store's log: what its slots, its loggers and the epochs' service share.
 
-use super::latched::Latched;
 use super::logger::Logger;
 use super::manifest::{self, Manifest};
 use super::redo::{Mailbox, Redo};
@@ -9,6 +8,7 @@ use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::bell::Bell;
 use crate::facade::cpu;
 use crate::facade::disk::{Folder, FolderLock};
+use crate::facade::latched::Latched;
 use crate::facade::worker::Service;
 use crate::protocol::SlotId;
 use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
@@ -37,7 +37,7 @@ pub(crate) struct Log {
 }
 
 /// An error of the disk.
-pub(super) fn io_error(what: &'static str, path: &Path, why: &io::Error) -> LogError {
+pub(crate) fn io_error(what: &'static str, path: &Path, why: &io::Error) -> LogError {
     LogError::Io { what, path: path.to_owned(), why: why.to_string() }
 }
 

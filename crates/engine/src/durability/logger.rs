@@ -10,7 +10,6 @@
 //! torn by a crash, which nobody was told of, from bytes that have changed since they were synced.
 
 use super::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind};
-use super::latched::Latched;
 use super::log::{Log, io_error};
 use super::manifest::Manifest;
 use super::redo::Block;
@@ -19,6 +18,7 @@ use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::bell::Bell;
 use crate::facade::clock;
 use crate::facade::disk::{File, Folder};
+use crate::facade::latched::Latched;
 use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
 
 /// One logger.

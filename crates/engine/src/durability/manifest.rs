@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 
 /// Its name.
-pub(super) const NAME: &str = "MANIFEST";
+pub(crate) const NAME: &str = "MANIFEST";
 const NEXT_NAME: &str = "MANIFEST.next";
 /// Of the first line.
 const MAGIC: &str = "trireme-manifest";
@@ -35,6 +35,13 @@ pub(crate) struct Manifest {
     pub tables: Vec<LoggedTable>,
     /// What the log begins from, in the words of whoever opened it.
     pub origin: String,
+}
+
+/// A log that a store was recovered from: it may go on.
+pub(crate) struct RecoveredLog {
+    pub manifest: Manifest,
+    /// Up to which epoch.
+    pub epoch: u64,
 }
 
 /// A generation that has ended.
@@ -101,7 +108,7 @@ impl Manifest {
 }
 
 /// Replaces a folder's manifest.
-pub(super) fn write(folder: &Folder, manifest: &Manifest) -> Result<(), LogError> {
+pub(crate) fn write(folder: &Folder, manifest: &Manifest) -> Result<(), LogError> {
     let bytes = encode(manifest);
     let path = folder.path().join(NEXT_NAME);
     folder.remove(NEXT_NAME).map_err(|why| io_error("remove", &path, &why))?;
@@ -113,7 +120,7 @@ pub(super) fn write(folder: &Folder, manifest: &Manifest) -> Result<(), LogError
 }
 
 /// A folder's manifest; `None`: it has none.
-pub(super) fn read(folder: &Folder) -> Result<Option<Manifest>, LogError> {
+pub(crate) fn read(folder: &Folder) -> Result<Option<Manifest>, LogError> {
     let path = folder.path().join(NAME);
     let mut file = match folder.open_file(NAME) {
         Ok(file) => file,

@@ -38,20 +38,18 @@
 //! | [`logger`] | the loop of a logger |
 //! | [`manifest`] | what a log is of, and which of its files count |
 //! | [`scan`] | reading a log: what is intact, and up to which epoch |
-//! | [`recovery`] | replaying it |
 //! | [`inspect`](mod@inspect) | telling what it has |
+//!
+//! Replaying it, through ordinary transactions, is [`crate::recovery`].
 
 pub(crate) mod format;
 mod inspect;
-mod latched;
 pub(crate) mod log;
 mod logger;
-mod manifest;
-pub(crate) mod recovery;
+pub(crate) mod manifest;
 pub(crate) mod redo;
-mod scan;
+pub(crate) mod scan;
 
 pub(crate) use inspect::inspect;
 pub(crate) use log::Log;
-pub(crate) use recovery::recover;
 pub(crate) use redo::Redo;

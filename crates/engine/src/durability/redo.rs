@@ -8,9 +8,9 @@
 //! another block, so that nobody waits for a disk while holding locks.
 
 use super::format::{BLOCK_HEADER_BYTES, MOST_PAYLOAD_BYTES, Writer};
-use super::latched::Latched;
 use super::log::Log;
 use crate::facade::cpu;
+use crate::facade::latched::Latched;
 
 /// Bytes at which a block is handed over.
 const FULL_BYTES: usize = 128 << 10;

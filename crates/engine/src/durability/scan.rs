@@ -12,11 +12,22 @@ use super::format::{
 };
 use super::log::io_error;
 use crate::facade::disk::Folder;
+use crate::facade::shared::Arc;
 use contract::LogError;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+
+/// The folders of a log, which are there.
+pub(crate) fn find_folders(paths: &[PathBuf]) -> Result<Vec<Folder>, LogError> {
+    assert!(!paths.is_empty(), "a log has a folder");
+    let find = |path: &PathBuf| match Folder::find(path) {
+        Ok(Some(folder)) => Ok(folder),
+        Ok(None) => Err(LogError::Nothing { folder: path.clone() }),
+        Err(why) => Err(io_error("open", path, &why)),
+    };
+    paths.iter().map(find).collect()
+}
 
 /// A file of a log.
 #[derive(Clone, Debug)]
@@ -65,13 +76,13 @@ pub(crate) fn files(
 }
 
 /// Whether a file calls itself one of a log.
-pub(super) fn is_log_file(name: &str) -> bool {
+pub(crate) fn is_log_file(name: &str) -> bool {
     name.starts_with("log-") && name.ends_with(".trl")
 }
 
 /// Transactions of one block.
 #[derive(Clone, Debug)]
-pub(super) struct Payload {
+pub(crate) struct Payload {
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
     pub last_epoch: u64,
@@ -86,7 +97,7 @@ impl Payload {
 
 /// Where a stream ends, and why.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(crate) struct End {
     pub file: PathBuf,
     pub offset: u64,
     /// What is there in place of a block; `None`: the end of the last file.
@@ -96,7 +107,7 @@ pub(super) struct End {
 }
 
 /// What one logger has written in one generation.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     files: VecDeque<LogFile>,
     /// The file that is being read.
     path: PathBuf,

@@ -8,14 +8,11 @@ use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::table::Table;
 use crate::durability::Log;
-use crate::durability::recovery::{self, RecoveredLog};
+use crate::durability::manifest::RecoveredLog;
 use crate::epoch::Epochs;
 use crate::facade::region::RegionError;
 use crate::facade::{memory, unobserved, worker};
-use contract::{
-    Header, Layout, LoadError, LogError, LogOptions, PartitionId, Selection, TableDescription, TableId,
-    Workload,
-};
+use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
 pub struct Store {
@@ -136,10 +133,8 @@ impl Store {
     }
 
     /// From now on, commits are logged.
-    pub(crate) fn open_log(&mut self, options: &LogOptions) -> Result<(), LogError> {
-        let log = recovery::open_log(self, options)?;
+    pub(crate) fn log_to(&mut self, log: Log) {
         self.log = Some(log);
-        Ok(())
     }
 
     /// After a run: what was logged is durable; the log.

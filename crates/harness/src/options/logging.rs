@@ -1,6 +1,5 @@
 //! Whether what commits is logged, and how.
 
-use crate::failure::Failure;
 use contract::{Durability, LogOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,16 +45,16 @@ impl Default for Logging {
 }
 
 impl Logging {
-    /// Refuses a level without a folder, and a folder without a level.
-    pub fn admit(&self) -> Result<(), Failure> {
+    /// Refuses a level without a folder, and a folder without a level; in words.
+    pub fn admit(&self) -> Result<(), String> {
         match (self.level, self.folders.is_empty()) {
-            (Durability::None, false) => Err(Failure::Usage(
-                "--log is for a level that logs: add --durability buffered, group or sync".to_owned(),
-            )),
+            (Durability::None, false) => {
+                Err("--log is for a level that logs: add --durability buffered, group or sync".to_owned())
+            }
             (Durability::None, true) | (_, false) => Ok(()),
-            (level, true) => Err(Failure::Usage(format!(
-                "--durability {level} needs a folder for the log: add --log FOLDER"
-            ))),
+            (level, true) => {
+                Err(format!("--durability {level} needs a folder for the log: add --log FOLDER"))
+            }
         }
     }
 

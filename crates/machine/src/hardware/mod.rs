@@ -12,6 +12,9 @@ pub mod facts;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "../latch.rs"]
 pub mod latch;
+#[allow(clippy::duplicate_mod, reason = "one text, compiled against the latches of either module")]
+#[path = "../latched.rs"]
+pub mod latched;
 pub mod load;
 pub mod memory;
 pub mod payload;

@@ -110,7 +110,7 @@ fn timed_with_services<R: Send>(
         let served: Vec<_> = serving.into_iter().map(ScopedJoinHandle::join).collect();
         let results = results(outcomes);
         for served in served {
-            served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "a service")));
+            served.unwrap_or_else(|panic| resume_unwind(with_context(panic, "the service")));
         }
         results
     })

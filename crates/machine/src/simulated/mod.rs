@@ -40,6 +40,9 @@ pub mod fingerprint;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "../latch.rs"]
 pub mod latch;
+#[allow(clippy::duplicate_mod, reason = "one text, compiled against the latches of either module")]
+#[path = "../latched.rs"]
+pub mod latched;
 mod lines;
 mod memory_map;
 pub mod model;

@@ -1,11 +1,13 @@
-//! A value behind a latch.
+//! A value behind a latch: for what is exchanged seldom.
+//!
+//! This text is compiled for either machine; it names only `super::latch`.
 
-use crate::facade::latch::{Latch, TestAndTestAndSet};
+use super::latch::{Latch, TestAndTestAndSet};
 use std::cell::UnsafeCell;
 
 /// For a few instructions of one thread at a time.
-#[derive(Default)]
-pub(crate) struct Latched<T> {
+#[derive(Debug, Default)]
+pub struct Latched<T> {
     latch: TestAndTestAndSet,
     value: UnsafeCell<T>,
 }

@@ -10,46 +10,28 @@
 //! (shared-everything SILO). Records are physical: to apply an update to a row that already has a later one does no harm, since the
 //! later one follows.
 
-use super::format::{Change, RedoRecord, Transactions};
-use super::log::{Log, io_error};
-use super::manifest::{self, Earlier, LoggedTable, Manifest};
-use super::scan::{self, End, LogFile, Payload, Stream};
-use crate::engine::ThisEngine;
+use crate::durability::format::{Change, RedoRecord, Transactions};
+use crate::durability::log::{Log, io_error};
+use crate::durability::manifest::{self, Earlier, LoggedTable, Manifest, RecoveredLog};
+use crate::durability::scan::{self, End, LogFile, Payload, Stream, find_folders};
 use crate::facade::clock;
 use crate::facade::disk::{Folder, FolderLock};
+use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, Engine as _, EngineOptions,
-    Insertion, Key, LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered,
-    RecoveryOptions, Selection, TableDescription, TableId, Transaction, Until,
+    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, Insertion, Key,
+    LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered, RecoveryOptions,
+    RunError, RunOutcome, Selection, TableDescription, TableId, Transaction,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of transactions that are replayed at once, about.
 const WINDOW_BYTES: usize = 64 << 20;
 /// Records that are applied in one transaction.
 const RECORDS_AT_ONCE: usize = 32;
-
-/// A log that a store was recovered from: it may go on.
-pub(crate) struct RecoveredLog {
-    manifest: Manifest,
-    epoch: u64,
-}
-
-/// The folders of a log, which are there.
-pub(super) fn find_folders(paths: &[PathBuf]) -> Result<Vec<Folder>, LogError> {
-    assert!(!paths.is_empty(), "a log has a folder");
-    let find = |path: &PathBuf| match Folder::find(path) {
-        Ok(Some(folder)) => Ok(folder),
-        Ok(None) => Err(LogError::Nothing { folder: path.clone() }),
-        Err(why) => Err(io_error("open", path, &why)),
-    };
-    paths.iter().map(find).collect()
-}
 
 fn lock(folder: &Folder) -> Result<FolderLock, LogError> {
     let locked = folder.lock("LOCK").map_err(|why| io_error("lock", folder.path(), &why))?;
@@ -91,11 +73,20 @@ fn logged_tables(store: &Store) -> Vec<LoggedTable> {
     store.tables.iter().map(|table| LoggedTable::of(&table.description)).collect()
 }
 
-/// Replays the log in these folders.
+/// Runs clients over a store.
+pub(crate) type RunClients<'r> = &'r dyn Fn(
+    &mut Store,
+    Selection,
+    Vec<Replayer>,
+    &EngineOptions,
+) -> Result<RunOutcome<Replayer>, RunError>;
+
+/// Replays the log in these folders, by clients that `run` runs.
 pub(crate) fn recover(
     store: &mut Store,
     paths: &[PathBuf],
     options: &RecoveryOptions,
+    run: RunClients<'_>,
 ) -> Result<Recovered, LogError> {
     let began = clock::now();
     let folders = find_folders(paths)?;
@@ -113,6 +104,7 @@ pub(crate) fn recover(
         recovered: Recovered { origin: manifest.origin.clone(), ..Recovered::default() },
         latest: 0,
         canary: options.canary,
+        run,
     };
     let corrupt = recovery.all_generations(&manifest)?;
     let Recovery { mut recovered, latest, .. } = recovery;
@@ -139,6 +131,7 @@ struct Recovery<'a> {
     latest: u64,
     /// A step that is left out.
     canary: Option<DurabilityCanary>,
+    run: RunClients<'a>,
 }
 
 impl Recovery<'_> {
@@ -255,10 +248,9 @@ impl Recovery<'_> {
         let pair =
             PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
         let options = EngineOptions { prefetch: false, sample_one_in: 0, ..EngineOptions::default() };
-        let until = Until::Transactions(u64::MAX);
         let store = &mut *self.store;
-        let ran =
-            unobserved(|| ThisEngine::run_checked(store, Selection::Pair(pair), clients, until, &options));
+        let run = self.run;
+        let ran = unobserved(|| run(store, Selection::Pair(pair), clients, &options));
         let clients: Vec<Replayer> =
             ran.map_err(|error| LogError::Refused { why: error.to_string() })?.clients;
         for client in &clients {
@@ -337,7 +329,7 @@ struct Counts {
 }
 
 /// Applies the records of a window whose keys fall to it.
-struct Replayer {
+pub(crate) struct Replayer {
     window: Arc<Window>,
     tables: Arc<[TableDescription]>,
     /// Which, of how many.
@@ -445,7 +437,7 @@ impl Client for Replayer {
 }
 
 /// Applies some records.
-struct Apply {
+pub(crate) struct Apply {
     window: Arc<Window>,
     tables: Arc<[TableDescription]>,
     entries: Arc<Vec<Entry>>,
