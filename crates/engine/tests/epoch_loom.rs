@@ -218,8 +218,39 @@ fn entering_reader() {
     });
 }
 
-const MODELS: [fn(); 5] =
-    [refreshing_reader, lingering_reader, returning_reader, restless_reader, entering_reader];
+/// A slot that commits, hands over what it has logged before it goes on to the next epoch, commits again, and leaves; and a logger
+/// that asks which epochs are complete. What of them was committed has been handed over by then.
+fn logging_slot() {
+    model(|| {
+        let shared = Arc::new((epochs(), AtomicU64::new(0)));
+        let local = shared.0.enter(READER);
+        let slot = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (epochs, handed_over) = &*shared;
+                let first = epochs.current();
+                thread::yield_now();
+                epochs.refresh_after(READER, local, || handed_over.store(first, Ordering::Relaxed));
+                let second = epochs.current();
+                handed_over.store(second, Ordering::Relaxed);
+                epochs.leave(READER);
+                [first, second]
+            })
+        };
+        let (epochs, handed_over) = &*shared;
+        epochs.advance();
+        thread::yield_now();
+        epochs.advance();
+        let complete = epochs.complete();
+        let seen = handed_over.load(Ordering::Relaxed);
+        for committed in slot.join().expect("no race") {
+            assert!(committed > complete || committed <= seen, "{committed}, {complete}, {seen}");
+        }
+    });
+}
+
+const MODELS: [fn(); 6] =
+    [refreshing_reader, lingering_reader, returning_reader, restless_reader, entering_reader, logging_slot];
 
 #[test]
 fn a_refreshing_reader_never_meets_what_is_reused() {
@@ -236,6 +267,11 @@ fn a_returning_reader_never_meets_what_is_reused() {
 #[test]
 fn an_entering_reader_never_meets_what_is_reused() {
     entering_reader();
+}
+
+#[test]
+fn what_was_committed_in_a_complete_epoch_has_been_handed_over() {
+    logging_slot();
 }
 
 #[test]
