@@ -74,14 +74,20 @@ pub enum DurabilityCanary {
     OneEpochTooMany,
     /// Recovery does not look at the checksums of blocks.
     UncheckedChecksum,
+    /// Recovery loads a checkpoint over the rows that were there when the log began: what was deleted since is there again.
+    ForgetsADelete,
+    /// A checkpoint counts as soon as its files are synced, also if what its rows have of later epochs is not durable yet.
+    UndurableCheckpoint,
 }
 
 impl DurabilityCanary {
     /// Every one.
-    pub const ALL: [DurabilityCanary; 3] = [
+    pub const ALL: [DurabilityCanary; 5] = [
         DurabilityCanary::PublishBeforeSync,
         DurabilityCanary::OneEpochTooMany,
         DurabilityCanary::UncheckedChecksum,
+        DurabilityCanary::ForgetsADelete,
+        DurabilityCanary::UndurableCheckpoint,
     ];
 
     /// Name on the command line and in results.
@@ -90,6 +96,8 @@ impl DurabilityCanary {
             DurabilityCanary::PublishBeforeSync => "publish-before-sync",
             DurabilityCanary::OneEpochTooMany => "one-epoch-too-many",
             DurabilityCanary::UncheckedChecksum => "unchecked-checksum",
+            DurabilityCanary::ForgetsADelete => "forgets-a-delete",
+            DurabilityCanary::UndurableCheckpoint => "undurable-checkpoint",
         }
     }
 }
@@ -116,6 +124,8 @@ pub struct LogOptions {
     pub compress: bool,
     /// Bytes after which a logger goes on with another file.
     pub segment_bytes: u64,
+    /// How often a checkpoint is taken beside the transactions of a run; `None`: never.
+    pub checkpoint_every: Option<Duration>,
     /// What the log begins from, in the words of whoever opens it; recovery gives it back.
     pub origin: String,
     /// A step that is left out, for crash tests.
@@ -131,6 +141,7 @@ impl LogOptions {
             loggers: 1,
             compress: false,
             segment_bytes: 256 << 20,
+            checkpoint_every: None,
             origin: String::new(),
             canary: None,
         }
@@ -150,6 +161,29 @@ pub struct LogReport {
     pub syncs: u64,
     /// The longest sync, in nanoseconds.
     pub longest_sync_ns: u64,
+    /// Checkpoints taken.
+    #[serde(default)]
+    pub checkpoints: u64,
+    /// The last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_checkpoint: Option<CheckpointReport>,
+}
+
+/// A checkpoint that was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointReport {
+    /// The epoch from which on the log is replayed over it.
+    pub from_epoch: u64,
+    /// The epoch up to which it must be: its rows may have what was committed by then.
+    pub to_epoch: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// How long it took, in nanoseconds; 0 if that is not known.
+    pub took_ns: u64,
 }
 
 /// How a log is recovered.
@@ -168,6 +202,9 @@ pub struct RecoveryOptions {
 pub struct Recovered {
     /// The last epoch that was recovered: all commits up to it, and none after it.
     pub epoch: u64,
+    /// The checkpoint that was loaded, before the log from its first epoch on was replayed; how long it took to load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointReport>,
     /// Transactions that were replayed.
     pub transactions: u64,
     /// Rows inserted, changed and deleted by them.
@@ -199,6 +236,9 @@ pub struct LogInspection {
     pub earlier: Vec<u64>,
     /// [`LogOptions::origin`].
     pub origin: String,
+    /// The checkpoint from which it is recovered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointReport>,
     /// Its files.
     pub files: Vec<InspectedFile>,
     /// The last epoch that all loggers of the last generation have marked; 0 if there is none.

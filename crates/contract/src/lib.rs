@@ -30,14 +30,14 @@ pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use durability::{
-    Durability, DurabilityCanary, InspectedFile, LogError, LogInspection, LogOptions, LogReport, Recovered,
+    CheckpointReport, Durability, DurabilityCanary, InspectedFile, LogError, LogInspection, LogOptions, LogReport, Recovered,
     RecoveryOptions,
 };
 pub use engine::{
     Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, Support, Until,
 };
-pub use erased::{Erased, ErasedClient};
+pub use erased::{Erased, ErasedClient, erased};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, UnknownName};
 pub use plan::{Access, Plan, PlannedKey};

@@ -99,7 +99,7 @@ impl Engine for ThisEngine {
         options: &RecoveryOptions,
     ) -> Result<Recovered, LogError> {
         recovery::recover(store, folders, options, &|store, selection, clients, options| {
-            Self::run_checked(store, selection, clients, Until::Transactions(u64::MAX), options)
+            Self::run_erased(store, selection, clients, Until::Transactions(u64::MAX), options)
         })
     }
 

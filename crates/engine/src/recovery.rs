@@ -9,18 +9,24 @@
 //! sorts its own by epoch and id, and applies them in this order, in transactions of a few dozen over the ordinary engine
 //! (shared-everything SILO). Records are physical: to apply an update to a row that already has a later one does no harm, since the
 //! later one follows.
+//!
+//! If the log has a checkpoint, its rows are loaded first ([`checkpoint`]), and the log is replayed from its first epoch on. They mean
+//! nothing before its last one: a log that ends before is refused, and cannot be salvaged.
 
+mod checkpoint;
+
+use crate::durability::checkpoint::files::remove_outdated;
 use crate::durability::format::{Change, RedoRecord, Transactions};
 use crate::durability::log::{Log, io_error};
-use crate::durability::manifest::{self, Earlier, LoggedTable, Manifest, RecoveredLog};
-use crate::durability::scan::{self, End, LogFile, Payload, Stream, find_folders};
+use crate::durability::manifest::{self, Checkpoint, Earlier, LoggedTable, Manifest, RecoveredLog};
+use crate::durability::scan::{self, End, LogFile, LogFileName, Payload, Stream, find_folders};
 use crate::facade::clock;
 use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, Insertion, Key,
+    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, ErasedClient, Insertion, Key,
     LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered, RecoveryOptions,
     RunError, RunOutcome, Selection, TableDescription, TableId, Transaction,
 };
@@ -52,6 +58,7 @@ pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, L
             earlier: Vec::new(),
             tables: logged_tables(store),
             origin: options.origin.clone(),
+            checkpoint: None,
         },
         (Some(there), Some(RecoveredLog { manifest, epoch })) if there == manifest => {
             let mut next =
@@ -66,6 +73,7 @@ pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, L
     for file in files.into_values().flatten().filter(|file| file.header.generation >= manifest.generation) {
         file.folder.remove(&file.name).map_err(|why| io_error("remove", &file.path(), &why))?;
     }
+    remove_outdated(&folders, &manifest)?;
     Log::open(options, &folders, lock, &manifest, store.epochs().current())
 }
 
@@ -77,9 +85,23 @@ fn logged_tables(store: &Store) -> Vec<LoggedTable> {
 pub(crate) type RunClients<'r> = &'r dyn Fn(
     &mut Store,
     Selection,
-    Vec<Replayer>,
+    Vec<ErasedClient>,
     &EngineOptions,
-) -> Result<RunOutcome<Replayer>, RunError>;
+) -> Result<RunOutcome<ErasedClient>, RunError>;
+
+/// Runs them until they are at their end, over shared-everything SILO; no machine charges for it.
+fn run_clients<C: Client>(
+    store: &mut Store,
+    clients: Vec<C>,
+    run: RunClients<'_>,
+) -> Result<Vec<C>, LogError> {
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+    let options = EngineOptions { prefetch: false, sample_one_in: 0, ..EngineOptions::default() };
+    let ran = unobserved(|| {
+        contract::erased(clients, |clients| run(store, Selection::Pair(pair), clients, &options))
+    });
+    ran.map(|outcome| outcome.clients).map_err(|error| LogError::Refused { why: error.to_string() })
+}
 
 /// Replays the log in these folders, by clients that `run` runs.
 pub(crate) fn recover(
@@ -95,13 +117,19 @@ pub(crate) fn recover(
         manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
     manifest.admit(&logged_tables(store))?;
     let (files, unreadable) = scan::files(&folders, manifest.log())?;
+    let threads = if options.threads == 0 { worker::cores() } else { options.threads };
+    let loaded = checkpoint::load(store, &folders, &manifest, threads, options.canary, run)?;
     let mut recovery = Recovery {
         store,
-        threads: if options.threads == 0 { worker::cores() } else { options.threads },
+        threads,
         files,
         unreadable,
         folders: &folders,
-        recovered: Recovered { origin: manifest.origin.clone(), ..Recovered::default() },
+        recovered: Recovered {
+            origin: manifest.origin.clone(),
+            checkpoint: loaded,
+            ..Recovered::default()
+        },
         latest: 0,
         canary: options.canary,
         run,
@@ -109,7 +137,8 @@ pub(crate) fn recover(
     let corrupt = recovery.all_generations(&manifest)?;
     let Recovery { mut recovered, latest, .. } = recovery;
     if let Some(corrupt) = corrupt {
-        if !options.salvage {
+        let is_whole = loaded.is_none_or(|loaded| recovered.epoch >= loaded.to_epoch);
+        if !options.salvage || !is_whole {
             return Err(corrupt);
         }
         recovered.lost = corrupt.to_string();
@@ -137,32 +166,33 @@ struct Recovery<'a> {
 impl Recovery<'_> {
     /// Replays the generations in order; answers what is corrupt, where that is found.
     fn all_generations(&mut self, manifest: &Manifest) -> Result<Option<LogError>, LogError> {
-        for generation in 0..=manifest.generation {
-            let earlier = manifest.earlier.get(generation as usize);
-            let loggers = earlier.map_or(manifest.loggers, |earlier| earlier.loggers);
-            if let Some(corrupt) =
-                self.generation(generation, loggers, earlier.map(|earlier| earlier.epoch))?
-            {
+        let first = manifest.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.generation);
+        for generation in first..=manifest.generation {
+            if let Some(corrupt) = self.generation(generation, manifest)? {
                 return Ok(Some(corrupt));
             }
         }
         Ok(None)
     }
 
-    /// Replays a generation: all that is durable of it, or, if it has ended, up to the epoch `ended` in which it has.
-    fn generation(
-        &mut self,
-        generation: u32,
-        loggers: u32,
-        ended: Option<u64>,
-    ) -> Result<Option<LogError>, LogError> {
+    /// Replays a generation: all that is durable of it, or, if it has ended, up to the epoch in which it has. What a checkpoint stands
+    /// for is left out.
+    fn generation(&mut self, generation: u32, manifest: &Manifest) -> Result<Option<LogError>, LogError> {
+        let earlier = manifest.earlier.get(generation as usize);
+        let loggers = earlier.map_or(manifest.loggers, |earlier| earlier.loggers);
+        let ended = earlier.map(|earlier| earlier.epoch);
+        let checkpoint = manifest.checkpoint.as_ref();
         let mut streams = Vec::new();
         for logger in 0..loggers {
-            let Some(files) = self.files.remove(&(generation, logger)) else {
-                return Ok(Some(self.missing(generation, logger)));
-            };
+            let first = checkpoint.map_or(Some(0), |checkpoint| checkpoint.first_segment(generation, logger));
+            let first = first.expect("the manifest was held against this");
+            let mut files = self.files.remove(&(generation, logger)).unwrap_or_default();
+            files.retain(|file| file.header.segment >= first);
+            if files.is_empty() {
+                return Ok(Some(self.missing(LogFileName { generation, logger, segment: first })));
+            }
             self.recovered.files += files.len() as u64;
-            match Stream::open(files) {
+            match Stream::open(files, first) {
                 Ok(mut stream) => {
                     stream.is_checked = self.canary != Some(DurabilityCanary::UncheckedChecksum);
                     streams.push(stream);
@@ -174,7 +204,9 @@ impl Recovery<'_> {
         let most = ended.unwrap_or(u64::MAX);
         let least =
             |streams: &[Stream]| streams.iter().map(|stream| stream.marked).min().unwrap_or(0).min(most);
-        let mut from = least(&streams);
+        // What is of an epoch before the checkpoint's first is in its rows.
+        let before = checkpoint.map_or(0, |checkpoint| checkpoint.from_epoch - 1);
+        let mut from = least(&streams).max(before);
         let mut window: Vec<Payload> = Vec::new();
         let corrupt = loop {
             let stopped = self.fill(&mut streams, &mut window, most, from)?;
@@ -183,7 +215,7 @@ impl Recovery<'_> {
                 self.replay(&mut window, from, to)?;
                 self.recovered.epoch = to;
             }
-            from = to;
+            from = from.max(to);
             if to == most || stopped.is_some() {
                 break stopped.flatten();
             }
@@ -195,7 +227,9 @@ impl Recovery<'_> {
         }
         self.leave_out(&window, from);
         let attested = streams.iter().map(|stream| stream.attested).max().unwrap_or(0);
-        let known = ended.unwrap_or(attested);
+        let is_of_checkpoint = |checkpoint: &&Checkpoint| checkpoint.generation == generation;
+        let needed = checkpoint.filter(is_of_checkpoint).map_or(0, |checkpoint| checkpoint.to_epoch);
+        let known = ended.unwrap_or(attested).max(needed);
         Ok(corrupt.or_else(|| (from < known).then(|| cut_off(&streams, from, known))))
     }
 
@@ -244,15 +278,8 @@ impl Recovery<'_> {
             counts: Counts::default(),
             wrong: None,
         };
-        let clients = (0..self.threads).map(client).collect();
-        let pair =
-            PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
-        let options = EngineOptions { prefetch: false, sample_one_in: 0, ..EngineOptions::default() };
-        let store = &mut *self.store;
-        let run = self.run;
-        let ran = unobserved(|| run(store, Selection::Pair(pair), clients, &options));
-        let clients: Vec<Replayer> =
-            ran.map_err(|error| LogError::Refused { why: error.to_string() })?.clients;
+        let clients: Vec<Replayer> = (0..self.threads).map(client).collect();
+        let clients = run_clients(self.store, clients, self.run)?;
         for client in &clients {
             if let Some(why) = &client.wrong {
                 return Err(LogError::Refused { why: format!("the log cannot be replayed: {why}") });
@@ -276,10 +303,9 @@ impl Recovery<'_> {
         }
     }
 
-    fn missing(&self, generation: u32, logger: u32) -> LogError {
-        let prefix = format!("log-{generation:06}-{logger:04}-");
-        let folder = self.folders[logger as usize % self.folders.len()].path();
-        let file = folder.join(format!("{prefix}00000000.trl"));
+    fn missing(&self, name: LogFileName) -> LogError {
+        let folder = self.folders[name.logger as usize % self.folders.len()].path();
+        let file = folder.join(name.to_string());
         let unreadable = self.unreadable.iter().find(|(path, _)| *path == file);
         let why = unreadable.map_or("it is missing".to_owned(), |(_, why)| why.clone());
         LogError::Corrupt { file, offset: 0, why }
@@ -358,7 +384,7 @@ impl Replayer {
                     let at = bytes.len() - records.rest_until_end_of(bytes);
                     let Some(record) = records.next() else { break };
                     let record = record?;
-                    self.admit(&record)?;
+                    admit(&self.tables, &record)?;
                     if share_of(&record) as usize % self.share.1 == self.share.0 {
                         let (payload, at) = (payload as u32, at as u32);
                         entries.push(Entry { epoch: transaction.epoch, id: transaction.id, payload, at });
@@ -371,33 +397,33 @@ impl Replayer {
         self.counts.records += entries.len() as u64;
         Ok(entries)
     }
+}
 
-    /// Refuses what the tables cannot have.
-    fn admit(&self, record: &RedoRecord<'_>) -> Result<(), String> {
-        let Some(table) = self.tables.get(record.table as usize) else {
-            return Err(format!("a record of table number {}, of {}", record.table, self.tables.len()));
-        };
-        let name = table.name;
-        let fits = match table.indexing {
-            contract::Indexing::OrderedBytes { most } => record.key.len() <= most,
-            contract::Indexing::Hashed | contract::Indexing::Ordered => record.key.len() == 8,
-        };
-        if !fits {
-            return Err(format!("a record of table '{name}' with a key of {} bytes", record.key.len()));
+/// Refuses what the tables cannot have.
+fn admit(tables: &[TableDescription], record: &RedoRecord<'_>) -> Result<(), String> {
+    let Some(table) = tables.get(record.table as usize) else {
+        return Err(format!("a record of table number {}, of {}", record.table, tables.len()));
+    };
+    let name = table.name;
+    let fits = match table.indexing {
+        contract::Indexing::OrderedBytes { most } => record.key.len() <= most,
+        contract::Indexing::Hashed | contract::Indexing::Ordered => record.key.len() == 8,
+    };
+    if !fits {
+        return Err(format!("a record of table '{name}' with a key of {} bytes", record.key.len()));
+    }
+    match record.change {
+        Change::Insert(row) if row.len() != table.row_bytes => {
+            Err(format!("a row of {} bytes for table '{name}', which has {}", row.len(), table.row_bytes))
         }
-        match record.change {
-            Change::Insert(row) if row.len() != table.row_bytes => {
-                Err(format!("a row of {} bytes for table '{name}', which has {}", row.len(), table.row_bytes))
-            }
-            Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => {
-                Err(format!(
-                    "bytes {offset}..{} of a row of table '{name}', which has {}",
-                    offset as usize + bytes.len(),
-                    table.row_bytes
-                ))
-            }
-            _ => Ok(()),
+        Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => {
+            Err(format!(
+                "bytes {offset}..{} of a row of table '{name}', which has {}",
+                offset as usize + bytes.len(),
+                table.row_bytes
+            ))
         }
+        _ => Ok(()),
     }
 }
 
@@ -449,28 +475,40 @@ impl Procedure for Apply {
         for entry in &self.entries[self.range.0..self.range.1] {
             let payload = self.window.payloads[entry.payload as usize].bytes();
             let record = RedoRecord::decode(&payload[entry.at as usize..]).expect("it was read before");
-            let table = TableId(record.table);
-            let key = match self.tables[table.index()].indexing {
-                contract::Indexing::OrderedBytes { .. } => txn.key(table, record.key),
-                contract::Indexing::Hashed | contract::Indexing::Ordered => {
-                    Key(u64::from_be_bytes(record.key.try_into().expect("a number of eight bytes")))
-                }
-            };
-            match record.change {
-                Change::Insert(row) => {
-                    if txn.insert(table, key, row)? == Insertion::Exists {
-                        let _: Presence = txn.write(table, key, 0, row)?;
-                    }
-                }
-                // A row that is not there is deleted by what follows.
-                Change::Update { offset, bytes } => {
-                    let _: Presence = txn.write(table, key, offset as usize, bytes)?;
-                }
-                Change::Delete => {
-                    let _: Presence = txn.delete(table, key)?;
-                }
-            }
+            Self::one(&self.tables, txn, record)?;
         }
         Ok(Outcome::Commit)
+    }
+}
+
+impl Apply {
+    /// Applies one record.
+    fn one<T: Transaction + ?Sized>(
+        tables: &[TableDescription],
+        txn: &mut T,
+        record: RedoRecord<'_>,
+    ) -> Result<(), Abort> {
+        let table = TableId(record.table);
+        let key = match tables[table.index()].indexing {
+            contract::Indexing::OrderedBytes { .. } => txn.key(table, record.key),
+            contract::Indexing::Hashed | contract::Indexing::Ordered => {
+                Key(u64::from_be_bytes(record.key.try_into().expect("a number of eight bytes")))
+            }
+        };
+        match record.change {
+            Change::Insert(row) => {
+                if txn.insert(table, key, row)? == Insertion::Exists {
+                    let _: Presence = txn.write(table, key, 0, row)?;
+                }
+            }
+            // A row that is not there is deleted by what follows.
+            Change::Update { offset, bytes } => {
+                let _: Presence = txn.write(table, key, offset as usize, bytes)?;
+            }
+            Change::Delete => {
+                let _: Presence = txn.delete(table, key)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -69,6 +69,7 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         *systems.entry(crash::system_of(seed, &pairs).to_string()).or_default() += 1;
     }
     let Crashed { points, with_acknowledged, with_left_out, flips_noticed, flips_harmless, .. } = crashed;
+    let Crashed { checkpoints, with_checkpoint, .. } = crashed;
     let summary = CrashSummary {
         schema: crash::SCHEMA,
         passed: crashed.find.is_none(),
@@ -82,6 +83,8 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         flips_harmless,
         failed_disks: crashed.failed_disks,
         commits: crashed.commits,
+        checkpoints,
+        with_checkpoint,
         find: crashed.find,
     };
     match matches.get_flag("json") {
@@ -177,6 +180,11 @@ fn told(summary: &CrashSummary) -> String {
         text,
         "{points} crash points of {commits} commits: {with_acknowledged} after something was acknowledged, {with_left_out} with \
          transactions that had to be left out",
+    );
+    let _ = writeln!(
+        text,
+        "{} checkpoints taken beside them; {} of the points recovered from one",
+        summary.checkpoints, summary.with_checkpoint
     );
     let _ = writeln!(
         text,

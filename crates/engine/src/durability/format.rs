@@ -35,7 +35,7 @@ pub(crate) struct FileHeader {
     pub segment: u64,
     /// The log's own name.
     pub log: u128,
-    /// No transaction in it is of an epoch before this.
+    /// No transaction of the generation is of an epoch before this.
     pub first_epoch: u64,
 }
 
@@ -46,6 +46,8 @@ pub(crate) enum Kind {
     Transactions,
     /// A mark: all of this logger's transactions up to an epoch are in its files before this.
     Mark,
+    /// Rows of a checkpoint: transactions that insert them. In no file of a log.
+    Rows,
 }
 
 /// A block's header.
@@ -120,6 +122,7 @@ impl BlockHeader {
         header[4] = match self.kind {
             Kind::Transactions => 1,
             Kind::Mark => 2,
+            Kind::Rows => 3,
         };
         header[5] = u8::from(self.compressed);
         header[6..8].fill(0);
@@ -131,6 +134,14 @@ impl BlockHeader {
         header[40..44].copy_from_slice(&self.slot.to_le_bytes());
         let checksum = checksum(&header[..44], payload);
         header[44..48].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// As [`BlockHeader::decode`] if checksums are looked at, else as [`BlockHeader::decode_unchecked`].
+    pub fn decode_if(bytes: &[u8], is_checked: bool) -> Result<(BlockHeader, &[u8]), String> {
+        match is_checked {
+            true => Self::decode(bytes),
+            false => Self::decode_unchecked(bytes),
+        }
     }
 
     /// The block at the beginning of `bytes`, and its payload; an error in words.
@@ -158,6 +169,7 @@ impl BlockHeader {
         let kind = match header[4] {
             1 => Kind::Transactions,
             2 => Kind::Mark,
+            3 => Kind::Rows,
             other => return Err(format!("a block of kind {other}")),
         };
         let block = BlockHeader {
@@ -318,6 +330,11 @@ impl<'a> Transactions<'a> {
     /// Of an uncompressed payload.
     pub fn of(payload: &'a [u8]) -> Self {
         Transactions(payload)
+    }
+
+    /// Bytes that were not read yet.
+    pub fn rest(&self) -> usize {
+        self.0.len()
     }
 
     fn read(&mut self) -> Option<LoggedTransaction<'a>> {

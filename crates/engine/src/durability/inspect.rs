@@ -31,6 +31,7 @@ pub(crate) fn inspect(paths: &[PathBuf]) -> Result<LogInspection, LogError> {
         tables: manifest.tables.iter().map(manifest::LoggedTable::described).collect(),
         earlier: manifest.earlier.iter().map(|earlier| earlier.epoch).collect(),
         origin: manifest.origin,
+        checkpoint: manifest.checkpoint.as_ref().map(manifest::Checkpoint::report),
         files: inspected,
     })
 }

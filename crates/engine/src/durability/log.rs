@@ -1,5 +1,6 @@
 //! A store's log: what its slots, its loggers and the epochs' service share.
 
+use super::checkpoint::Checkpoints;
 use super::logger::Logger;
 use super::manifest::{self, Manifest};
 use super::redo::{Mailbox, Redo};
@@ -29,11 +30,37 @@ pub(crate) struct Log {
     newest: Line<AtomicU64>,
     /// The last epoch that somebody wants to be closed early.
     wanted: Line<AtomicU64>,
-    /// 0, or 1 once it cannot be written any more.
-    failed: AtomicU32,
+    /// How often loggers were to begin another file.
+    files_wanted: AtomicU64,
+    checkpoints: Checkpoints,
+    /// What slots look at between two transactions: [`FAILED`], [`WALKED`].
+    notice: AtomicU32,
     failure: Latched<Option<String>>,
     epochs_bell: Bell,
     _lock: FolderLock,
+}
+
+/// The log cannot be written any more.
+const FAILED: u32 = 1;
+/// A checkpoint wants the tables to be walked.
+const WALKED: u32 = 2;
+
+/// What a log has to say to those who run transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notice(u32);
+
+impl Notice {
+    /// Nothing is acknowledged any more.
+    #[inline(always)]
+    pub fn has_failed(self) -> bool {
+        self.0 & FAILED != 0
+    }
+
+    /// A checkpoint wants the tables to be walked.
+    #[inline(always)]
+    pub fn is_walked(self) -> bool {
+        self.0 & WALKED != 0
+    }
 }
 
 /// An error of the disk.
@@ -64,7 +91,9 @@ impl Log {
             durable: Line(AtomicU64::new(first_epoch - 1)),
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
-            failed: AtomicU32::new(0),
+            files_wanted: AtomicU64::new(0),
+            checkpoints: Checkpoints::new(options, folders, manifest),
+            notice: AtomicU32::new(0),
             failure: Latched::new(None),
             epochs_bell: Bell::default(),
             _lock: lock,
@@ -74,6 +103,11 @@ impl Log {
     /// From now on there are `slots` transaction slots. What others handed over has been written.
     pub fn provide(&mut self, slots: usize) {
         self.mailboxes.resize_with(slots.max(self.mailboxes.len()), Line::default);
+    }
+
+    /// Its checkpoints.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.checkpoints
     }
 
     /// A slot's side.
@@ -139,14 +173,48 @@ impl Log {
             failure.get_or_insert_with(|| error.to_string());
         });
         // Release: the reason is there; pairs with the Acquire in `has_failed`.
-        self.failed.store(1, Ordering::Release);
+        self.notice.fetch_or(FAILED, Ordering::Release);
+    }
+
+    /// Has slots walk the tables between their transactions, or no longer.
+    pub(super) fn walk(&self, is_walked: bool) {
+        // Release: the parts are there; pairs with the Acquire in `notice`.
+        match is_walked {
+            true => self.notice.fetch_or(WALKED, Ordering::Release),
+            false => self.notice.fetch_and(!WALKED, Ordering::Release),
+        };
+    }
+
+    /// What slots should know between two transactions.
+    #[inline]
+    pub fn notice(&self) -> Notice {
+        // Acquire: pairs with the Releases in `fail` and `walk`.
+        Notice(self.notice.load(Ordering::Acquire))
+    }
+
+    /// Has every logger begin another file; answers for the how manieth time.
+    pub(super) fn want_files(&self) -> u64 {
+        // Relaxed, here and below: a counter; what a logger answers it publishes itself.
+        self.files_wanted.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How often files were wanted.
+    pub(super) fn files_wanted(&self) -> u64 {
+        self.files_wanted.load(Ordering::Relaxed)
+    }
+
+    /// Once all loggers have begun another file for the `number`th time: the last epoch of anything in those before, and the files'
+    /// numbers.
+    pub(super) fn files_begun(&self, number: u64) -> Option<(u64, Vec<u64>)> {
+        let begun: Option<Vec<_>> = self.loggers.iter().map(|logger| logger.has_begun(number)).collect();
+        let (newest, files): (Vec<u64>, Vec<u64>) = begun?.into_iter().unzip();
+        Some((newest.into_iter().max().expect("a log has a logger"), files))
     }
 
     /// Whether the log cannot be written any more.
     #[inline]
     pub fn has_failed(&self) -> bool {
-        // Acquire: pairs with the Release in `fail`.
-        self.failed.load(Ordering::Acquire) != 0
+        self.notice().has_failed()
     }
 
     /// Why not.
@@ -189,12 +257,14 @@ impl Log {
         // Nobody runs: every epoch that was is complete after these.
         epochs.provide(0);
         self.loggers.iter().for_each(|logger| logger.round(self, epochs));
+        self.checkpoints.finish(self, epochs);
     }
 
     /// What the log has taken.
     pub fn report(&self) -> LogReport {
         let mut report = LogReport { durable_epoch: self.durable(), ..LogReport::default() };
         self.loggers.iter().for_each(|logger| logger.add_to(&mut report));
+        self.checkpoints.add_to(&mut report);
         report
     }
 }
@@ -213,6 +283,7 @@ pub(crate) fn serving<R>(
     // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
     let logger_period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
     let advance = || log.advance(epochs);
+    let checkpoint = || log.checkpoints.round(log, epochs);
     let rounds: Vec<_> = log.loggers.iter().map(|logger| move || logger.round(log, epochs)).collect();
     let mut services = vec![Service {
         name: "epochs",
@@ -226,5 +297,6 @@ pub(crate) fn serving<R>(
         bell: Some(&logger.bell),
         work: round,
     }));
+    services.push(Service { name: "checkpoints", period: logger_period, bell: None, work: &checkpoint });
     run(&services)
 }

@@ -5,14 +5,17 @@
 //! 2. Takes all blocks of its slots, and appends them to its file.
 //! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs.
 //! 4. Publishes c. The least of all loggers' is the durable epoch.
+//! 5. If a checkpoint wants it: goes on with another file, so that it can say which files have only what was before.
 //!
 //! A mark says which bytes of the file had been synced before it, and up to which epoch all loggers had synced marks: so a reader can tell a tail that was
 //! torn by a crash, which nobody was told of, from bytes that have changed since they were synced.
 
+use super::block::Sealer;
 use super::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind};
 use super::log::{Log, io_error};
 use super::manifest::Manifest;
 use super::redo::Block;
+use super::scan::LogFileName;
 use crate::epoch::{Epochs, Line};
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::bell::Bell;
@@ -29,6 +32,11 @@ pub(super) struct Logger {
     durable: Line<AtomicU64>,
     /// The epoch of its last mark that is synced.
     marked: AtomicU64,
+    /// How often it has begun another file because that was wanted ([`Log::want_files`]).
+    begun: AtomicU64,
+    /// The number of the file that it began then, and the last epoch of anything before.
+    first_file: AtomicU64,
+    newest_before: AtomicU64,
     files: Latched<Files>,
 }
 
@@ -36,7 +44,7 @@ pub(super) struct Logger {
 struct Files {
     folder: Folder,
     level: Durability,
-    compress: bool,
+    sealer: Sealer,
     segment_bytes: u64,
     header: FileHeader,
     name: String,
@@ -46,15 +54,11 @@ struct Files {
     /// The epoch of the last mark, or that before the first.
     marked: u64,
     has_marked: bool,
-    /// A compressed block.
-    compressed: Vec<u8>,
+    /// The epoch of the last mark that is synced; 0 if there is none.
+    mark_synced: u64,
+    /// The last epoch of a block, or that before the first.
+    newest: u64,
     report: LogReport,
-}
-
-/// The name of a file of the log.
-pub(super) fn file_name(header: &FileHeader) -> String {
-    let FileHeader { generation, logger, segment, .. } = header;
-    format!("log-{generation:06}-{logger:04}-{segment:08}.trl")
 }
 
 impl Logger {
@@ -79,7 +83,7 @@ impl Logger {
         let files = Files {
             folder,
             level: options.level,
-            compress: options.compress,
+            sealer: Sealer::new(options.compress),
             segment_bytes: options.segment_bytes,
             header,
             name,
@@ -87,7 +91,8 @@ impl Logger {
             synced: 0,
             marked: first_epoch - 1,
             has_marked: false,
-            compressed: Vec::new(),
+            mark_synced: 0,
+            newest: first_epoch - 1,
             report: LogReport::default(),
         };
         Ok(Logger {
@@ -95,6 +100,9 @@ impl Logger {
             bell: Bell::default(),
             durable: Line(AtomicU64::new(first_epoch - 1)),
             marked: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
+            first_file: AtomicU64::new(0),
+            newest_before: AtomicU64::new(0),
             files: Latched::new(files),
         })
     }
@@ -111,6 +119,17 @@ impl Logger {
         self.marked.load(Ordering::Acquire)
     }
 
+    /// Once it has begun another file for the `number`th time that this was wanted: the last epoch of anything in those before, and the
+    /// file's number.
+    pub fn has_begun(&self, number: u64) -> Option<(u64, u64)> {
+        // Acquire: pairs with the Release in `round`.
+        let has_begun = self.begun.load(Ordering::Acquire) >= number;
+        // Relaxed, both: as said.
+        has_begun.then(|| {
+            (self.newest_before.load(Ordering::Relaxed), self.first_file.load(Ordering::Relaxed))
+        })
+    }
+
     /// See the module.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
         if log.has_failed() {
@@ -122,7 +141,12 @@ impl Logger {
             self.durable.0.store(complete.max(self.durable()), Ordering::Release);
             log.publish();
         }
-        match self.files.with(|files| files.write_all(self.number, log, complete)) {
+        let written = self.files.with(|files| {
+            let marked = files.write_all(self.number, log, complete)?;
+            self.begin_if_wanted(files, log.files_wanted())?;
+            Ok(marked)
+        });
+        match written {
             Ok(marked) => {
                 // Release: the sync comes before; pairs with the Acquire in `marked`.
                 self.marked.store(marked, Ordering::Release);
@@ -132,6 +156,20 @@ impl Logger {
             }
             Err(error) => log.fail(&error),
         }
+    }
+
+    fn begin_if_wanted(&self, files: &mut Files, wanted: u64) -> Result<(), LogError> {
+        // Relaxed: this thread's own.
+        if self.begun.load(Ordering::Relaxed) < wanted {
+            if files.file.len() > FILE_HEADER_BYTES as u64 {
+                files.begin_another()?;
+            }
+            self.first_file.store(files.header.segment, Ordering::Relaxed);
+            self.newest_before.store(files.newest, Ordering::Relaxed);
+            // Release: the two are there; pairs with the Acquire in `has_begun`.
+            self.begun.store(wanted, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Adds what it has written.
@@ -147,13 +185,19 @@ impl Logger {
 
 /// A new file with its header, both durable.
 fn begin_file(folder: &Folder, header: &FileHeader) -> Result<(String, File), LogError> {
-    let name = file_name(header);
-    let path = folder.path().join(&name);
-    let mut file = folder.create(&name).map_err(|why| io_error("create", &path, &why))?;
-    append_all(&mut file, &header.encode()).map_err(|why| io_error("write", &path, &why))?;
+    let name = LogFileName::of(header).to_string();
+    let file = begin_durable(folder, &name, &header.encode())?;
+    Ok((name, file))
+}
+
+/// A new file that begins with `header`, durable with its name.
+pub(super) fn begin_durable(folder: &Folder, name: &str, header: &[u8]) -> Result<File, LogError> {
+    let path = folder.path().join(name);
+    let mut file = folder.create(name).map_err(|why| io_error("create", &path, &why))?;
+    append_all(&mut file, header).map_err(|why| io_error("write", &path, &why))?;
     file.sync().map_err(|why| io_error("sync", &path, &why))?;
     folder.sync().map_err(|why| io_error("sync", folder.path(), &why))?;
-    Ok((name, file))
+    Ok(file)
 }
 
 /// Appends all of the bytes.
@@ -180,45 +224,30 @@ impl Files {
             }
         }
         if complete > self.marked && newest > self.marked {
-            self.mark(complete, log.marked())?;
+            self.mark(complete, log)?;
         }
-        Ok(if self.level.syncs() && self.has_marked { self.marked } else { 0 })
+        Ok(self.mark_synced)
     }
 
     /// Appends a block; gives its memory back.
     fn write(&mut self, slot: u32, block: Block) -> Result<Vec<u8>, LogError> {
         let Block { mut bytes, first_epoch, last_epoch } = block;
-        let raw_bytes = (bytes.len() - BLOCK_HEADER_BYTES) as u32;
-        let mut header = BlockHeader {
+        let header = BlockHeader {
             kind: Kind::Transactions,
             compressed: false,
-            stored_bytes: raw_bytes,
-            raw_bytes,
+            stored_bytes: 0,
+            raw_bytes: 0,
             first_epoch,
             last_epoch,
             synced: self.synced,
             slot,
         };
-        self.report.raw_bytes += header.file_bytes();
-        if self.compress {
-            let payload = &bytes[BLOCK_HEADER_BYTES..];
-            let room = BLOCK_HEADER_BYTES + lz4_flex::block::get_maximum_output_size(payload.len());
-            self.compressed.resize(room, 0);
-            let into = &mut self.compressed[BLOCK_HEADER_BYTES..];
-            let stored = lz4_flex::block::compress_into(payload, into).expect("there is room");
-            if stored < payload.len() {
-                (header.compressed, header.stored_bytes) = (true, stored as u32);
-                let mut compressed = std::mem::take(&mut self.compressed);
-                let sealed = &mut compressed[..BLOCK_HEADER_BYTES + stored];
-                header.seal(sealed);
-                let appended = self.append(sealed);
-                self.compressed = compressed;
-                return appended.map(|()| bytes);
-            }
-        }
-        header.seal(&mut bytes);
-        self.append(&bytes)?;
-        Ok(bytes)
+        self.report.raw_bytes += bytes.len() as u64;
+        self.newest = self.newest.max(last_epoch);
+        let mut sealer = std::mem::replace(&mut self.sealer, Sealer::new(false));
+        let appended = self.append(sealer.seal(header, &mut bytes));
+        self.sealer = sealer;
+        appended.map(|()| bytes)
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), LogError> {
@@ -228,7 +257,8 @@ impl Files {
     }
 
     /// Marks that all up to this epoch is written, makes it durable, and goes on with another file if this is full.
-    fn mark(&mut self, epoch: u64, by_all: u64) -> Result<(), LogError> {
+    fn mark(&mut self, epoch: u64, log: &Log) -> Result<(), LogError> {
+        let by_all = log.marked();
         let mut block = [0; BLOCK_HEADER_BYTES + 8];
         block[BLOCK_HEADER_BYTES..].copy_from_slice(&by_all.to_le_bytes());
         let header = BlockHeader {
@@ -244,19 +274,25 @@ impl Files {
         header.seal(&mut block);
         self.report.raw_bytes += header.file_bytes();
         self.append(&block)?;
-        if self.level.syncs() {
+        (self.marked, self.has_marked) = (epoch, true);
+        // What a checkpoint's rows have must be synced before it counts, whatever the level.
+        if self.level.syncs() || log.checkpoints().is_taken() {
             self.sync()?;
         }
-        (self.marked, self.has_marked) = (epoch, true);
         if self.file.len() >= self.segment_bytes {
-            if !self.level.syncs() {
-                // So that a reader who finds the next file knows that this one was whole.
-                self.sync()?;
-            }
-            self.header.segment += 1;
-            (self.name, self.file) = begin_file(&self.folder, &self.header)?;
-            self.synced = FILE_HEADER_BYTES as u64;
+            self.begin_another()?;
         }
+        Ok(())
+    }
+
+    /// Goes on with another file. This one is synced, so that a reader who finds the next one knows that it was whole.
+    fn begin_another(&mut self) -> Result<(), LogError> {
+        if self.synced < self.file.len() {
+            self.sync()?;
+        }
+        self.header.segment += 1;
+        (self.name, self.file) = begin_file(&self.folder, &self.header)?;
+        self.synced = FILE_HEADER_BYTES as u64;
         Ok(())
     }
 
@@ -264,6 +300,7 @@ impl Files {
         let began = clock::now();
         self.file.sync().map_err(|why| io_error("sync", &self.folder.path().join(&self.name), &why))?;
         self.synced = self.file.len();
+        self.mark_synced = if self.has_marked { self.marked } else { 0 };
         self.report.syncs += 1;
         let took = clock::nanoseconds(clock::now().since(began));
         self.report.longest_sync_ns = self.report.longest_sync_ns.max(took);

@@ -4,13 +4,17 @@
 //! its name. A log is opened by a new manifest with the next generation; of the generations before, the manifest says up to which
 //! epoch each was recovered: what they have beyond that is not the log's.
 
-use super::format::VERSION;
 use super::log::io_error;
 use super::logger::append_all;
+use super::scan::LogFileName;
 use crate::facade::disk::Folder;
-use contract::{Indexing, LogError, TableDescription};
+use contract::{CheckpointReport, Indexing, LogError, TableDescription};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::io::ErrorKind;
+
+/// The version that is written. Version 1, which is read, too, has no checkpoints.
+const VERSION: u32 = 2;
 
 /// Its name.
 pub(crate) const NAME: &str = "MANIFEST";
@@ -35,6 +39,61 @@ pub(crate) struct Manifest {
     pub tables: Vec<LoggedTable>,
     /// What the log begins from, in the words of whoever opened it.
     pub origin: String,
+    /// The checkpoint from which the log is recovered, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// All rows, and from where on the log is to be replayed over them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    /// A later one of the log has a larger number.
+    pub number: u64,
+    /// In which it was taken.
+    pub generation: u32,
+    /// The log counts from this epoch on.
+    pub from_epoch: u64,
+    /// And is there up to this one at least: the rows may have something of it.
+    pub to_epoch: u64,
+    /// By logger of the generation, the first of its files that is needed.
+    pub segments: Vec<u64>,
+    /// Its own files, in the order of their numbers.
+    pub files: Vec<RowsFile>,
+}
+
+/// A file of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RowsFile {
+    pub bytes: u64,
+    pub rows: u64,
+}
+
+impl Checkpoint {
+    /// The first file of a logger that is needed of a generation; `None`: nothing of the generation is.
+    pub fn first_segment(&self, generation: u32, logger: u32) -> Option<u64> {
+        match generation.cmp(&self.generation) {
+            Ordering::Less => None,
+            Ordering::Equal => self.segments.get(logger as usize).copied(),
+            Ordering::Greater => Some(0),
+        }
+    }
+
+    /// Whether a file of the log is needed to recover it.
+    pub fn needs(&self, file: LogFileName) -> bool {
+        self.first_segment(file.generation, file.logger).is_some_and(|first| file.segment >= first)
+    }
+
+    /// As it is told; how long it took it does not say.
+    pub fn report(&self) -> CheckpointReport {
+        CheckpointReport {
+            from_epoch: self.from_epoch,
+            to_epoch: self.to_epoch,
+            rows: self.files.iter().map(|file| file.rows).sum(),
+            bytes: self.files.iter().map(|file| file.bytes).sum(),
+            files: self.files.len() as u64,
+            took_ns: 0,
+        }
+    }
 }
 
 /// A log that a store was recovered from: it may go on.
@@ -153,8 +212,8 @@ fn decode(bytes: &[u8]) -> Result<Manifest, String> {
     if magic != MAGIC {
         return Err("not a manifest".to_owned());
     }
-    if version != VERSION.to_string() {
-        return Err(format!("format version {version}; this program reads version {VERSION}"));
+    if !(1..=VERSION).any(|known| version == known.to_string()) {
+        return Err(format!("format version {version}; this program reads versions up to {VERSION}"));
     }
     if length != json.len().to_string() {
         return Err(format!("{} bytes; the first line says {length}", json.len()));
@@ -168,6 +227,14 @@ fn decode(bytes: &[u8]) -> Result<Manifest, String> {
     }
     if manifest.earlier.len() != manifest.generation as usize || manifest.loggers == 0 {
         return Err("the generations do not add up".to_owned());
+    }
+    if let Some(checkpoint) = &manifest.checkpoint {
+        let earlier = manifest.earlier.get(checkpoint.generation as usize);
+        let loggers = earlier.map_or(manifest.loggers, |earlier| earlier.loggers);
+        let is_of_a_generation = checkpoint.generation <= manifest.generation;
+        if !is_of_a_generation || checkpoint.segments.len() != loggers as usize || checkpoint.from_epoch == 0 {
+            return Err("the checkpoint and the generations do not add up".to_owned());
+        }
     }
     Ok(manifest)
 }
@@ -184,6 +251,14 @@ mod tests {
             earlier: vec![Earlier { loggers: 1, epoch: 9 }],
             tables: vec![LoggedTable { name: "rows".to_owned(), row_bytes: 8, key_bytes: None }],
             origin: "micro \"quoted\"\n".to_owned(),
+            checkpoint: Some(Checkpoint {
+                number: 3,
+                generation: 1,
+                from_epoch: 12,
+                to_epoch: 14,
+                segments: vec![2, 0],
+                files: vec![RowsFile { bytes: 1000, rows: 9 }],
+            }),
         }
     }
 
@@ -191,6 +266,15 @@ mod tests {
     fn what_is_written_is_read() {
         let bytes = encode(&manifest());
         assert_eq!(decode(&bytes), Ok(manifest()));
+    }
+
+    #[test]
+    fn a_checkpoint_needs_the_log_from_its_files_on() {
+        let checkpoint = manifest().checkpoint.expect("it has one");
+        let needs = |name: &str| checkpoint.needs(LogFileName::read(name).expect("a name"));
+        assert!(needs("log-000001-0000-00000002.trl") && !needs("log-000001-0000-00000001.trl"));
+        assert!(needs("log-000001-0001-00000000.trl") && !needs("log-000000-0001-00000007.trl"));
+        assert!(needs("log-000002-0005-00000000.trl") && LogFileName::read("log-1-2.trl").is_none());
     }
 
     #[test]

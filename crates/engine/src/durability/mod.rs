@@ -35,13 +35,17 @@
 //! | [`format`] | the bytes of a log |
 //! | [`redo`] | a slot's side: blocks |
 //! | [`log`] | a store's log, and what its slots and loggers share |
+//! | [`block`] | sealing blocks |
 //! | [`logger`] | the loop of a logger |
+//! | [`checkpoint`] | all rows, written beside running transactions, so that the log before them can go |
 //! | [`manifest`] | what a log is of, and which of its files count |
 //! | [`scan`] | reading a log: what is intact, and up to which epoch |
 //! | [`inspect`](mod@inspect) | telling what it has |
 //!
 //! Replaying it, through ordinary transactions, is [`crate::recovery`].
 
+mod block;
+pub(crate) mod checkpoint;
 pub(crate) mod format;
 mod inspect;
 pub(crate) mod log;

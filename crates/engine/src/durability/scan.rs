@@ -15,6 +15,7 @@ use crate::facade::disk::Folder;
 use crate::facade::shared::Arc;
 use contract::LogError;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -80,6 +81,38 @@ pub(crate) fn is_log_file(name: &str) -> bool {
     name.starts_with("log-") && name.ends_with(".trl")
 }
 
+/// What the name of a log's file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogFileName {
+    pub generation: u32,
+    pub logger: u32,
+    pub segment: u64,
+}
+
+impl LogFileName {
+    /// Of a file's name, if it is one.
+    pub fn read(name: &str) -> Option<LogFileName> {
+        let numbers = name.strip_prefix("log-")?.strip_suffix(".trl")?;
+        let mut numbers = numbers.split('-');
+        let (generation, logger, segment) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let (generation, logger, segment) =
+            (generation.parse().ok()?, logger.parse().ok()?, segment.parse().ok()?);
+        numbers.next().is_none().then_some(LogFileName { generation, logger, segment })
+    }
+
+    /// Of a file with this header.
+    pub fn of(header: &FileHeader) -> LogFileName {
+        let FileHeader { generation, logger, segment, .. } = *header;
+        LogFileName { generation, logger, segment }
+    }
+}
+
+impl fmt::Display for LogFileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "log-{:06}-{:04}-{:08}.trl", self.generation, self.logger, self.segment)
+    }
+}
+
 /// Transactions of one block.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
@@ -89,6 +122,16 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
+    /// Of a block with this header, whose payload is stored there; an error in words.
+    pub fn of(header: &BlockHeader, bytes: &Arc<Vec<u8>>, stored: Range<usize>) -> Result<Payload, String> {
+        let last_epoch = header.last_epoch;
+        if !header.compressed {
+            return Ok(Payload { bytes: Arc::clone(bytes), range: stored, last_epoch });
+        }
+        let bytes = uncompressed(header, &bytes[stored])?;
+        Ok(Payload { range: 0..bytes.len(), bytes: Arc::new(bytes), last_epoch })
+    }
+
     /// The bytes, uncompressed.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
@@ -136,10 +179,10 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Of these files, which are at least one.
-    pub fn open(files: Vec<LogFile>) -> Result<Stream, LogError> {
+    /// Of these files, which are at least one, from number `first` on.
+    pub fn open(files: Vec<LogFile>, first: u64) -> Result<Stream, LogError> {
         let mut stream = Stream::unread(files);
-        stream.next_file(0)?;
+        stream.next_file(first)?;
         Ok(stream)
     }
 
@@ -194,11 +237,7 @@ impl Stream {
                 continue;
             }
             let rest = &self.bytes[self.at..];
-            let decoded = match self.is_checked {
-                true => BlockHeader::decode(rest),
-                false => BlockHeader::decode_unchecked(rest),
-            };
-            let (header, payload) = match decoded {
+            let (header, payload) = match BlockHeader::decode_if(rest, self.is_checked) {
                 Ok(block) => block,
                 Err(why) => {
                     self.ends(Some(why));
@@ -219,21 +258,18 @@ impl Stream {
                     return Ok(Some(self.marked));
                 }
                 Kind::Transactions => {
-                    let (bytes, range) = match header.compressed {
-                        false => (Arc::clone(&self.bytes), from..from + payload.len()),
-                        true => match uncompressed(&header, payload) {
-                            Ok(bytes) => {
-                                let range = 0..bytes.len();
-                                (Arc::new(bytes), range)
-                            }
-                            Err(why) => {
-                                self.ends(Some(why));
-                                return Ok(None);
-                            }
-                        },
-                    };
-                    self.after_last_mark.push(Payload { bytes, range, last_epoch: header.last_epoch });
+                    match Payload::of(&header, &self.bytes, from..from + payload.len()) {
+                        Ok(payload) => self.after_last_mark.push(payload),
+                        Err(why) => {
+                            self.ends(Some(why));
+                            return Ok(None);
+                        }
+                    }
                     self.at += header.file_bytes() as usize;
+                }
+                Kind::Rows => {
+                    self.ends(Some("a block of rows".to_owned()));
+                    return Ok(None);
                 }
             }
         }

@@ -287,8 +287,14 @@ impl<L: Latch> HashIndex<L> {
     }
 
     /// Visits every linked record of a quiet index.
-    pub fn for_each_record(&self, mut visit: impl FnMut(RecordRef)) {
-        for number in 0..self.buckets {
+    pub fn for_each_record(&self, visit: impl FnMut(RecordRef)) {
+        self.for_each_record_of(0..self.buckets, visit);
+    }
+
+    /// Visits the records linked in these first buckets and their chains: those that are linked all through it, and perhaps others.
+    /// Within an epoch.
+    pub fn for_each_record_of(&self, buckets: std::ops::Range<u64>, mut visit: impl FnMut(RecordRef)) {
+        for number in buckets {
             let mut next = Some(self.nth(number));
             while let Some(bucket) = next {
                 // Acquire: pairs with the Release in `link`.

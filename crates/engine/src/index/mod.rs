@@ -6,6 +6,9 @@
 mod buckets;
 pub(crate) mod hash;
 pub(crate) mod ordered;
+mod walk;
+
+pub(crate) use walk::WalkPosition;
 
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;

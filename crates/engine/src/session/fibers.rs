@@ -12,6 +12,7 @@ use super::Run;
 use super::slot::Slot;
 use super::statistics::{Next, Report, WorkerStatistics};
 use crate::architecture::{BackOff, InFibers};
+use crate::durability::Log;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Fiber, Scheduler, Turn};
@@ -133,8 +134,9 @@ fn live<'e, A: InFibers<'e>, C: Client>(
             Ok(Some(Some(next))) => next,
             Ok(Some(None)) => {
                 slot.tell_effort_of_last_phase(statistics);
-                slot.acknowledge(statistics);
+                let walked = slot.acknowledge(statistics);
                 slot.rest(&mut cpu::Spin::new());
+                walk(&mut slot, walked, home);
                 continue;
             }
             Ok(None) => break,
@@ -181,22 +183,39 @@ fn live<'e, A: InFibers<'e>, C: Client>(
             slot.rest(&mut cpu::Spin::new());
         }
         // SAFETY: as above.
-        let home = unsafe { &mut *home };
-        slot.acknowledge(&mut home.statistics);
-        free_since = home.statistics.last();
-        home.ended += 1;
-        slot.txn.architecture.has_ended(home.ended, options);
+        let at_home = unsafe { &mut *home };
+        let walked = slot.acknowledge(&mut at_home.statistics);
+        free_since = at_home.statistics.last();
+        at_home.ended += 1;
+        slot.txn.architecture.has_ended(at_home.ended, options);
+        walk(&mut slot, walked, home);
         slot.txn.architecture.let_others_run();
     }
     loop {
         // SAFETY: as above.
         let statistics = unsafe { &mut (*home).statistics };
-        slot.acknowledge(statistics);
+        let walked = slot.acknowledge(statistics);
         if !statistics.waits_for_log() {
             break;
         }
         slot.rest(&mut cpu::Spin::new());
+        walk(&mut slot, walked, home);
     }
     // SAFETY: as above.
     slot.leave(unsafe { &mut (*home).statistics }, free_since);
+}
+
+/// Takes part in a checkpoint of this log, if it wants that, and comes home. Called at home, with no borrow of it.
+fn walk<'e, A: InFibers<'e>, C: Client>(
+    slot: &mut Slot<'e, A>,
+    walked: Option<&'e Log>,
+    home: *mut Home<'_, C>,
+) {
+    let Some(log) = walked else { return };
+    let walked = slot.walk(log);
+    slot.txn.architecture.go_home();
+    if let Err(error) = walked {
+        // SAFETY: as in `live`.
+        unsafe { &mut *home }.statistics.fail(error);
+    }
 }

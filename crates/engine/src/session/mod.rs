@@ -8,6 +8,7 @@
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
 //! | [`precedence`] | a bound for every transaction: who was aborted too often goes first |
+//! | [`walk`] | a slot's part in a checkpoint |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
 //!
@@ -24,6 +25,7 @@ mod ring;
 mod serving;
 mod slot;
 mod statistics;
+mod walk;
 
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
@@ -73,7 +75,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Next::NothingNow => {
                 slot.tell_effort_of_last_phase(&mut statistics);
                 slot.rest(&mut rest);
-                slot.acknowledge(&mut statistics);
+                acknowledge(&mut slot, &mut statistics);
                 continue;
             }
             Next::Over => break,
@@ -95,16 +97,29 @@ pub(crate) fn run<A: Architecture, C: Client>(
         while slot.waits_for_log() {
             slot.rest(&mut rest);
         }
-        slot.acknowledge(&mut statistics);
+        acknowledge(&mut slot, &mut statistics);
         free_since = statistics.last();
         rest = cpu::Spin::new();
     }
     while statistics.waits_for_log() {
         slot.rest(&mut rest);
-        slot.acknowledge(&mut statistics);
+        acknowledge(&mut slot, &mut statistics);
     }
     // Before it leaves: an owner serves until the others have ended, who may wait for this.
     statistics.all_have_ended();
     slot.leave(&mut statistics, free_since);
     statistics.report()
+}
+
+/// Counts what has become durable, and walks for a checkpoint, if one is taken.
+#[inline(always)]
+fn acknowledge<A: Architecture, C: Client>(
+    slot: &mut Slot<'_, A>,
+    statistics: &mut WorkerStatistics<'_, C>,
+) {
+    if let Some(log) = slot.acknowledge(statistics)
+        && let Err(error) = slot.walk(log)
+    {
+        statistics.fail(error);
+    }
 }

@@ -5,6 +5,7 @@ use super::interval::Interval;
 use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
+use super::walk::Walk;
 use crate::architecture::Architecture;
 use crate::durability::{Log, Redo};
 use crate::epoch::Epochs;
@@ -49,6 +50,8 @@ pub(super) struct Slot<'e, A: Architecture> {
     ended: u64,
     /// What was spent on the architecture since then is not yet told.
     phase: Phase,
+    /// What it keeps for checkpoints, once it has taken part in one.
+    pub(super) walk: Option<Box<Walk>>,
 }
 
 impl<'e, A: Architecture> Slot<'e, A> {
@@ -70,6 +73,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
             aborts: Aborts::default(),
             ended: 0,
             phase: Phase::first(until),
+            walk: None,
         }
     }
 
@@ -246,15 +250,16 @@ impl<'e, A: Architecture> Slot<'e, A> {
         redo.is_behind()
     }
 
-    /// Counts what has become durable.
+    /// Counts what has become durable. Answers the log if a checkpoint wants its tables to be walked ([`Slot::walk`]).
     #[inline(always)]
-    pub fn acknowledge<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
-        if let Some(log) = self.log {
-            statistics.acknowledge(log.durable());
-            if log.has_failed() {
-                statistics.stop_for_good();
-            }
+    pub fn acknowledge<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) -> Option<&'e Log> {
+        let log = self.log?;
+        statistics.acknowledge(log.durable());
+        let notice = log.notice();
+        if notice.has_failed() {
+            statistics.stop_for_good();
         }
+        (notice.is_walked() && !notice.has_failed()).then_some(log)
     }
 
     /// The worker has gone on to another phase of its run: what was spent in the last one counts, or does not.

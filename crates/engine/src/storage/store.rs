@@ -57,24 +57,8 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let regions = descriptions.len() * Table::REGIONS;
-        let mut most = memory::address_space_among(regions);
-        assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
-        let ids = || (0..).map(TableId);
-        let (tables, first): (Vec<Table>, AllocationCache) = loop {
-            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
-            let reserve = |(id, table): (TableId, &TableDescription)| {
-                Table::reserve(table.clone(), id, layout, most, &mut first)
-            };
-            match ids().zip(&descriptions).map(reserve).collect::<Result<_, RegionError>>() {
-                Ok(tables) => break (tables, first),
-                // A system that does not give address space for nothing: less will do.
-                Err(_) if most > 0 => most /= 2,
-                Err(error) => {
-                    return Err(LoadError::Refused { bytes: needed_bytes, why: error.to_string() });
-                }
-            }
-        };
+        let (tables, first) = Self::reserve(&descriptions, layout)
+            .map_err(|error| LoadError::Refused { bytes: needed_bytes, why: error.to_string() })?;
         let mut store = Store {
             tables,
             layout,
@@ -86,7 +70,7 @@ impl Store {
         };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
-        for (id, table) in ids().zip(&store.tables) {
+        for (id, table) in (0..).map(TableId).zip(&store.tables) {
             let leftovers = fill(workload, id, table, progress);
             for (allocations, leftovers) in store.caches.iter_mut().zip(leftovers) {
                 for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
@@ -96,6 +80,41 @@ impl Store {
         }
         store.caches.push(first);
         Ok(store)
+    }
+
+    /// Empty tables, and what their indexes have taken of their memory and not used.
+    fn reserve(
+        descriptions: &[TableDescription],
+        layout: Layout,
+    ) -> Result<(Vec<Table>, AllocationCache), RegionError> {
+        let regions = descriptions.len() * Table::REGIONS;
+        let mut most = memory::address_space_among(regions);
+        assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
+        let ids = || (0..).map(TableId);
+        loop {
+            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
+            let reserve = |(id, table): (TableId, &TableDescription)| {
+                Table::reserve(table.clone(), id, layout, most, &mut first)
+            };
+            match ids().zip(descriptions).map(reserve).collect::<Result<_, RegionError>>() {
+                Ok(tables) => return Ok((tables, first)),
+                // A system that does not give address space for nothing: less will do.
+                Err(_) if most > 0 => most /= 2,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes all rows out, of a store that nobody runs over: it has new tables, and its old memory is gone.
+    pub(crate) fn empty(&mut self) -> Result<(), RegionError> {
+        let descriptions: Vec<TableDescription> =
+            self.tables.drain(..).map(|table| table.description.clone()).collect();
+        self.caches.clear();
+        self.last = None;
+        let (tables, first) = unobserved(|| Self::reserve(&descriptions, self.layout))?;
+        self.tables = tables;
+        self.caches.push(first);
+        Ok(())
     }
 
     fn empty_allocation_cache(&self) -> AllocationCache {
@@ -126,6 +145,7 @@ impl Store {
         self.epochs.provide(slots);
         if let Some(log) = &mut self.log {
             log.provide(slots);
+            log.checkpoints().provide(&self.tables);
         }
         let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));

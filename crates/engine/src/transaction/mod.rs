@@ -19,6 +19,7 @@
 //! | [`redo`] | what goes to the log |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
+//! | [`walk`] | which keys come next, for a checkpoint |
 //! | [`stopwatch`] | where its time goes |
 //!
 //! Invariants:
@@ -43,9 +44,11 @@ mod redo;
 mod scan;
 mod stopwatch;
 mod structure;
+mod walk;
 mod write_log;
 
 pub(crate) use commit::Decision;
+pub(crate) use walk::KeyList;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;

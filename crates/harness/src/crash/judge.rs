@@ -135,6 +135,7 @@ impl Judge<'_, '_> {
             match recovered {
                 Ok(recovered) => {
                     crashed.with_left_out += u64::from(recovered.left_out > 0);
+                    crashed.with_checkpoint += u64::from(recovered.checkpoint.is_some());
                     crashed.flips_harmless += u64::from(flipped.is_some());
                 }
                 Err(Failed::Refused(_)) if flipped.is_some() => crashed.flips_noticed += 1,

@@ -52,6 +52,8 @@ pub struct Plan {
     pub segment_bytes: u64,
     /// Nanoseconds of an epoch.
     pub epoch_ns: u64,
+    /// Nanoseconds from one checkpoint to the next; 0: none is taken.
+    pub checkpoint_every_ns: u64,
     /// Whether the disk fails, and at which operation.
     pub fault: Option<String>,
 }
@@ -84,6 +86,8 @@ pub struct Crashed {
     pub with_acknowledged: u64,
     /// Those where transactions of later epochs were left out.
     pub with_left_out: u64,
+    /// Those where a checkpoint was loaded.
+    pub with_checkpoint: u64,
     /// Those where a bit was flipped, and that was noticed.
     pub flips_noticed: u64,
     /// Those where a bit was flipped in what nobody needed.
@@ -92,6 +96,8 @@ pub struct Crashed {
     pub failed_disks: u64,
     /// Transactions that committed.
     pub commits: u64,
+    /// Checkpoints taken beside them.
+    pub checkpoints: u64,
     /// What was found.
     pub find: Option<Find>,
 }
@@ -102,6 +108,8 @@ impl Crashed {
         self.points += other.points;
         self.with_acknowledged += other.with_acknowledged;
         self.with_left_out += other.with_left_out;
+        self.with_checkpoint += other.with_checkpoint;
+        self.checkpoints += other.checkpoints;
         self.flips_noticed += other.flips_noticed;
         self.flips_harmless += other.flips_harmless;
         self.failed_disks += other.failed_disks;
@@ -137,6 +145,10 @@ pub struct CrashSummary {
     pub failed_disks: u64,
     /// See [`Crashed`].
     pub commits: u64,
+    /// See [`Crashed`].
+    pub checkpoints: u64,
+    /// See [`Crashed`].
+    pub with_checkpoint: u64,
     /// What was found, if something was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub find: Option<Find>,

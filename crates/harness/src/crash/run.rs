@@ -79,7 +79,15 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
         compress: random.bool(),
         segment_bytes: random.choice([512, 4096, 1 << 20]).expect("three"),
         epoch_ns: random.u64(3_000..60_000),
+        checkpoint_every_ns: 0,
         fault: fault.map(|fault| format!("{:?} at operation {}", fault.failing, fault.operation)),
+    };
+    // Every second run; as soon as the last one has ended, or after some epochs.
+    let checkpoints = random.bool();
+    let half_epochs = random.u64(0..8);
+    let plan = Plan {
+        checkpoint_every_ns: if checkpoints { 1 + half_epochs * plan.epoch_ns / 2 } else { 0 },
+        ..plan
     };
     let disk = fault.map_or_else(Disk::new, |fault| Disk::failing(vec![fault]));
     let run = Run { plan: &plan, pair, canary, disk: &disk, random };
@@ -143,6 +151,9 @@ impl Run<'_> {
             loggers: self.plan.loggers,
             compress: self.plan.compress,
             segment_bytes: self.plan.segment_bytes,
+            checkpoint_every: Some(self.plan.checkpoint_every_ns)
+                .filter(|&every| every > 0)
+                .map(Duration::from_nanos),
             canary: self.canary,
             ..LogOptions::new(self.plan.durability, PathBuf::new())
         }
@@ -164,26 +175,24 @@ impl Run<'_> {
     }
 
     fn stamped<E: Engine, W: Workload>(self, checked: Checked<W>) -> Crashed {
-        let Ok((outcome, failed)) = self.logged::<E, _>(&checked) else { return Crashed::default() };
-        let commits = outcome.measurement.commits;
+        let Ok((outcome, crashed)) = self.logged::<E, _>(&checked) else { return Crashed::default() };
         let (history, _) = checked.history(outcome.clients.into_iter().map(|told| told.client).collect());
-        self.judge::<E, _>(&checked, &history, commits, failed)
+        self.judge::<E, _>(&checked, &history, crashed)
     }
 
     fn churn<E: Engine>(self) -> Crashed {
         let churn = Churn { keys: 6, most_writes: 4 };
-        let Ok((outcome, failed)) = self.logged::<E, _>(&churn) else { return Crashed::default() };
-        let commits = outcome.measurement.commits;
+        let Ok((outcome, crashed)) = self.logged::<E, _>(&churn) else { return Crashed::default() };
         let clients: Vec<_> = outcome.clients.into_iter().map(|told| told.client).collect();
-        self.judge::<E, _>(&churn, &clients, commits, failed)
+        self.judge::<E, _>(&churn, &clients, crashed)
     }
 
-    /// Loads, opens the log and runs; `Err`: the log could not be opened. Answers whether the disk failed, too.
-    #[allow(clippy::type_complexity, reason = "a run's outcome, and whether the disk failed")]
+    /// Loads, opens the log and runs; `Err`: the log could not be opened. Answers what is counted of the run, too.
+    #[allow(clippy::type_complexity, reason = "a run's outcome, and what is counted of it")]
     fn logged<E: Engine, W: Workload>(
         &self,
         workload: &W,
-    ) -> Result<(RunOutcome<Acknowledged<W::Client>>, bool), contract::LogError> {
+    ) -> Result<(RunOutcome<Acknowledged<W::Client>>, Crashed), contract::LogError> {
         self.disk.on(|| {
             let setting = self.setting::<E>();
             let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
@@ -192,8 +201,13 @@ impl Run<'_> {
             let told =
                 clients.into_iter().map(|client| Acknowledged { client, disk: self.disk.clone() }).collect();
             let outcome = setting.run::<E, _>(&mut store, told).expect("procedures declare what they touch");
-            let failed = outcome.log_failure.is_some();
-            Ok((outcome, failed))
+            let crashed = Crashed {
+                commits: outcome.measurement.commits,
+                failed_disks: u64::from(outcome.log_failure.is_some()),
+                checkpoints: E::log_report(&store).map_or(0, |report| report.checkpoints),
+                ..Crashed::default()
+            };
+            Ok((outcome, crashed))
         })
     }
 
@@ -201,10 +215,8 @@ impl Run<'_> {
         mut self,
         workload: &T,
         told: &T::Told,
-        commits: u64,
-        failed: bool,
+        mut crashed: Crashed,
     ) -> Crashed {
-        let mut crashed = Crashed { commits, failed_disks: u64::from(failed), ..Crashed::default() };
         let operations = self.disk.operations();
         let mut points: Vec<usize> = (0..POINTS).map(|_| self.random.usize(..=operations)).collect();
         points.push(operations);

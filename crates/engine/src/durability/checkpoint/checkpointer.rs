@@ -1,0 +1,195 @@
+//! The checkpointer: what a service does, step by step, for one checkpoint after the other ([`super`]).
+
+use super::files::{RowsFiles, remove_outdated};
+use super::{Checkpoints, Rows};
+use crate::durability::log::Log;
+use crate::durability::manifest::{self, Checkpoint, Manifest};
+use crate::epoch::Epochs;
+use crate::facade::atomic::Ordering;
+use crate::facade::clock::{self, Ticks};
+use crate::facade::disk::Folder;
+use contract::{CheckpointReport, DurabilityCanary, LogError, LogOptions, LogReport};
+use std::time::Duration;
+
+/// Bytes after which rows go on in another file: what a thread that recovers has in memory at once.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// See the module.
+pub(crate) struct Checkpointer {
+    folders: Vec<Folder>,
+    manifest: Manifest,
+    compress: bool,
+    file_bytes: u64,
+    every: Option<Duration>,
+    /// When the last one began, or the first round was.
+    last_began: Option<Ticks>,
+    /// Of those asked for, so many have begun.
+    begun: u64,
+    next_number: u64,
+    phase: Phase,
+    report: LogReport,
+}
+
+/// How far a checkpoint is.
+enum Phase {
+    /// None is taken.
+    Resting,
+    /// Loggers begin other files, for the time of this number.
+    BeginningFiles(u64),
+    /// Epochs before `from_epoch`, of which the files before those have something, become complete.
+    Completing { from_epoch: u64, segments: Vec<u64> },
+    /// The tables are walked.
+    Walking { checkpoint: Checkpoint, files: RowsFiles },
+    /// Its files are synced; the log is not yet, as far as the rows need it.
+    Closing(Checkpoint),
+}
+
+impl Checkpointer {
+    /// Of a log with this manifest in these folders.
+    pub fn new(options: &LogOptions, folders: &[Folder], manifest: &Manifest) -> Checkpointer {
+        Checkpointer {
+            folders: folders.to_vec(),
+            manifest: manifest.clone(),
+            compress: options.compress,
+            file_bytes: options.segment_bytes.min(FILE_BYTES),
+            every: options.checkpoint_every,
+            last_began: None,
+            begun: 0,
+            next_number: manifest.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number + 1),
+            phase: Phase::Resting,
+            report: LogReport::default(),
+        }
+    }
+
+    /// Goes on as far as it can.
+    pub fn round(&mut self, shared: &Checkpoints, log: &Log, epochs: &Epochs) {
+        if log.has_failed() {
+            return;
+        }
+        let phase = std::mem::replace(&mut self.phase, Phase::Resting);
+        match self.step(phase, shared, log, epochs) {
+            Ok(phase) => self.phase = phase,
+            Err(error) => {
+                log.walk(false);
+                log.fail(&error);
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        phase: Phase,
+        shared: &Checkpoints,
+        log: &Log,
+        epochs: &Epochs,
+    ) -> Result<Phase, LogError> {
+        Ok(match phase {
+            Phase::Resting => match self.is_due(shared) {
+                true => {
+                    // Release: pairs with the Acquire in `is_taken`.
+                    shared.is_taken.store(1, Ordering::Release);
+                    Phase::BeginningFiles(log.want_files())
+                }
+                false => Phase::Resting,
+            },
+            Phase::BeginningFiles(number) => match log.files_begun(number) {
+                Some((newest, segments)) => Phase::Completing { from_epoch: newest + 1, segments },
+                None => Phase::BeginningFiles(number),
+            },
+            Phase::Completing { from_epoch, segments } if epochs.complete() + 1 >= from_epoch => {
+                let checkpoint = Checkpoint {
+                    number: self.next_number,
+                    generation: self.manifest.generation,
+                    from_epoch,
+                    to_epoch: 0,
+                    segments,
+                    files: Vec::new(),
+                };
+                self.next_number += 1;
+                let files =
+                    RowsFiles::new(&self.folders, self.manifest.log(), &checkpoint, self.file_bytes, self.compress);
+                shared.begin_walk();
+                log.walk(true);
+                Phase::Walking { checkpoint, files }
+            }
+            Phase::Completing { .. } => phase,
+            Phase::Walking { checkpoint, mut files } => {
+                let has_ended = shared.have_all_ended();
+                for Rows { mut bytes, rows } in shared.full.with(std::mem::take) {
+                    files.append(&mut bytes, rows)?;
+                    bytes.clear();
+                    shared.empty.with(|empty| empty.push(bytes));
+                }
+                if !has_ended {
+                    return Ok(Phase::Walking { checkpoint, files });
+                }
+                log.walk(false);
+                // All that the rows have was committed in this epoch or before.
+                let to_epoch = epochs.serialization_point();
+                log.has_news_of(to_epoch);
+                Phase::Closing(Checkpoint { to_epoch, files: files.end()?, ..checkpoint })
+            }
+            Phase::Closing(checkpoint) => {
+                let is_durable = log.marked() >= checkpoint.to_epoch
+                    || log.canary() == Some(DurabilityCanary::UndurableCheckpoint);
+                match is_durable {
+                    true => self.close(checkpoint, shared)?,
+                    false => Phase::Closing(checkpoint),
+                }
+            }
+        })
+    }
+
+    /// Whether another one is to begin; if so, it has.
+    fn is_due(&mut self, shared: &Checkpoints) -> bool {
+        let now = clock::now();
+        let began = *self.last_began.get_or_insert(now);
+        // Relaxed: a counter.
+        let wanted = shared.wanted.load(Ordering::Relaxed);
+        let is_time = self.every.is_some_and(|every| now.since(began) >= clock::ticks_of(every));
+        let is_due = is_time || wanted > self.begun;
+        if is_due {
+            (self.last_began, self.begun) = (Some(now), wanted);
+        }
+        is_due
+    }
+
+    /// The checkpoint counts from now on, and what was before it goes.
+    fn close(&mut self, checkpoint: Checkpoint, shared: &Checkpoints) -> Result<Phase, LogError> {
+        let next = Manifest { checkpoint: Some(checkpoint), ..self.manifest.clone() };
+        manifest::write(&self.folders[0], &next)?;
+        self.manifest = next;
+        remove_outdated(&self.folders, &self.manifest)?;
+        // Release: pairs with the Acquire in `is_taken`.
+        shared.is_taken.store(0, Ordering::Release);
+        let began = self.last_began.expect("it has begun");
+        self.report.checkpoints += 1;
+        self.report.last_checkpoint = self.manifest.checkpoint.as_ref().map(|checkpoint| CheckpointReport {
+            took_ns: clock::nanoseconds(clock::now().since(began)),
+            ..checkpoint.report()
+        });
+        Ok(Phase::Resting)
+    }
+
+    /// See [`Checkpoints::finish`].
+    pub fn finish(&mut self, shared: &Checkpoints, log: &Log, epochs: &Epochs) {
+        if matches!(self.phase, Phase::Closing(_)) {
+            self.round(shared, log, epochs);
+        }
+        log.walk(false);
+        // Release: pairs with the Acquire in `is_taken`.
+        shared.is_taken.store(0, Ordering::Release);
+        if let Phase::Walking { .. } = std::mem::replace(&mut self.phase, Phase::Resting)
+            && !log.has_failed()
+            && let Err(error) = remove_outdated(&self.folders, &self.manifest)
+        {
+            log.fail(&error);
+        }
+    }
+
+    /// Adds what was taken.
+    pub fn add_to(&self, report: &mut LogReport) {
+        report.checkpoints += self.report.checkpoints;
+        report.last_checkpoint = self.report.last_checkpoint;
+    }
+}
