@@ -57,7 +57,7 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let regions = descriptions.len() * Table::REGIONS;
+        let regions = descriptions.len().max(1) * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
@@ -130,6 +130,14 @@ impl Store {
         let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
         (&self.tables, &self.epochs, caches, self.log.as_ref())
+    }
+
+    /// What it consists of, for who keeps it open: its tables, epochs and log, and what is at hand of the tables' memory.
+    pub(crate) fn into_parts(mut self) -> (Vec<Table>, Epochs, Option<Log>, Vec<AllocationCache>) {
+        self.epochs.provide(0);
+        let reclaimable = self.epochs.reclaimable();
+        self.caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
+        (self.tables, self.epochs, self.log, self.caches)
     }
 
     /// From now on, commits are logged.

@@ -235,9 +235,19 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
+        self.suspend();
+        self.architecture.idle(rest);
+        self.resume();
+    }
+
+    /// Between transactions: from now on, until [`Txn::resume`], the slot is in no epoch.
+    pub fn suspend(&mut self) {
         self.clear();
         self.leave_epoch();
-        self.architecture.idle(rest);
+    }
+
+    /// Before the first transaction after [`Txn::suspend`].
+    pub fn resume(&mut self) {
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 
