@@ -14,6 +14,7 @@ use crate::commit_id::CommitIds;
 use crate::durability::log;
 use crate::durability::manifest::{LoggedTable, Manifest};
 use crate::engine::ThisEngine;
+use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
 use crate::facade::shared::Arc;
 use crate::facade::{clock, memory, worker};
@@ -23,11 +24,13 @@ use crate::recovery;
 use crate::session::Precedence;
 pub use crate::session::lent::Committed;
 use crate::session::lent::{Lender, Lent, Runtime};
+use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
 use contract::{
     Abort, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
-    PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction, Workload,
+    PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
+    Workload,
 };
 use std::fmt;
 
@@ -112,6 +115,8 @@ pub struct Embedded {
     services: Services,
     /// By slot; `None`: it is lent.
     caches: Vec<Option<Box<AllocationCache>>>,
+    /// Where rows that vary in length are.
+    heap: Arc<Heap>,
 }
 
 /// Tables without rows.
@@ -179,7 +184,7 @@ impl Embedded {
             logged = store.log().expect("just opened").manifest().tables;
         }
         store.prepare((*pair).into());
-        let (tables, mut epochs, mut log, caches) = store.into_parts();
+        let Parts { tables, mut epochs, mut log, heap, caches } = store.into_parts();
         epochs.provide(*slots);
         if let Some(log) = &mut log {
             log.provide(*slots);
@@ -192,10 +197,10 @@ impl Embedded {
             options: engine.clone(),
         });
         let mut caches: Vec<_> = caches.into_iter().map(|cache| Some(Box::new(cache))).collect();
-        let empty = || Some(Box::new(AllocationCache::new(tables.len(), 1)));
+        let empty = || Some(Box::new(AllocationCache::new(tables.len(), 1, &heap)));
         caches.resize_with(caches.len().max(*slots), empty);
         let (tables, services) = (Arc::new(tables), Services { runtime });
-        Ok((Embedded { lender, tables, logged, services, caches }, recovered))
+        Ok((Embedded { lender, tables, logged, services, caches, heap }, recovered))
     }
 
     /// What serves the store.
@@ -222,7 +227,7 @@ impl Embedded {
         let allocations = self.caches[number].take().expect("a slot is lent once");
         let (tables, runtime) = (&self.tables, &self.services.runtime);
         let lent = self.lender.lend(tables, runtime, SlotId(number as u32), allocations);
-        Slot { number, lent }
+        Slot { number, lent, heap: Arc::clone(&self.heap) }
     }
 
     /// Takes a slot back.
@@ -249,6 +254,7 @@ impl Embedded {
         let logged = LoggedTable {
             name: name.to_owned(),
             row_bytes: row_bytes as u64,
+            rows_vary: length == RowLength::Varying,
             key_bytes,
             is_ordered: indexing == Indexing::Ordered,
             schema: schema.to_owned(),
@@ -287,25 +293,51 @@ impl Embedded {
         // Its number stays, and a table without rows in its place.
         self.caches.iter_mut().flatten().for_each(|cache| cache.forget_table(table));
         let first = self.caches[0].as_mut().expect("no slot is lent");
+        free_values(&tables[table.index()], first);
         tables[table.index()] = reserve(&dropped, table, first)?;
         self.logged[table.index()] = dropped;
         Ok(())
     }
 
-    /// Bytes of memory taken, indexes included.
+    /// Bytes of memory taken, indexes and rows that vary in length included; of the latter, those that a slot has taken or given back
+    /// lately, a mebibyte at most, may be missing.
     pub fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(Table::bytes_taken).sum()
+        memory_bytes(&self.tables, &self.heap)
     }
 
     /// Closes the store: what has committed is durable when this returns. All slots must be back, and nobody may serve it.
     pub fn close(self) -> Result<(), LogError> {
-        let Embedded { services, lender, caches, .. } = self;
-        drop((lender, caches));
+        let services = self.services();
+        drop(self);
         let mut runtime = Arc::into_inner(services.runtime).expect("no slot is lent, and nobody serves");
         let Some(log) = runtime.log.take() else { return Ok(()) };
         log.finish(&mut runtime.epochs);
         log.failure().map_or(Ok(()), |why| Err(LogError::Refused { why }))
     }
+}
+
+/// Frees the values of the rows that a table has; nobody runs.
+fn free_values(table: &Table, allocations: &mut AllocationCache) {
+    for_each_value(table, LAYOUT.header, &mut |value| {
+        // SAFETY: of the store's heap; a value is in one record's row, and the table goes.
+        unsafe { allocations.values.drop_linked(value) };
+    });
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let (tables, caches) = (Arc::get_mut(&mut self.tables), &mut self.caches);
+        // Who drops it while slots are lent loses their memory; slots that are dropped with it have lost theirs already.
+        if let (Some(tables), Some(allocations)) = (tables, caches.iter_mut().flatten().next()) {
+            tables.iter().for_each(|table| free_values(table, allocations));
+        }
+    }
+}
+
+/// Bytes that tables have taken, and what of the heap is taken for their rows.
+fn memory_bytes(tables: &[Table], heap: &Heap) -> u64 {
+    let values = u64::try_from(heap.told_bytes()).unwrap_or(0);
+    tables.iter().map(Table::bytes_taken).sum::<u64>() + values
 }
 
 /// A table without rows.
@@ -367,6 +399,7 @@ impl Services {
 pub struct Slot {
     number: usize,
     lent: Box<dyn Lent>,
+    heap: Arc<Heap>,
 }
 
 impl Slot {
@@ -401,8 +434,8 @@ impl Slot {
         self.lent.give_up();
     }
 
-    /// Bytes of memory that all tables have taken, indexes included.
+    /// As [`Embedded::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
-        self.lent.memory_bytes()
+        memory_bytes(self.lent.tables(), &self.heap)
     }
 }

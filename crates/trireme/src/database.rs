@@ -335,12 +335,7 @@ impl Store {
 }
 
 /// Does a service of the store until it has ended.
-fn serve(
-    services: Services,
-    number: usize,
-    durable: Arc<Durable>,
-    ended: Arc<AtomicBool>,
-) -> JoinHandle<()> {
+fn serve(services: Services, number: usize, durable: Arc<Durable>, ended: Arc<AtomicBool>) -> JoinHandle<()> {
     let name = if number == 0 { "trireme-epochs" } else { "trireme-logger" };
     let serve = move || {
         let written = || durable.tell(services.durable_epoch(), services.failure());

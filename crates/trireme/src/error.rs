@@ -135,11 +135,14 @@ impl fmt::Display for Error {
             Error::NoTable { table } => write!(f, "there is no table '{table}'"),
             Error::OtherDatabase => f.write_str("the table is one of another database"),
             Error::IndexNotOpen { table, index } => {
-                write!(f, "table '{table}' has index '{index}', which has to be opened before rows are written")
+                write!(
+                    f,
+                    "table '{table}' has index '{index}', which has to be opened before rows are written"
+                )
             }
-            Error::InTransaction => {
-                f.write_str("this thread has a transaction open, which has to end before tables are made or dropped")
-            }
+            Error::InTransaction => f.write_str(
+                "this thread has a transaction open, which has to end before tables are made or dropped",
+            ),
             Error::InUse => f.write_str("the database is still in use"),
             Error::Locked { folder } => {
                 write!(f, "the database in {} is open in another process", folder.display())

@@ -43,9 +43,7 @@ mod transaction;
 mod value;
 
 pub use builder::Builder;
-pub use contract::{
-    AbortReason, ArchitectureName, Durability, LogError, LogReport, ProtocolName, Recovered,
-};
+pub use contract::{AbortReason, ArchitectureName, Durability, LogError, LogReport, ProtocolName, Recovered};
 pub use database::Database;
 pub use engine::embedded::OpenError;
 pub use error::Error;

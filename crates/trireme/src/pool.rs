@@ -85,14 +85,15 @@ impl Pool {
     pub fn take(&self, lend: impl FnOnce(usize) -> Lent) -> Seat<'_> {
         let first = first();
         let places = (0..self.places.len()).map(|after| (first + after) % self.places.len());
-        let free = places.map(|number| (number, self.places[number].lent.try_lock())).find_map(|(number, tried)| {
-            match tried {
-                Ok(guard) => Some((number, guard)),
-                // A panic in a transaction undoes it and leaves the slot as good as before.
-                Err(TryLockError::Poisoned(guard)) => Some((number, guard.into_inner())),
-                Err(TryLockError::WouldBlock) => None,
-            }
-        });
+        let free =
+            places.map(|number| (number, self.places[number].lent.try_lock())).find_map(|(number, tried)| {
+                match tried {
+                    Ok(guard) => Some((number, guard)),
+                    // A panic in a transaction undoes it and leaves the slot as good as before.
+                    Err(TryLockError::Poisoned(guard)) => Some((number, guard.into_inner())),
+                    Err(TryLockError::WouldBlock) => None,
+                }
+            });
         let (number, mut guard) = free.unwrap_or_else(|| {
             let number = first % self.places.len();
             (number, locked(&self.places[number].lent))

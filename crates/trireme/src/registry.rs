@@ -29,7 +29,6 @@ pub(crate) struct KeptIndex {
 pub(crate) struct Registered {
     pub name: String,
     pub schema: String,
-    pub indexing: Indexing,
     /// Those of a table.
     pub indexes: Vec<KeptIndex>,
     /// The table, of an index.
@@ -52,7 +51,7 @@ impl Registry {
     }
 
     /// Adds a table, or an index of one that is there.
-    pub fn add(&mut self, TableWords { id, name, indexing, schema, .. }: TableWords) {
+    pub fn add(&mut self, TableWords { id, name, schema, .. }: TableWords) {
         let table = name.split_once(SEPARATOR).and_then(|(table, _)| self.find(table));
         let index_of = table.map(|(table, _)| table);
         if let Some(table) = index_of {
@@ -60,7 +59,7 @@ impl Registry {
             let index = KeptIndex { id, is_unique, key_of: None, name: name.clone() };
             self.0.get_mut(&table).expect("found").indexes.push(index);
         }
-        self.0.insert(id, Registered { name, schema, indexing, indexes: Vec::new(), index_of });
+        self.0.insert(id, Registered { name, schema, indexes: Vec::new(), index_of });
     }
 
     /// A table by its name.

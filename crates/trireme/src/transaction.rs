@@ -158,7 +158,7 @@ impl<'db> Transaction<'db> {
         let read = self.seat.slot.transaction().read_whole(table.id, key, &mut |row| {
             seen = see.take().map(|see| see(row));
         });
-        self.lives(read)?;
+        let _: Presence = self.lives(read)?;
         Ok(seen)
     }
 
@@ -358,12 +358,7 @@ impl<'db> Transaction<'db> {
     }
 
     /// Replaces a row, and its entries in indexes; whether it is there.
-    fn replace_row<K: Key>(
-        &mut self,
-        table: TableId,
-        key: K::Given<'_>,
-        row: &[u8],
-    ) -> Result<bool, Error> {
+    fn replace_row<K: Key>(&mut self, table: TableId, key: K::Given<'_>, row: &[u8]) -> Result<bool, Error> {
         let number = self.key::<K>(table, key)?;
         let registry = Arc::clone(&self.registry);
         let indexes = &registry.get(table).expect("admitted").indexes;
@@ -406,10 +401,10 @@ impl<'db> Transaction<'db> {
         key: &[u8],
         row: &[u8],
     ) -> Result<Option<Entry>, Error> {
-        let key_of = index.key_of.as_ref().ok_or_else(|| Error::IndexNotOpen {
-            table: self.name(table),
-            index: index.name.clone(),
-        });
+        let key_of = index
+            .key_of
+            .as_ref()
+            .ok_or_else(|| Error::IndexNotOpen { table: self.name(table), index: index.name.clone() });
         let mut bytes = Vec::new();
         match key_of.and_then(|of| of(key, row, &mut bytes).ok_or_else(|| self.unreadable(table))) {
             Ok(false) => Ok(None),
@@ -605,12 +600,20 @@ impl<'tx, 'db, K: Key, V: Value> Range<'tx, 'db, K, V> {
         let mut last = Vec::new();
         let name = self.transaction.name(table);
         let scanned = self.transaction.admit_id(table).and_then(|()| {
-            self.transaction.scan(table, &self.from, &self.to, direction, limit, row_bytes, &mut |key, row| {
-                last.clear();
-                last.extend_from_slice(key);
-                let read = decoded::<K>(key).zip(V::read(row));
-                rows.push(read.ok_or_else(|| Error::Unreadable { table: name.clone() }));
-            })
+            self.transaction.scan(
+                table,
+                &self.from,
+                &self.to,
+                direction,
+                limit,
+                row_bytes,
+                &mut |key, row| {
+                    last.clear();
+                    last.extend_from_slice(key);
+                    let read = decoded::<K>(key).zip(V::read(row));
+                    rows.push(read.ok_or_else(|| Error::Unreadable { table: name.clone() }));
+                },
+            )
         });
         match scanned {
             Ok(count) => self.is_read = count < limit,

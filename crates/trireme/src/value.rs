@@ -99,8 +99,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Value for Serde<T> {
     const ROW: Row = Row::Varying;
 
     fn with_bytes<R>(given: &T, show: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
-        let bytes =
-            postcard::to_allocvec(given).map_err(|why| Error::Serialize { why: why.to_string() })?;
+        let bytes = postcard::to_allocvec(given).map_err(|why| Error::Serialize { why: why.to_string() })?;
         within_limit(&bytes).map(show)
     }
 

@@ -260,8 +260,7 @@ pub(crate) fn serving<R>(
     epoch_interval: Duration,
     run: impl FnOnce(&[Service<'_>]) -> R,
 ) -> R {
-    let works: Vec<_> =
-        (0..services(log)).map(|number| move || do_service(number, epochs, log)).collect();
+    let works: Vec<_> = (0..services(log)).map(|number| move || do_service(number, epochs, log)).collect();
     let services: Vec<Service<'_>> =
         (0..).zip(&works).map(|(number, work)| service(number, log, epoch_interval, work)).collect();
     run(&services)

@@ -8,7 +8,7 @@ use super::format::VERSION;
 use super::log::io_error;
 use super::logger::append_all;
 use crate::facade::disk::Folder;
-use contract::{Indexing, LogError, TableDescription};
+use contract::{Indexing, LogError, RowLength, TableDescription};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 
@@ -58,6 +58,9 @@ pub(crate) struct Earlier {
 pub(crate) struct LoggedTable {
     pub name: String,
     pub row_bytes: u64,
+    /// Whether rows vary in length, up to `row_bytes`.
+    #[serde(default)]
+    pub rows_vary: bool,
     /// Bytes of the longest key, if keys are byte strings.
     pub key_bytes: Option<u64>,
     /// Whether keys that are numbers are in order.
@@ -81,6 +84,7 @@ impl LoggedTable {
         LoggedTable {
             name: table.name.to_owned(),
             row_bytes: table.row_bytes as u64,
+            rows_vary: table.varies(),
             key_bytes,
             is_ordered: table.indexing == Indexing::Ordered,
             schema: String::new(),
@@ -97,9 +101,15 @@ impl LoggedTable {
         }
     }
 
+    /// Whether its rows have one length.
+    pub fn length(&self) -> RowLength {
+        if self.rows_vary { RowLength::Varying } else { RowLength::Fixed }
+    }
+
     /// Whether the log's records of this table are records of `other`.
     fn is_as(&self, other: &LoggedTable) -> bool {
-        (&self.name, self.row_bytes, self.key_bytes) == (&other.name, other.row_bytes, other.key_bytes)
+        let of = |table: &LoggedTable| (table.row_bytes, table.rows_vary, table.key_bytes);
+        self.name == other.name && of(self) == of(other)
     }
 
     /// In words.
@@ -108,7 +118,8 @@ impl LoggedTable {
             Some(most) => format!("byte strings of up to {most} bytes"),
             None => "numbers".to_owned(),
         };
-        format!("table '{}' of rows of {} bytes under {keys}", self.name, self.row_bytes)
+        let most = if self.rows_vary { "up to " } else { "" };
+        format!("table '{}' of rows of {most}{} bytes under {keys}", self.name, self.row_bytes)
     }
 }
 
@@ -208,7 +219,15 @@ mod tests {
 
     fn table(name: &str, row_bytes: u64, key_bytes: Option<u64>) -> LoggedTable {
         let (name, schema) = (name.to_owned(), String::new());
-        LoggedTable { name, row_bytes, key_bytes, is_ordered: false, schema, is_dropped: false }
+        LoggedTable {
+            name,
+            row_bytes,
+            rows_vary: false,
+            key_bytes,
+            is_ordered: false,
+            schema,
+            is_dropped: false,
+        }
     }
 
     fn manifest() -> Manifest {
@@ -243,12 +262,12 @@ mod tests {
 
     #[test]
     fn a_schema_that_differs_names_both() {
-        let other = table("lines", 16, Some(20));
+        let other = LoggedTable { rows_vary: true, ..table("lines", 16, Some(20)) };
         let refused = manifest().admit(&[other]).expect_err("another table").to_string();
         assert_eq!(
             refused,
             "the log is of another store: number 0 is table 'rows' of rows of 8 bytes under numbers in the log, and table \
-             'lines' of rows of 16 bytes under byte strings of up to 20 bytes in the store"
+             'lines' of rows of up to 16 bytes under byte strings of up to 20 bytes in the store"
         );
         assert!(manifest().admit(&[]).is_err() && manifest().admit(&manifest().tables).is_ok());
     }

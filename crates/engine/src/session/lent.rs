@@ -65,8 +65,8 @@ pub(crate) trait Lent: Send {
     /// The transaction will not begin again.
     fn give_up(&mut self);
 
-    /// Bytes of memory that all tables have taken.
-    fn memory_bytes(&self) -> u64;
+    /// The tables.
+    fn tables(&self) -> &[Table];
 
     /// What the slot has at hand of the tables' memory; the slot is gone.
     fn end(self: Box<Self>) -> Box<AllocationCache>;
@@ -200,10 +200,10 @@ where
     }
 
     fn commit(&mut self) -> Result<Committed, Abort> {
-        let ended = self.txn.commit().map(|()| Committed {
-            id: self.txn.commit_id(),
-            epoch: self.txn.redo().map(Redo::epoch),
-        });
+        let ended = self
+            .txn
+            .commit()
+            .map(|()| Committed { id: self.txn.commit_id(), epoch: self.txn.redo().map(Redo::epoch) });
         if ended.is_ok() {
             self.turn = None;
         }
@@ -234,8 +234,8 @@ where
         self.turn = None;
     }
 
-    fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(Table::bytes_taken).sum()
+    fn tables(&self) -> &[Table] {
+        self.tables
     }
 
     fn end(mut self: Box<Self>) -> Box<AllocationCache> {
