@@ -288,13 +288,13 @@ impl<'db> Transaction<'db> {
         self.admit(index.table)?;
         self.admit_id(index.id)?;
         let from = match keys.start_bound() {
-            Bound::Included(key) => Bound::Included(bytes::<I>(*key)?),
-            Bound::Excluded(key) => after_all(bytes::<I>(*key)?).map_or(Bound::Unbounded, Bound::Included),
+            Bound::Included(key) => Bound::Included(encoded::<I>(*key)),
+            Bound::Excluded(key) => after_all(encoded::<I>(*key)).map_or(Bound::Unbounded, Bound::Included),
             Bound::Unbounded => Bound::Unbounded,
         };
         let to = match keys.end_bound() {
-            Bound::Included(key) => after_all(bytes::<I>(*key)?).map_or(Bound::Unbounded, Bound::Excluded),
-            Bound::Excluded(key) => Bound::Excluded(bytes::<I>(*key)?),
+            Bound::Included(key) => after_all(encoded::<I>(*key)).map_or(Bound::Unbounded, Bound::Excluded),
+            Bound::Excluded(key) => Bound::Excluded(encoded::<I>(*key)),
             Bound::Unbounded => Bound::Unbounded,
         };
         let mut found = Vec::new();
