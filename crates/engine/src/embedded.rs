@@ -434,6 +434,11 @@ impl Slot {
         self.lent.give_up();
     }
 
+    /// Records that a transaction may touch, and missing keys and leaves on which it may rely; more is a panic.
+    pub fn most_records(&self) -> usize {
+        self.lent.most_records()
+    }
+
     /// As [`Embedded::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
         memory_bytes(self.lent.tables(), &self.heap)

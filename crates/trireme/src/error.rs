@@ -41,6 +41,11 @@ pub enum Error {
         /// Its bytes.
         bytes: usize,
     },
+    /// The transaction has touched as many rows as one may. It cannot go on.
+    TooLarge {
+        /// So many.
+        most: usize,
+    },
     /// A value that serde does not serialize.
     Serialize {
         /// Its words.
@@ -123,6 +128,9 @@ impl fmt::Display for Error {
             }
             Error::ValueTooLong { bytes } => {
                 write!(f, "a value of {bytes} bytes; up to {} are allowed", crate::MAX_VALUE_BYTES)
+            }
+            Error::TooLarge { most } => {
+                write!(f, "the transaction touches more than {most} rows, keys and entries; use several")
             }
             Error::Serialize { why } => write!(f, "the value cannot be serialized: {why}"),
             Error::Unreadable { table } => write!(f, "table '{table}' has a value that is not of its type"),

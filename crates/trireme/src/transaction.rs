@@ -29,6 +29,8 @@ pub struct Transaction<'db> {
     has_written: bool,
     /// Why it can only be undone.
     poison: Option<Error>,
+    /// Rows and missing keys that it may still touch, at least.
+    left: usize,
     /// A key in bytes.
     keys: Vec<u8>,
     /// A row as it was.
@@ -40,13 +42,24 @@ impl<'db> Transaction<'db> {
         let registry = Arc::clone(&seat.registry);
         let (keys, old) = Default::default();
         let is_open = false;
-        Transaction { database, seat, registry, is_open, has_written: false, poison: None, keys, old }
+        Transaction {
+            database,
+            seat,
+            registry,
+            is_open,
+            has_written: false,
+            poison: None,
+            left: 0,
+            keys,
+            old,
+        }
     }
 
     /// Begins it, for the first time or again.
     pub(crate) fn begin(&mut self, is_first: bool) {
         self.seat.slot.begin(is_first);
         (self.is_open, self.has_written, self.poison) = (true, false, None);
+        self.left = self.seat.slot.most_records();
     }
 
     /// Whether it has written, or tried to.
@@ -202,10 +215,48 @@ impl<'db> Transaction<'db> {
         change: impl FnOnce(&mut V::Owned) -> R,
     ) -> Result<Option<R>, Error> {
         self.admit_write(table, V::ROW == Row::Varying)?;
-        let Some(mut value) = self.get(table, key)? else { return Ok(None) };
-        let changed = change(&mut value);
-        V::with_bytes(value.borrow(), |row| self.replace_row::<K>(table.id, key, row))??;
-        Ok(Some(changed))
+        match V::ROW {
+            Row::Fixed(bytes) if self.indexes(table.id).is_empty() => {
+                self.update_in_place::<K, V, R>(table.id, key, bytes, change)
+            }
+            Row::Fixed(_) | Row::Varying => {
+                let Some(mut value) = self.get(table, key)? else { return Ok(None) };
+                let changed = change(&mut value);
+                V::with_bytes(value.borrow(), |row| self.replace_row::<K>(table.id, key, row))??;
+                Ok(Some(changed))
+            }
+        }
+    }
+
+    /// As one operation of the engine, which asks for the row once.
+    fn update_in_place<K: Key, V: Value, R>(
+        &mut self,
+        table: TableId,
+        key: K::Given<'_>,
+        row_bytes: usize,
+        change: impl FnOnce(&mut V::Owned) -> R,
+    ) -> Result<Option<R>, Error> {
+        let key = self.key::<K>(table, key)?;
+        let (mut change, mut changed) = (Some(change), None);
+        let span = Span::whole(row_bytes);
+        let updated = self.seat.slot.transaction().update(table, key, span, &mut |row| {
+            let Some(change) = change.take() else { return };
+            let value = V::read(row).map(|mut value| {
+                let changed = change(&mut value);
+                V::with_bytes(value.borrow(), |bytes| row.copy_from_slice(bytes)).map(|()| changed)
+            });
+            changed = Some(value);
+        });
+        let _: Presence = self.lives(updated)?;
+        match changed {
+            None => Ok(None),
+            Some(Some(changed)) => changed.map(Some),
+            Some(None) => Err(self.unreadable(table)),
+        }
+    }
+
+    fn indexes(&self, table: TableId) -> &[KeptIndex] {
+        self.registry.get(table).map_or(&[], |table| &table.indexes)
     }
 
     /// Removes a key and its value; whether there was one.
@@ -329,9 +380,30 @@ impl<'db> Transaction<'db> {
             bound.as_ref().map(Vec::as_slice)
         }
         let (from, to, span) = (borrowed(from), borrowed(to), Span::whole(row_bytes));
-        let scan = Scan { table, from, to, direction, limit, span, within: None };
+        // At each end there is a leaf more than rows may need.
+        let most = self.left.saturating_sub(2);
+        let scan = Scan { table, from, to, direction, limit: limit.min(most), span, within: None };
         let scanned = self.seat.slot.transaction().scan(&scan, see);
-        self.lives(scanned)
+        let count = self.lives(scanned)?;
+        self.touch(count + 2)?;
+        if count == most && limit > most { Err(self.too_large()) } else { Ok(count) }
+    }
+
+    /// Accounts for so many rows or missing keys that the transaction touches.
+    fn touch(&mut self, count: usize) -> Result<(), Error> {
+        match self.left.checked_sub(count) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(self.too_large()),
+        }
+    }
+
+    #[cold]
+    fn too_large(&mut self) -> Error {
+        let most = self.seat.slot.most_records();
+        self.poisoned(Error::TooLarge { most })
     }
 
     /// Adds a row and its entries in indexes.
@@ -429,6 +501,7 @@ impl<'db> Transaction<'db> {
                 return Err(self.poisoned(Error::NotUnique { index: index.name.clone() }));
             }
         }
+        self.touch(2)?;
         let transaction = self.seat.slot.transaction();
         let key = transaction.key(index.id, &entry.bytes);
         let inserted = transaction.insert(index.id, key, &[]);
@@ -437,6 +510,7 @@ impl<'db> Transaction<'db> {
     }
 
     fn remove_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
+        self.touch(2)?;
         let transaction = self.seat.slot.transaction();
         let key = transaction.key(index.id, &entry.bytes);
         let removed = transaction.delete(index.id, key);
@@ -446,6 +520,8 @@ impl<'db> Transaction<'db> {
 
     /// A key, as the engine names it in this transaction.
     fn key<K: Key>(&mut self, table: TableId, given: K::Given<'_>) -> Result<contract::Key, Error> {
+        // The key's row, and two gaps: where it is missing, and where a leaf is split for it.
+        self.touch(2)?;
         let bytes = key::encode::<K>(given, &mut self.keys)?;
         if K::IS_NUMBER {
             return Ok(contract::Key(number(bytes)));

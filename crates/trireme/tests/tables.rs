@@ -1,7 +1,9 @@
 //! What a program does with tables, in one thread.
 
 use std::collections::BTreeMap;
-use trireme::{Bytes, Database, Error, Index, RetryPolicy, Serde, Table, Transaction};
+use trireme::{
+    ArchitectureName, Bytes, Database, Error, Index, ProtocolName, RetryPolicy, Serde, Table, Transaction,
+};
 
 const NUMBERS: Table<i32, u64> = Table::new("numbers");
 const NAMES: Table<String, Bytes> = Table::new("names");
@@ -271,6 +273,26 @@ fn a_memory_limit_refuses_what_adds_and_serves_the_rest() -> Result<(), Error> {
         (0..100).try_for_each(|_| db.transact(|tx| tx.get(names, "no").map(|_| ())))?;
         tries += 1;
     }
+    Ok(())
+}
+
+#[test]
+fn transactions_may_be_large_and_are_refused_where_the_protocol_has_a_limit() -> Result<(), Error> {
+    let db = in_memory();
+    let numbers = db.table(NUMBERS)?;
+    let rows = 100_000;
+    db.transact(|tx| (0..rows).try_for_each(|key| tx.insert(numbers, key, &1)))?;
+    assert_eq!(db.transact(|tx| Ok::<_, Error>(tx.range(numbers, ..)?.count()))?, rows as usize);
+    let db =
+        Database::builder().system(ArchitectureName::SharedEverything, ProtocolName::WaitDie).in_memory()?;
+    let numbers = db.table(NUMBERS)?;
+    let too_large = Err(Error::TooLarge { most: 32_768 });
+    assert_eq!(db.transact(|tx| (0..rows).try_for_each(|key| tx.insert(numbers, key, &1))), too_large);
+    (0..40).try_for_each(|part| {
+        db.transact(|tx| (0..1000).try_for_each(|key| tx.insert(numbers, 1000 * part + key, &1)))
+    })?;
+    let all = db.transact(|tx| tx.range(numbers, ..)?.try_for_each(|row| row.map(|_| ())));
+    assert_eq!(all, too_large);
     Ok(())
 }
 

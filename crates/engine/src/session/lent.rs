@@ -65,6 +65,9 @@ pub(crate) trait Lent: Send {
     /// The transaction will not begin again.
     fn give_up(&mut self);
 
+    /// Records that a transaction may touch, and gaps on which it may rely; more is a panic.
+    fn most_records(&self) -> usize;
+
     /// The tables.
     fn tables(&self) -> &[Table];
 
@@ -232,6 +235,10 @@ where
 
     fn give_up(&mut self) {
         self.turn = None;
+    }
+
+    fn most_records(&self) -> usize {
+        P::MOST_RECORDS
     }
 
     fn tables(&self) -> &[Table] {

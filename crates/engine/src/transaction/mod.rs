@@ -173,7 +173,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             slot,
             epoch: epochs.enter(slot.0 as usize),
             state: SlotState::new(),
-            accesses: AccessSet::new(),
+            accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
