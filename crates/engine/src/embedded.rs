@@ -283,6 +283,16 @@ impl Embedded {
         }
     }
 
+    /// Says anew what a table's rows mean; durable when this returns.
+    pub fn set_schema(&mut self, table: TableId, schema: &str) -> Result<(), OpenError> {
+        let renamed = LoggedTable { schema: schema.to_owned(), ..self.logged[table.index()].clone() };
+        if let Some(log) = &self.services.runtime.log {
+            log.change_manifest(|manifest| manifest.tables[table.index()] = renamed.clone())?;
+        }
+        self.logged[table.index()] = renamed;
+        Ok(())
+    }
+
     /// Drops a table and its rows. All slots must be back.
     pub fn drop_table(&mut self, table: TableId) -> Result<(), OpenError> {
         let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");

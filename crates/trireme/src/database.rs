@@ -4,7 +4,7 @@ use crate::builder::Builder;
 use crate::error::Error;
 use crate::key::Key;
 use crate::pool::{Lent, Pool};
-use crate::registry::{Registry, SEPARATOR, indexing};
+use crate::registry::{Registry, SEPARATOR, UNFINISHED, indexing};
 use crate::retry::RetryPolicy;
 use crate::stats::Stats;
 use crate::table::{Index, OpenIndex, OpenTable, Table, TableInfo};
@@ -79,7 +79,9 @@ impl Database {
             .map(|number| serve(embedded.services(), number, Arc::clone(&durable), Arc::clone(&ended)))
             .collect();
         let registry = Arc::new(Registry::new(embedded.tables()));
-        let store = Mutex::new(Store { embedded: Some(embedded), registry, servants, ended });
+        let mut store = Store { embedded: Some(embedded), registry, servants, ended };
+        store.drop_unfinished()?;
+        let store = Mutex::new(store);
         let pool = Pool::new(number, options.slots);
         let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered };
         Ok(Database { inner: Arc::new(inner) })
@@ -117,15 +119,22 @@ impl Database {
         let table = self.table(index.table)?;
         let (name, schema) = (index.full_name(), index.schema());
         let id = self.change(|store| {
+            store.drop_unfinished()?;
             let id = match store.stored(&name, &schema)? {
                 Some(id) => id,
                 None => {
                     let entries = Indexing::OrderedBytes { most: crate::MAX_KEY_BYTES };
-                    let id = store.create(&name, 0, RowLength::Fixed, entries, &schema)?;
-                    store.fill(id, index).inspect_err(|_| {
-                        // Without all its entries it must not be there. What cannot be dropped is found again, and is named in the error.
+                    let unfinished = format!("{UNFINISHED}{schema}");
+                    let id = store.create(&name, 0, RowLength::Fixed, entries, &unfinished)?;
+                    let filled = store.fill(id, index).and_then(|epoch| {
+                        self.ticket(epoch).wait()?;
+                        store.finish(id, &schema)
+                    });
+                    if let Err(error) = filled {
+                        // If it cannot be dropped now, it is when the database is opened again.
                         let _ = store.drop(id);
-                    })?;
+                        return Err(error);
+                    }
                     id
                 }
             };
@@ -325,6 +334,18 @@ impl Store {
         let (name, schema) = (name.to_owned(), schema.to_owned());
         Arc::make_mut(&mut self.registry).add(TableWords { id, name, row_bytes, length, indexing, schema });
         Ok(id)
+    }
+
+    /// An index has all its entries, which are durable.
+    fn finish(&mut self, index: TableId, schema: &str) -> Result<(), Error> {
+        self.embedded().set_schema(index, schema)?;
+        Arc::make_mut(&mut self.registry).finish(index, schema.to_owned());
+        Ok(())
+    }
+
+    /// Drops indexes that nobody has finished filling, because of a crash or a panic.
+    fn drop_unfinished(&mut self) -> Result<(), Error> {
+        self.registry.unfinished().into_iter().try_for_each(|index| self.drop(index))
     }
 
     fn drop(&mut self, table: TableId) -> Result<(), Error> {

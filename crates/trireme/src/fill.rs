@@ -7,7 +7,7 @@ use crate::table::Index;
 use crate::transaction::{after_all, decoded};
 use crate::value::{Row, Value};
 use contract::{Direction, Insertion, Scan, Span, TableId};
-use engine::embedded::Slot;
+use engine::embedded::{Embedded, Slot};
 use std::ops::Bound;
 
 /// Rows that one transaction enters.
@@ -33,17 +33,27 @@ fn entry<K: Key, V: Value, I: Key>(
 }
 
 impl Store {
-    /// Enters all rows of its table in a new index. Nothing of it is there if that fails but an index without all its entries.
+    /// Enters all rows of its table in a new index; all of them are durable when the epoch is that this answers.
     pub(crate) fn fill<K: Key, V: Value, I: Key>(
         &mut self,
         id: TableId,
         index: Index<K, V, I>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<u64>, Error> {
         let (table, _) = self.registry.find(index.table.name()).expect("opened before");
-        let mut slot = self.embedded().lend(0);
-        let filled = fill(&mut slot, table, id, index);
-        self.embedded().take_back(slot);
-        filled
+        let mut borrowed = Borrowed { slot: Some(self.embedded().lend(0)), embedded: self.embedded() };
+        fill(borrowed.slot.as_mut().expect("until it is dropped"), table, id, index)
+    }
+}
+
+/// A slot that goes back also if the index's function panics.
+struct Borrowed<'e> {
+    slot: Option<Slot>,
+    embedded: &'e mut Embedded,
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        self.embedded.take_back(self.slot.take().expect("until it is dropped"));
     }
 }
 
@@ -52,16 +62,16 @@ fn fill<K: Key, V: Value, I: Key>(
     table: TableId,
     id: TableId,
     index: Index<K, V, I>,
-) -> Result<(), Error> {
+) -> Result<Option<u64>, Error> {
     let mut from = Bound::Unbounded;
     loop {
         slot.begin(true);
         let entered = enter_some(slot, table, id, index, &from);
         match entered {
             Ok((count, last)) => {
-                slot.commit()?;
+                let committed = slot.commit()?;
                 if count < ROWS_AT_ONCE {
-                    return Ok(());
+                    return Ok(committed.epoch);
                 }
                 from = Bound::Excluded(last);
             }

@@ -39,6 +39,9 @@ pub(crate) struct Registered {
 #[derive(Clone, Default)]
 pub(crate) struct Registry(BTreeMap<TableId, Registered>);
 
+/// How the schema of an index begins that is being filled.
+pub(crate) const UNFINISHED: &str = "unfinished ";
+
 /// Between the name of a table and that of its index.
 pub(crate) const SEPARATOR: char = '/';
 
@@ -50,12 +53,23 @@ impl Registry {
         registry
     }
 
+    /// Indexes that have not all their entries: nobody has finished filling them.
+    pub fn unfinished(&self) -> Vec<TableId> {
+        let is_unfinished = |(_, table): &(&TableId, &Registered)| table.schema.starts_with(UNFINISHED);
+        self.0.iter().filter(is_unfinished).map(|(id, _)| *id).collect()
+    }
+
+    /// An index has all its entries.
+    pub fn finish(&mut self, index: TableId, schema: String) {
+        self.0.get_mut(&index).expect("it is there").schema = schema;
+    }
+
     /// Adds a table, or an index of one that is there.
     pub fn add(&mut self, TableWords { id, name, schema, .. }: TableWords) {
         let table = name.split_once(SEPARATOR).and_then(|(table, _)| self.find(table));
         let index_of = table.map(|(table, _)| table);
         if let Some(table) = index_of {
-            let is_unique = schema.starts_with("unique");
+            let is_unique = schema.strip_prefix(UNFINISHED).unwrap_or(&schema).starts_with("unique");
             let index = KeptIndex { id, is_unique, key_of: None, name: name.clone() };
             self.0.get_mut(&table).expect("found").indexes.push(index);
         }

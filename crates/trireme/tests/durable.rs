@@ -95,6 +95,36 @@ fn tables_and_indexes_survive_and_dropped_ones_do_not() -> Result<(), Error> {
 }
 
 #[test]
+fn an_index_that_was_not_finished_is_made_anew() -> Result<(), Error> {
+    const PANICS: Index<u64, Serde<(u8, String)>, u8> = TASKS.index("by_state", |&key, (state, _)| {
+        assert!(key < 2500, "a defect of the program");
+        Some(*state)
+    });
+    let folder = folder();
+    let fill = |db: &Database| -> Result<(), Error> {
+        let tasks = db.table(TASKS)?;
+        db.transact(|tx| (0..3000).try_for_each(|key| tx.insert(tasks, key, &(1, String::new()))))
+    };
+    let panics = |db: &Database| {
+        let index = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| db.index(PANICS).map(|_| ())));
+        assert!(index.is_err());
+    };
+    let db = Database::open(folder.path())?;
+    fill(&db)?;
+    panics(&db);
+    let by_state = db.index(BY_STATE)?;
+    assert_eq!(db.transact(|tx| tx.find(by_state, 1))?.len(), 3000);
+    db.drop_index(BY_STATE)?;
+    panics(&db);
+    drop(db);
+    let db = Database::open(folder.path())?;
+    assert_eq!(db.tables().len(), 1, "what was begun is not there");
+    let by_state = db.index(BY_STATE)?;
+    assert_eq!(db.transact(|tx| tx.find(by_state, 1))?.len(), 3000);
+    Ok(())
+}
+
+#[test]
 fn a_folder_is_one_process_s() -> Result<(), Error> {
     let folder = folder();
     let db = Database::open(folder.path())?;
