@@ -12,7 +12,7 @@ use crate::ticket::{Durable, Ticket};
 use crate::transaction::Transaction;
 use crate::value::{Row, Value};
 use contract::{Indexing, LogReport, Recovered, RowLength, TableId};
-use engine::embedded::{Embedded, OpenOptions, Services, TableWords};
+use engine::embedded::{Embedded, NewTable, OpenOptions, Services, TableWords};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -102,7 +102,9 @@ impl Database {
                         Row::Fixed(bytes) => (bytes, RowLength::Fixed),
                         Row::Varying => (crate::MAX_VALUE_BYTES, RowLength::Varying),
                     };
-                    store.create(name, row_bytes, length, indexing::<K>(), &schema)
+                    let indexing = indexing::<K>(table.hashed.is_some());
+                    let capacity = table.hashed.unwrap_or(0);
+                    store.create(&NewTable { name, row_bytes, length, indexing, capacity, schema: &schema })
                 }
             })?,
         };
@@ -125,7 +127,14 @@ impl Database {
                 None => {
                     let entries = Indexing::OrderedBytes { most: crate::MAX_KEY_BYTES };
                     let unfinished = format!("{UNFINISHED}{schema}");
-                    let id = store.create(&name, 0, RowLength::Fixed, entries, &unfinished)?;
+                    let id = store.create(&NewTable {
+                        name: &name,
+                        row_bytes: 0,
+                        length: RowLength::Fixed,
+                        indexing: entries,
+                        capacity: 0,
+                        schema: &unfinished,
+                    })?;
                     let filled = store.fill(id, index).and_then(|epoch| {
                         self.ticket(epoch).wait()?;
                         store.finish(id, &schema)
@@ -322,15 +331,9 @@ impl Store {
         }
     }
 
-    fn create(
-        &mut self,
-        name: &str,
-        row_bytes: usize,
-        length: RowLength,
-        indexing: Indexing,
-        schema: &str,
-    ) -> Result<TableId, Error> {
-        let id = self.embedded().create_table(name, row_bytes, length, indexing, schema)?;
+    fn create(&mut self, table: &NewTable<'_>) -> Result<TableId, Error> {
+        let id = self.embedded().create_table(table)?;
+        let &NewTable { name, row_bytes, length, indexing, schema, .. } = table;
         let (name, schema) = (name.to_owned(), schema.to_owned());
         Arc::make_mut(&mut self.registry).add(TableWords { id, name, row_bytes, length, indexing, schema });
         Ok(id)

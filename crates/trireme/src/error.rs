@@ -77,6 +77,11 @@ pub enum Error {
         /// The name, or the number of a table that was dropped.
         table: String,
     },
+    /// A hashed table has no order.
+    NotOrdered {
+        /// The table.
+        table: String,
+    },
     /// A handle of another database was used.
     OtherDatabase,
     /// The table has an index that this process has not opened, and so cannot keep.
@@ -141,6 +146,12 @@ impl fmt::Display for Error {
                 write!(f, "table '{table}' is stored as {stored}, and was asked for as {asked}")
             }
             Error::NoTable { table } => write!(f, "there is no table '{table}'"),
+            Error::NotOrdered { table } => {
+                write!(
+                    f,
+                    "table '{table}' is hashed: it has no ranges, and no indexes of rows that are there already"
+                )
+            }
             Error::OtherDatabase => f.write_str("the table is one of another database"),
             Error::IndexNotOpen { table, index } => {
                 write!(

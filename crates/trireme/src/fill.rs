@@ -39,9 +39,22 @@ impl Store {
         id: TableId,
         index: Index<K, V, I>,
     ) -> Result<Option<u64>, Error> {
-        let (table, _) = self.registry.find(index.table.name()).expect("opened before");
+        let (table, registered) = self.registry.find(index.table.name()).expect("opened before");
+        if !registered.is_ordered {
+            return self.none_to_fill(table);
+        }
         let mut borrowed = Borrowed { slot: Some(self.embedded().lend(0)), embedded: self.embedded() };
         fill(borrowed.slot.as_mut().expect("until it is dropped"), table, id, index)
+    }
+}
+
+impl Store {
+    /// Of a hashed table nobody can tell all rows; if there is none, that is all.
+    fn none_to_fill(&mut self, table: TableId) -> Result<Option<u64>, Error> {
+        match self.embedded().is_empty(table) {
+            true => Ok(None),
+            false => Err(Error::NotOrdered { table: self.registry.get(table).expect("there").name.clone() }),
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct KeptIndex {
 pub(crate) struct Registered {
     pub name: String,
     pub schema: String,
+    /// Whether it can be gone through in the order of its keys.
+    pub is_ordered: bool,
     /// Those of a table.
     pub indexes: Vec<KeptIndex>,
     /// The table, of an index.
@@ -65,7 +67,7 @@ impl Registry {
     }
 
     /// Adds a table, or an index of one that is there.
-    pub fn add(&mut self, TableWords { id, name, schema, .. }: TableWords) {
+    pub fn add(&mut self, TableWords { id, name, indexing, schema, .. }: TableWords) {
         let table = name.split_once(SEPARATOR).and_then(|(table, _)| self.find(table));
         let index_of = table.map(|(table, _)| table);
         if let Some(table) = index_of {
@@ -73,7 +75,10 @@ impl Registry {
             let index = KeptIndex { id, is_unique, key_of: None, name: name.clone() };
             self.0.get_mut(&table).expect("found").indexes.push(index);
         }
-        self.0.insert(id, Registered { name, schema, indexes: Vec::new(), index_of });
+        self.0.insert(id, {
+            let is_ordered = indexing != Indexing::Hashed;
+            Registered { name, schema, is_ordered, indexes: Vec::new(), index_of }
+        });
     }
 
     /// A table by its name.
@@ -120,8 +125,9 @@ impl Registry {
 }
 
 /// How the engine finds rows by keys of a type.
-pub(crate) fn indexing<K: Key>() -> Indexing {
+pub(crate) fn indexing<K: Key>(is_hashed: bool) -> Indexing {
     match K::IS_NUMBER {
+        true if is_hashed => Indexing::Hashed,
         true => Indexing::Ordered,
         false => Indexing::OrderedBytes { most: K::MOST_BYTES.clamp(1, key::MAX_KEY_BYTES) },
     }

@@ -301,6 +301,9 @@ impl<'db> Transaction<'db> {
         keys: impl RangeBounds<K::Given<'k>>,
     ) -> Result<Range<'tx, 'db, K, V>, Error> {
         self.admit(table)?;
+        if !self.registry.get(table.id).expect("admitted").is_ordered {
+            return Err(Error::NotOrdered { table: self.name(table.id) });
+        }
         let bound = |bound: Bound<&K::Given<'k>>| match bound {
             Bound::Included(key) => Ok(Bound::Included(self::bytes::<K>(*key)?)),
             Bound::Excluded(key) => Ok(Bound::Excluded(self::bytes::<K>(*key)?)),

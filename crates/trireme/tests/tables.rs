@@ -278,6 +278,30 @@ fn a_memory_limit_refuses_what_adds_and_serves_the_rest() -> Result<(), Error> {
 }
 
 #[test]
+fn hashed_tables_find_by_key_only() -> Result<(), Error> {
+    const HASHED: Table<i16, u64> = Table::new("hashed").hashed(100);
+    const ODD: Index<i16, u64, bool> = HASHED.index("odd", |_, value| Some(value % 2 == 1));
+    let db = in_memory();
+    let hashed = db.table(HASHED)?;
+    db.transact(|tx| (-500..500).try_for_each(|key| tx.insert(hashed, key, &(key.unsigned_abs().into()))))?;
+    db.transact(|tx| {
+        assert_eq!(tx.get(hashed, -3)?, Some(3));
+        assert_eq!(tx.get(hashed, 500)?, None);
+        let refused = tx.range(hashed, ..).map(|_| ());
+        assert_eq!(refused, Err(Error::NotOrdered { table: "hashed".to_owned() }));
+        Ok::<_, Error>(())
+    })?;
+    assert_eq!(db.index(ODD).map(|_| ()), Err(Error::NotOrdered { table: "hashed".to_owned() }));
+    db.transact(|tx| (-500..500).try_for_each(|key| tx.remove(hashed, key).map(|_| ())))?;
+    let odd = db.index(ODD)?;
+    db.transact(|tx| {
+        (0..10).try_for_each(|key| tx.insert(hashed, key, &(key as u64)))?;
+        assert_eq!(tx.find(odd, true)?.len(), 5);
+        Ok(())
+    })
+}
+
+#[test]
 fn transactions_may_be_large_and_are_refused_where_the_protocol_has_a_limit() -> Result<(), Error> {
     let db = in_memory();
     let numbers = db.table(NUMBERS)?;
