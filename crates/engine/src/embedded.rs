@@ -470,6 +470,12 @@ impl Slot {
         self.lent.most_records()
     }
 
+    /// Bytes of a table's rows, as a scan names them: 0 if they vary.
+    pub fn row_bytes(&self, table: TableId) -> usize {
+        let description = &self.lent.tables()[table.index()].description;
+        if description.varies() { 0 } else { description.row_bytes }
+    }
+
     /// As [`Embedded::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
         memory_bytes(self.lent.tables(), &self.heap)

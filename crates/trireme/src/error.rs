@@ -91,6 +91,13 @@ pub enum Error {
         /// The index.
         index: String,
     },
+    /// An index does not have what its table has.
+    Inconsistent {
+        /// The index.
+        index: String,
+        /// What differs.
+        why: String,
+    },
     /// Tables cannot be made or dropped by a thread that has a transaction open.
     InTransaction,
     /// Other handles of the database are still there.
@@ -159,6 +166,7 @@ impl fmt::Display for Error {
                     "table '{table}' has index '{index}', which has to be opened before rows are written"
                 )
             }
+            Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
                 "this thread has a transaction open, which has to end before tables are made or dropped",
             ),
