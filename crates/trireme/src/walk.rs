@@ -11,13 +11,12 @@ const ROWS_AT_ONCE: usize = 1024;
 /// A key and a row, in bytes.
 pub(crate) type Seen = (Vec<u8>, Vec<u8>);
 
+/// What is done with rows.
+pub(crate) type Look<'l> = &'l mut dyn FnMut(&mut Slot, &[Seen]) -> Result<(), Error>;
+
 /// Shows all rows of an ordered table to `look`, which may go on with the transaction. The epoch in which the last one committed, if it is
 /// logged.
-pub(crate) fn in_steps(
-    slot: &mut Slot,
-    table: TableId,
-    look: &mut dyn FnMut(&mut Slot, &[Seen]) -> Result<(), Error>,
-) -> Result<Option<u64>, Error> {
+pub(crate) fn in_steps(slot: &mut Slot, table: TableId, look: Look<'_>) -> Result<Option<u64>, Error> {
     let mut from = Bound::Unbounded;
     loop {
         slot.begin(true);
