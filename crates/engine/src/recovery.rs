@@ -386,8 +386,13 @@ impl Replayer {
             return Err(format!("a record of table '{name}' with a key of {} bytes", record.key.len()));
         }
         match record.change {
-            Change::Insert(row) if row.len() != table.row_bytes => {
-                Err(format!("a row of {} bytes for table '{name}', which has {}", row.len(), table.row_bytes))
+            Change::Insert(row) if !table.admits(row.len()) => {
+                let most = if table.varies() { "up to " } else { "" };
+                let (bytes, row_bytes) = (row.len(), table.row_bytes);
+                Err(format!("a row of {bytes} bytes for table '{name}', which has {most}{row_bytes}"))
+            }
+            Change::Update { .. } if table.varies() => {
+                Err(format!("bytes of a row of table '{name}', whose rows are replaced whole"))
             }
             Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => {
                 Err(format!(
@@ -459,7 +464,7 @@ impl Procedure for Apply {
             match record.change {
                 Change::Insert(row) => {
                     if txn.insert(table, key, row)? == Insertion::Exists {
-                        let _: Presence = txn.write(table, key, 0, row)?;
+                        let _: Presence = txn.replace(table, key, row)?;
                     }
                 }
                 // A row that is not there is deleted by what follows.

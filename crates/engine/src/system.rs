@@ -257,9 +257,13 @@ impl Dispatch for CountLeaks<'_> {
         for partition in store.tables.iter().flat_map(Table::partitions) {
             partition.index.for_each_record(|_| linked_records += 1);
         }
+        let mut linked_values = 0;
+        store.for_each_value(|_| linked_values += 1);
         LeakCheck {
             linked_records,
             allocated_records: store.allocated_records(),
+            linked_values,
+            allocated_values: store.allocated_values(),
             held: S::held(&store.tables),
             memory_bytes: store.memory_bytes(),
         }

@@ -6,8 +6,8 @@
 //! that committed up to an epoch, in that order. Whether the ids are right is for the checked workloads to say.
 
 use contract::{
-    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat,
-    Span, TableDescription, TableId, Transaction, Workload,
+    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use fastrand::Rng;
 use std::cell::RefCell;
@@ -136,6 +136,7 @@ fn tables(keys: u64) -> Vec<TableDescription> {
     let described = |(name, indexing)| TableDescription {
         name,
         row_bytes: ROW_BYTES,
+        length: RowLength::Fixed,
         kept_bytes: ROW_BYTES,
         rows: keys.div_ceil(2),
         capacity: keys,

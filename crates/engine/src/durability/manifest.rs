@@ -58,6 +58,9 @@ pub(crate) struct Earlier {
 pub(crate) struct LoggedTable {
     pub name: String,
     pub row_bytes: u64,
+    /// Whether rows vary in length, up to `row_bytes`.
+    #[serde(default)]
+    pub rows_vary: bool,
     /// Bytes of the longest key, if keys are byte strings.
     pub key_bytes: Option<u64>,
 }
@@ -69,7 +72,12 @@ impl LoggedTable {
             Indexing::OrderedBytes { most } => Some(most as u64),
             Indexing::Hashed | Indexing::Ordered => None,
         };
-        LoggedTable { name: table.name.to_owned(), row_bytes: table.row_bytes as u64, key_bytes }
+        LoggedTable {
+            name: table.name.to_owned(),
+            row_bytes: table.row_bytes as u64,
+            rows_vary: table.varies(),
+            key_bytes,
+        }
     }
 
     /// In words.
@@ -78,7 +86,8 @@ impl LoggedTable {
             Some(most) => format!("byte strings of up to {most} bytes"),
             None => "numbers".to_owned(),
         };
-        format!("table '{}' of rows of {} bytes under {keys}", self.name, self.row_bytes)
+        let most = if self.rows_vary { "up to " } else { "" };
+        format!("table '{}' of rows of {most}{} bytes under {keys}", self.name, self.row_bytes)
     }
 }
 
@@ -182,7 +191,12 @@ mod tests {
             generation: 1,
             loggers: 2,
             earlier: vec![Earlier { loggers: 1, epoch: 9 }],
-            tables: vec![LoggedTable { name: "rows".to_owned(), row_bytes: 8, key_bytes: None }],
+            tables: vec![LoggedTable {
+                name: "rows".to_owned(),
+                row_bytes: 8,
+                rows_vary: false,
+                key_bytes: None,
+            }],
             origin: "micro \"quoted\"\n".to_owned(),
         }
     }
@@ -208,12 +222,13 @@ mod tests {
 
     #[test]
     fn a_schema_that_differs_names_both() {
-        let other = LoggedTable { name: "lines".to_owned(), row_bytes: 16, key_bytes: Some(20) };
+        let other =
+            LoggedTable { name: "lines".to_owned(), row_bytes: 16, rows_vary: true, key_bytes: Some(20) };
         let refused = manifest().admit(&[other]).expect_err("another table").to_string();
         assert_eq!(
             refused,
             "the log is of another store: number 0 is table 'rows' of rows of 8 bytes under numbers in the log, and table \
-             'lines' of rows of 16 bytes under byte strings of up to 20 bytes in the store"
+             'lines' of rows of up to 16 bytes under byte strings of up to 20 bytes in the store"
         );
         assert!(manifest().admit(&[]).is_err() && manifest().admit(&manifest().tables).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What a worker has at hand of the partitions' memory: records, and nodes of their indexes.
+//! What a worker has at hand of the partitions' memory: records, and nodes of their indexes; and its values.
 //!
 //! The cache for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
 //! of the million that there could be.
@@ -7,9 +7,12 @@
 //! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; a caller that lends
 //! waits for the step's answer.
 
+use crate::facade::heap::Heap;
+use crate::facade::shared::Arc;
 use crate::index::ordered;
 use crate::record::RecordRef;
 use crate::record::arena::RecordCache;
+use crate::record::value::ValueCache;
 use contract::{PartitionId, TableId};
 
 /// One worker's allocation cache for one partition of a table.
@@ -31,14 +34,17 @@ pub(crate) struct AllocationCache {
     made: Vec<PartitionCache>,
     /// Places in `made` where records wait for their epoch.
     with_garbage: Vec<u32>,
+    /// Of all tables whose rows vary in length.
+    pub values: ValueCache,
 }
 
 impl AllocationCache {
-    /// An empty one, for a store of so many tables of so many partitions each.
-    pub fn new(tables: usize, partitions: usize) -> Self {
+    /// An empty one, for a store of so many tables of so many partitions each, with values of this heap.
+    pub fn new(tables: usize, partitions: usize, heap: &Arc<Heap>) -> Self {
         AllocationCache {
             partitions,
             places: vec![0; tables * partitions].into(),
+            values: ValueCache::new(heap),
             ..AllocationCache::default()
         }
     }
@@ -84,7 +90,7 @@ impl AllocationCache {
         records.retire(record, epoch);
     }
 
-    /// Frees the records that were unlinked at epoch `reclaimable` or before.
+    /// Frees the records and the values that were unlinked at epoch `reclaimable` or before.
     pub fn reclaim(&mut self, reclaimable: u64) {
         let made = &mut self.made;
         self.with_garbage.retain(|&place| {
@@ -92,6 +98,7 @@ impl AllocationCache {
             records.reclaim(reclaimable);
             records.has_garbage()
         });
+        self.values.reclaim(reclaimable);
     }
 
     /// Records that are neither linked nor in use.
@@ -102,12 +109,12 @@ impl AllocationCache {
 
 #[cfg(test)]
 mod tests {
-    use super::AllocationCache;
+    use super::{AllocationCache, Arc, Heap};
     use contract::{PartitionId, TableId};
 
     #[test]
     fn what_is_never_needed_is_never_made() {
-        let mut allocations = AllocationCache::new(3, 1024);
+        let mut allocations = AllocationCache::new(3, 1024, &Arc::new(Heap::new()));
         for (table, partition) in [(0, 1023), (1, 0), (2, 1023), (1, 0)] {
             allocations.at(TableId(table), PartitionId(partition));
         }

@@ -10,8 +10,13 @@ use super::table::Table;
 use crate::durability::Log;
 use crate::durability::manifest::RecoveredLog;
 use crate::epoch::Epochs;
+use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
+use crate::facade::shared::Arc;
 use crate::facade::{memory, unobserved, worker};
+use crate::record::RecordRef;
+use crate::record::header::{Narrow, Wide};
+use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
@@ -27,6 +32,8 @@ pub struct Store {
     pub(crate) last: Option<Selection>,
     /// Where commits are logged, if they are.
     log: Option<Log>,
+    /// Where rows that vary in length are.
+    heap: Arc<Heap>,
     /// The log that the rows were recovered from: it may go on.
     pub(crate) recovered: Option<RecoveredLog>,
 }
@@ -61,8 +68,9 @@ impl Store {
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
+        let heap = Arc::new(Heap::new());
         let (tables, first): (Vec<Table>, AllocationCache) = loop {
-            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
+            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize, &heap);
             let reserve = |(id, table): (TableId, &TableDescription)| {
                 Table::reserve(table.clone(), id, layout, most, &mut first)
             };
@@ -82,13 +90,15 @@ impl Store {
             caches: Vec::new(),
             last: None,
             log: None,
+            heap,
             recovered: None,
         };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in ids().zip(&store.tables) {
-            let leftovers = fill(workload, id, table, progress);
-            for (allocations, leftovers) in store.caches.iter_mut().zip(leftovers) {
+            let leftovers = fill(workload, id, table, &store.heap, progress);
+            for (allocations, (leftovers, values)) in store.caches.iter_mut().zip(leftovers) {
+                allocations.values.take_over(&values);
                 for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
                     allocations.take_over(id, partition, leftover);
                 }
@@ -99,7 +109,7 @@ impl Store {
     }
 
     fn empty_allocation_cache(&self) -> AllocationCache {
-        AllocationCache::new(self.tables.len(), self.layout.partitions as usize)
+        AllocationCache::new(self.tables.len(), self.layout.partitions as usize, &self.heap)
     }
 
     /// Makes the metadata what `selection` expects to start from, and faults in what the run is expected to insert.
@@ -168,9 +178,24 @@ impl Store {
         self.tables.iter().for_each(|table| reset(table, self.layout.header));
     }
 
-    /// Bytes of memory taken, indexes included.
+    /// Bytes of memory taken, indexes and rows that vary in length included.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(Table::bytes_taken).sum()
+        let values: i64 = self.caches.iter().map(|cache| cache.values.bytes()).sum();
+        self.tables.iter().map(Table::bytes_taken).sum::<u64>() + not_negative(values)
+    }
+
+    /// Values that were made and not retired.
+    pub(crate) fn allocated_values(&self) -> u64 {
+        not_negative(self.caches.iter().map(|cache| cache.values.made()).sum())
+    }
+
+    /// Visits the value of every linked record; nobody runs.
+    pub(crate) fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        for table in self.tables.iter().filter(|table| table.varies()) {
+            for partition in table.partitions() {
+                partition.index.for_each_record(|record| visit(value_of(record, self.layout.header)));
+            }
+        }
     }
 
     /// Records taken from the arenas and not returned.
@@ -178,6 +203,37 @@ impl Store {
         let taken: u64 = self.tables.iter().map(|table| table.arena.taken()).sum();
         let unused: u64 = self.caches.iter().map(AllocationCache::unused_records).sum();
         taken - unused
+    }
+}
+
+/// What the workers have taken and given back, together.
+fn not_negative(sum: i64) -> u64 {
+    u64::try_from(sum).expect("no more is given back than was taken")
+}
+
+/// The value of a record of a table whose rows vary in length.
+fn value_of(record: RecordRef, header: Header) -> Value {
+    let mut word = Word::default();
+    // SAFETY: the record has this header, and its row is a word; nobody runs.
+    unsafe {
+        match header {
+            Header::Narrow => record.row::<Narrow>().copy_out(0, &mut word),
+            Header::Wide => record.row::<Wide>().copy_out(0, &mut word),
+        }
+        Value::of(&word)
+    }
+}
+
+/// Frees the values that records have; those that wait for their epochs go with their caches.
+impl Drop for Store {
+    fn drop(&mut self) {
+        unobserved(|| {
+            self.for_each_value(|value| {
+                // SAFETY: of this heap; a value is in one record's row, and nobody will look at it any more.
+                unsafe { value.free(&self.heap) };
+            });
+            self.caches.clear();
+        });
     }
 }
 

@@ -18,7 +18,7 @@ use crate::elle::{Attempts, ElleLayout, MicroOperation, write_events};
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
-use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use std::io;
 use std::ops::RangeInclusive;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -115,6 +115,7 @@ impl Workload for ListAppend {
         vec![TableDescription {
             name: "list",
             row_bytes: size_of::<List>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<List>(),
             rows: self.keys,
             capacity: self.keys,
