@@ -18,8 +18,8 @@ use crate::table::{Key, Span, TableId};
 use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Records that one transaction may touch, and missing keys on which it may rely: more is a panic, which a workload that can know it
-/// ahead refuses to come to.
+/// Records that one transaction may touch, and missing keys on which it may rely, under every protocol: more may be a panic, which a
+/// workload that can know it ahead refuses to come to.
 pub const MOST_RECORDS: usize = 1 << 15;
 
 /// Whether an operation found its key.

@@ -38,6 +38,15 @@ fn lock(folder: &Folder) -> Result<FolderLock, LogError> {
     locked.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
 }
 
+/// What the log in these folders is of; `None`: there is none.
+pub(crate) fn manifest(paths: &[PathBuf]) -> Result<Option<Manifest>, LogError> {
+    match find_folders(paths) {
+        Ok(folders) => manifest::read(&folders[0]),
+        Err(LogError::Nothing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives a store a log: a new one, or the next generation of that which it was recovered from.
 pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, LogError> {
     let open = |path: &PathBuf| Folder::open(path).map_err(|why| io_error("open", path, &why));
@@ -102,6 +111,7 @@ pub(crate) fn recover(
         unreadable,
         folders: &folders,
         recovered: Recovered { origin: manifest.origin.clone(), ..Recovered::default() },
+        skipped: manifest.tables.iter().map(|table| table.is_dropped).collect(),
         latest: 0,
         canary: options.canary,
         run,
@@ -127,6 +137,8 @@ struct Recovery<'a> {
     unreadable: Vec<(PathBuf, String)>,
     folders: &'a [Folder],
     recovered: Recovered,
+    /// By table: whether it was dropped.
+    skipped: Arc<[bool]>,
     /// The last epoch of anything in the log.
     latest: u64,
     /// A step that is left out.
@@ -238,6 +250,7 @@ impl Recovery<'_> {
         let client = |thread| Replayer {
             window: Arc::clone(&shared),
             tables: Arc::clone(&tables),
+            skipped: Arc::clone(&self.skipped),
             share: (thread, self.threads),
             entries: None,
             next: 0,
@@ -332,6 +345,7 @@ struct Counts {
 pub(crate) struct Replayer {
     window: Arc<Window>,
     tables: Arc<[TableDescription]>,
+    skipped: Arc<[bool]>,
     /// Which, of how many.
     share: (usize, usize),
     /// Its records, in the serial order, once it has looked for them.
@@ -359,6 +373,9 @@ impl Replayer {
                     let Some(record) = records.next() else { break };
                     let record = record?;
                     self.admit(&record)?;
+                    if self.skipped[record.table as usize] {
+                        continue;
+                    }
                     if share_of(&record) as usize % self.share.1 == self.share.0 {
                         let (payload, at) = (payload as u32, at as u32);
                         entries.push(Entry { epoch: transaction.epoch, id: transaction.id, payload, at });

@@ -33,6 +33,9 @@ pub(crate) struct Log {
     failed: AtomicU32,
     failure: Latched<Option<String>>,
     epochs_bell: Bell,
+    /// Where the manifest is.
+    folder: Folder,
+    manifest: Latched<Manifest>,
     _lock: FolderLock,
 }
 
@@ -67,6 +70,8 @@ impl Log {
             failed: AtomicU32::new(0),
             failure: Latched::new(None),
             epochs_bell: Bell::default(),
+            folder: folders[0].clone(),
+            manifest: Latched::new(manifest.clone()),
             _lock: lock,
         })
     }
@@ -79,6 +84,20 @@ impl Log {
     /// A slot's side.
     pub fn slot(&self, slot: SlotId) -> Redo<'_> {
         Redo::new(self, &self.mailboxes[slot.0 as usize].0)
+    }
+
+    /// Replaces the manifest by what `change` makes of it; durable when this returns. One thread at a time calls it.
+    pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), LogError> {
+        let mut manifest = self.manifest();
+        change(&mut manifest);
+        manifest::write(&self.folder, &manifest)?;
+        self.manifest.with(|current| *current = manifest);
+        Ok(())
+    }
+
+    /// What the log is of.
+    pub fn manifest(&self) -> Manifest {
+        self.manifest.with(|manifest| manifest.clone())
     }
 
     /// When a commit is acknowledged.
@@ -199,32 +218,50 @@ impl Log {
     }
 }
 
-/// Runs `run` with the services that a store needs: its epochs advance, and its loggers write.
+/// How many services a store needs: one for its epochs, and one for each logger.
+pub(crate) fn services(log: Option<&Log>) -> usize {
+    1 + log.map_or(0, |log| log.loggers.len())
+}
+
+/// What service `number` does: advances the epochs, or has its logger write.
+pub(crate) fn do_service(number: usize, epochs: &Epochs, log: Option<&Log>) {
+    match (number.checked_sub(1), log) {
+        (None, None) => epochs.advance(),
+        (None, Some(log)) => log.advance(epochs),
+        (Some(logger), Some(log)) => log.loggers[logger].round(log, epochs),
+        (Some(_), None) => unreachable!("without a log there are no loggers"),
+    }
+}
+
+/// Service `number`, of which `work` is [`do_service`].
+pub(crate) fn service<'a>(
+    number: usize,
+    log: Option<&'a Log>,
+    epoch_interval: Duration,
+    work: &'a (dyn Fn() + Sync),
+) -> Service<'a> {
+    let logger = number.checked_sub(1).zip(log).map(|(logger, log)| &log.loggers[logger]);
+    match logger {
+        None => {
+            Service { name: "epochs", period: epoch_interval, bell: log.map(|log| &log.epochs_bell), work }
+        }
+        Some(logger) => {
+            // It takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
+            let period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
+            Service { name: "logger", period, bell: Some(&logger.bell), work }
+        }
+    }
+}
+
+/// Runs `run` with the services that a store needs.
 pub(crate) fn serving<R>(
     epochs: &Epochs,
     log: Option<&Log>,
     epoch_interval: Duration,
     run: impl FnOnce(&[Service<'_>]) -> R,
 ) -> R {
-    let Some(log) = log else {
-        let advance = || epochs.advance();
-        return run(&[Service { name: "epochs", period: epoch_interval, bell: None, work: &advance }]);
-    };
-    // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
-    let logger_period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
-    let advance = || log.advance(epochs);
-    let rounds: Vec<_> = log.loggers.iter().map(|logger| move || logger.round(log, epochs)).collect();
-    let mut services = vec![Service {
-        name: "epochs",
-        period: epoch_interval,
-        bell: Some(&log.epochs_bell),
-        work: &advance,
-    }];
-    services.extend(log.loggers.iter().zip(&rounds).map(|(logger, round)| Service {
-        name: "logger",
-        period: logger_period,
-        bell: Some(&logger.bell),
-        work: round,
-    }));
+    let works: Vec<_> = (0..services(log)).map(|number| move || do_service(number, epochs, log)).collect();
+    let services: Vec<Service<'_>> =
+        (0..).zip(&works).map(|(number, work)| service(number, log, epoch_interval, work)).collect();
     run(&services)
 }

@@ -32,7 +32,7 @@ pub(crate) type Word = [u8; WORD_BYTES];
 
 /// Bytes of a value before the row.
 const LENGTH_BYTES: usize = size_of::<u64>();
-/// A slot says that it has taken memory when it has taken so many bytes more.
+/// A slot tells what memory it has taken when it has taken, or given back, so many bytes more.
 const TOLD_BYTES: i64 = 1 << 20;
 
 const _: () = assert!(ALIGNMENT >= LENGTH_BYTES, "rows are aligned to eight bytes");
@@ -133,11 +133,17 @@ impl ValueCache {
     pub fn make(&mut self, row: &[u8]) -> Value {
         self.made += 1;
         self.bytes += (LENGTH_BYTES + row.len()) as i64;
-        if self.bytes - self.told >= TOLD_BYTES {
-            self.heap.has_grown((self.bytes - self.told) as usize);
+        self.tell();
+        Value::make(&self.heap, row)
+    }
+
+    /// Tells the heap what was taken or given back, if that is much.
+    #[inline]
+    fn tell(&mut self) {
+        if (self.bytes - self.told).abs() >= TOLD_BYTES {
+            self.heap.tell(self.bytes - self.told);
             self.told = self.bytes;
         }
-        Value::make(&self.heap, row)
     }
 
     /// Frees a value that nobody has ever found.
@@ -174,6 +180,7 @@ impl ValueCache {
             self.garbage_bytes -= bytes;
             self.bytes -= bytes as i64;
         }
+        self.tell();
     }
 
     /// Bytes of what waits for its epoch.
@@ -191,6 +198,17 @@ impl ValueCache {
         self.bytes
     }
 
+    /// Frees a value whose record goes with its table.
+    ///
+    /// # Safety
+    /// It was made of this heap, was not retired, and nobody runs who could find it.
+    pub unsafe fn drop_linked(&mut self, value: Value) {
+        self.made -= 1;
+        // SAFETY: by the caller's contract.
+        self.bytes -= unsafe { value.free(&self.heap) } as i64;
+        self.tell();
+    }
+
     /// Counts as its own what another has made.
     pub fn take_over(&mut self, other: &ValueCache) {
         assert!(other.garbage.is_empty(), "garbage of another worker's epochs");
@@ -204,6 +222,7 @@ impl ValueCache {
 impl Drop for ValueCache {
     fn drop(&mut self) {
         self.reclaim(u64::MAX);
+        self.heap.tell(self.bytes - self.told);
     }
 }
 

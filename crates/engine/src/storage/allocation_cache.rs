@@ -49,6 +49,31 @@ impl AllocationCache {
         }
     }
 
+    /// The store has one table more.
+    pub fn add_table(&mut self) {
+        let places = std::mem::take(&mut self.places).into_iter();
+        self.places = places.chain(std::iter::repeat_n(0, self.partitions)).collect();
+    }
+
+    /// The last table does not come to be.
+    pub fn remove_last_table(&mut self) {
+        let last = TableId((self.places.len() / self.partitions - 1) as u16);
+        self.forget_table(last);
+        self.places = self.places[..last.index() * self.partitions].into();
+    }
+
+    /// Nothing is at hand of a table any more: its memory is gone.
+    pub fn forget_table(&mut self, table: TableId) {
+        let first = table.index() * self.partitions;
+        for place in &mut self.places[first..first + self.partitions] {
+            if *place > 0 {
+                self.made[*place as usize - 1] = PartitionCache::default();
+                self.with_garbage.retain(|with_garbage| with_garbage + 1 != *place);
+                *place = 0;
+            }
+        }
+    }
+
     /// What is at hand for a partition.
     #[inline(always)]
     pub fn at(&mut self, table: TableId, partition: PartitionId) -> &mut PartitionCache {

@@ -38,6 +38,15 @@ pub struct Store {
     pub(crate) recovered: Option<RecoveredLog>,
 }
 
+/// What a store consists of.
+pub(crate) struct Parts {
+    pub tables: Vec<Table>,
+    pub epochs: Epochs,
+    pub log: Option<Log>,
+    pub heap: Arc<Heap>,
+    pub caches: Vec<AllocationCache>,
+}
+
 impl Store {
     /// Reserves the workload's tables and fills them with as many threads as there are cores. No machine charges for it.
     pub(crate) fn load<W: Workload>(
@@ -64,7 +73,7 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let regions = descriptions.len() * Table::REGIONS;
+        let regions = descriptions.len().max(1) * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
@@ -142,6 +151,20 @@ impl Store {
         (&self.tables, &self.epochs, caches, self.log.as_ref())
     }
 
+    /// What it consists of, for who keeps it open: its tables, epochs and log, and what is at hand of the tables' memory.
+    pub(crate) fn into_parts(mut self) -> Parts {
+        self.epochs.provide(0);
+        let reclaimable = self.epochs.reclaimable();
+        self.caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
+        Parts {
+            tables: std::mem::take(&mut self.tables),
+            epochs: std::mem::replace(&mut self.epochs, Epochs::new()),
+            log: self.log.take(),
+            heap: Arc::clone(&self.heap),
+            caches: std::mem::take(&mut self.caches),
+        }
+    }
+
     /// From now on, commits are logged.
     pub(crate) fn log_to(&mut self, log: Log) {
         self.log = Some(log);
@@ -191,11 +214,7 @@ impl Store {
 
     /// Visits the value of every linked record; nobody runs.
     pub(crate) fn for_each_value(&self, mut visit: impl FnMut(Value)) {
-        for table in self.tables.iter().filter(|table| table.varies()) {
-            for partition in table.partitions() {
-                partition.index.for_each_record(|record| visit(value_of(record, self.layout.header)));
-            }
-        }
+        self.tables.iter().for_each(|table| for_each_value(table, self.layout.header, &mut visit));
     }
 
     /// Records taken from the arenas and not returned.
@@ -209,6 +228,15 @@ impl Store {
 /// What the workers have taken and given back, together.
 fn not_negative(sum: i64) -> u64 {
     u64::try_from(sum).expect("no more is given back than was taken")
+}
+
+/// Visits the value of every linked record of a table, if its rows vary in length; nobody runs.
+pub(crate) fn for_each_value(table: &Table, header: Header, visit: &mut impl FnMut(Value)) {
+    if table.varies() {
+        for partition in table.partitions() {
+            partition.index.for_each_record(|record| visit(value_of(record, header)));
+        }
+    }
 }
 
 /// The value of a record of a table whose rows vary in length.

@@ -173,7 +173,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             slot,
             epoch: epochs.enter(slot.0 as usize),
             state: SlotState::new(),
-            accesses: AccessSet::new(),
+            accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
@@ -237,9 +237,19 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
+        self.suspend();
+        self.architecture.idle(rest);
+        self.resume();
+    }
+
+    /// Between transactions: from now on, until [`Txn::resume`], the slot is in no epoch.
+    pub fn suspend(&mut self) {
         self.clear();
         self.leave_epoch();
-        self.architecture.idle(rest);
+    }
+
+    /// Before the first transaction after [`Txn::suspend`].
+    pub fn resume(&mut self) {
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 

@@ -5,18 +5,22 @@
 use super::memory;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// At multiples of this pieces begin.
 pub const ALIGNMENT: usize = 16;
 
 /// Where pieces come from. It does not keep them: who has a piece gives it back, before the heap is dropped.
 #[derive(Debug, Default)]
-pub struct Heap;
+pub struct Heap {
+    /// Bytes of which it was told that they are taken.
+    told: AtomicI64,
+}
 
 impl Heap {
     /// A heap of which nothing was taken.
     pub fn new() -> Heap {
-        Heap
+        Heap::default()
     }
 
     /// A piece of `bytes` bytes, uninitialised, at a multiple of [`ALIGNMENT`].
@@ -39,10 +43,19 @@ impl Heap {
         unsafe { dealloc(piece.as_ptr(), layout(bytes)) }
     }
 
-    /// So many bytes more are taken than were: tells those who watch how much memory there is ([`memory::is_short`]), which a piece
-    /// by itself is too small for.
-    pub fn has_grown(&self, bytes: usize) {
-        memory::take(bytes);
+    /// Who takes pieces says now and then how many bytes more it has than when it last did; negative if it has fewer. Those who watch how
+    /// much memory there is are told ([`memory::is_short`]): a piece by itself is too small for that.
+    pub fn tell(&self, bytes: i64) {
+        // Relaxed: a sum.
+        self.told.fetch_add(bytes, Ordering::Relaxed);
+        if let Ok(bytes @ 1..) = usize::try_from(bytes) {
+            memory::take(bytes);
+        }
+    }
+
+    /// The bytes that are taken, by what it was told.
+    pub fn told_bytes(&self) -> i64 {
+        self.told.load(Ordering::Relaxed)
     }
 }
 

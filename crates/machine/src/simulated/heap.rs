@@ -29,6 +29,7 @@ struct Pieces {
     used: usize,
     /// By the logarithm of their size.
     given_back: [Vec<NonNull<u8>>; 32],
+    told: i64,
 }
 
 // SAFETY: pieces that were given back are nobody's; where they are means the same to every thread.
@@ -57,8 +58,16 @@ impl Heap {
         pieces.given_back[size_of_piece(bytes).trailing_zeros() as usize].push(piece);
     }
 
-    /// As on the hardware; here nothing, for what a run does must not depend on the host's memory.
-    pub fn has_grown(&self, _bytes: usize) {}
+    /// As [`hardware::Heap::tell`](crate::hardware::heap::Heap::tell); here nobody watches, for what a run does must not depend on the
+    /// host's memory.
+    pub fn tell(&self, bytes: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told += bytes;
+    }
+
+    /// As [`hardware::Heap::told_bytes`](crate::hardware::heap::Heap::told_bytes).
+    pub fn told_bytes(&self) -> i64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told
+    }
 }
 
 fn size_of_piece(bytes: usize) -> usize {
