@@ -89,6 +89,23 @@ impl From<LogError> for OpenError {
     }
 }
 
+/// A table that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewTable<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Bytes of a row; of the longest, if they vary.
+    pub row_bytes: usize,
+    /// Whether they do.
+    pub length: RowLength,
+    /// How its rows are found.
+    pub indexing: Indexing,
+    /// Rows to expect: a hashed index is made for so many, and finds more of them more slowly.
+    pub capacity: u64,
+    /// What its rows mean.
+    pub schema: &'a str,
+}
+
 /// A table of a store that is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableWords {
@@ -144,14 +161,14 @@ fn described(table: &LoggedTable) -> TableDescription {
         length: table.length(),
         kept_bytes: table.row_bytes as usize,
         rows: 0,
-        capacity: CAPACITY,
+        capacity: table.capacity.max(LEAST_CAPACITY),
         indexing: table.indexing(),
         partition: TableDescription::partition_by_remainder,
     }
 }
 
-/// Rows that a table is expected to have when it is made: it grows.
-const CAPACITY: u64 = 1 << 12;
+/// Rows that a table is expected to have at least when it is made: it grows.
+const LEAST_CAPACITY: u64 = 1 << 12;
 /// Of a store's tables.
 const LAYOUT: Layout = Layout::of(1);
 /// More tables than these get less address space.
@@ -236,14 +253,8 @@ impl Embedded {
     }
 
     /// Makes a table, which will be there whenever the store is opened, until it is dropped. All slots must be back.
-    pub fn create_table(
-        &mut self,
-        name: &str,
-        row_bytes: usize,
-        length: RowLength,
-        indexing: Indexing,
-        schema: &str,
-    ) -> Result<TableId, OpenError> {
+    pub fn create_table(&mut self, table: &NewTable<'_>) -> Result<TableId, OpenError> {
+        let &NewTable { name, row_bytes, length, indexing, capacity, schema } = table;
         let id = TableId(u16::try_from(self.tables.len()).map_err(|_| LogError::Refused {
             why: format!("table '{name}': a store has made 65,536 tables, and numbers are not used again"),
         })?);
@@ -257,6 +268,7 @@ impl Embedded {
             rows_vary: length == RowLength::Varying,
             key_bytes,
             is_ordered: indexing == Indexing::Ordered,
+            capacity,
             schema: schema.to_owned(),
             is_dropped: false,
         };
@@ -281,6 +293,15 @@ impl Embedded {
                 Err(error)
             }
         }
+    }
+
+    /// Whether a table has no rows. All slots must be back.
+    pub fn is_empty(&self, table: TableId) -> bool {
+        let mut is_empty = true;
+        for partition in self.tables[table.index()].partitions() {
+            partition.index.for_each_record(|_| is_empty = false);
+        }
+        is_empty
     }
 
     /// Says anew what a table's rows mean; durable when this returns.
@@ -447,6 +468,12 @@ impl Slot {
     /// Records that a transaction may touch, and missing keys and leaves on which it may rely; more is a panic.
     pub fn most_records(&self) -> usize {
         self.lent.most_records()
+    }
+
+    /// Bytes of a table's rows, as a scan names them: 0 if they vary.
+    pub fn row_bytes(&self, table: TableId) -> usize {
+        let description = &self.lent.tables()[table.index()].description;
+        if description.varies() { 0 } else { description.row_bytes }
     }
 
     /// As [`Embedded::memory_bytes`].

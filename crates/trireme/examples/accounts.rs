@@ -17,6 +17,7 @@ struct Account {
 const ACCOUNTS: Table<u32, Account> = Table::new("accounts");
 
 #[derive(Debug)]
+#[allow(dead_code, reason = "they are printed")]
 enum TransferError {
     NoAccount(u32),
     TooLittle { cents: i64 },
@@ -39,7 +40,7 @@ fn main() -> Result<(), TransferError> {
     db.transact(|tx| {
         for number in 1..=3 {
             if !tx.contains(accounts, number)? {
-                tx.insert(accounts, number, &Account { cents: 100_00, moves: 0 })?;
+                tx.insert(accounts, number, &Account { cents: 10_000, moves: 0 })?;
             }
         }
         Ok::<_, Error>(())
@@ -61,10 +62,10 @@ fn main() -> Result<(), TransferError> {
             tx.update(accounts, to, give)?.ok_or(TransferError::NoAccount(to))
         })
     };
-    transfer(1, 2, 30_00)?;
-    transfer(2, 3, 15_50)?;
-    println!("to account 9: {:?}", transfer(1, 9, 1_00));
-    println!("too much: {:?}", transfer(3, 1, 1_000_000_00));
+    transfer(1, 2, 3_000)?;
+    transfer(2, 3, 1_550)?;
+    println!("to account 9: {:?}", transfer(1, 9, 100));
+    println!("too much: {:?}", transfer(3, 1, 100_000_000));
 
     db.transact(|tx| {
         for row in tx.range(accounts, ..)? {

@@ -9,8 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trireme::{Database, Error, Table, Ticket};
 
-const COUNTERS: Table<u64, u64> = Table::new("counters");
 const ROWS: u64 = 1_000_000;
+/// Found by their keys only.
+const COUNTERS: Table<u64, u64> = Table::new("counters").hashed(ROWS);
 /// Keys that a request reads, half of which it changes.
 const KEYS: usize = 10;
 

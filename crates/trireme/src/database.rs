@@ -11,9 +11,10 @@ use crate::table::{Index, OpenIndex, OpenTable, Table, TableInfo};
 use crate::ticket::{Durable, Ticket};
 use crate::transaction::Transaction;
 use crate::value::{Row, Value};
-use contract::{Indexing, LogReport, Recovered, RowLength, TableId};
-use engine::embedded::{Embedded, OpenOptions, Services, TableWords};
-use std::path::Path;
+use crate::verify::Verified;
+use contract::{Engine as _, Indexing, LogReport, Recovered, RowLength, TableId};
+use engine::embedded::{Embedded, NewTable, OpenError, OpenOptions, Services, TableWords};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -36,6 +37,8 @@ struct Inner {
     retry: RetryPolicy,
     memory_limit: Option<u64>,
     recovered: Option<Recovered>,
+    /// Of the log.
+    folders: Vec<PathBuf>,
 }
 
 /// What changes only while no transaction runs.
@@ -83,7 +86,8 @@ impl Database {
         store.drop_unfinished()?;
         let store = Mutex::new(store);
         let pool = Pool::new(number, options.slots);
-        let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered };
+        let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
+        let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered, folders };
         Ok(Database { inner: Arc::new(inner) })
     }
 
@@ -102,7 +106,9 @@ impl Database {
                         Row::Fixed(bytes) => (bytes, RowLength::Fixed),
                         Row::Varying => (crate::MAX_VALUE_BYTES, RowLength::Varying),
                     };
-                    store.create(name, row_bytes, length, indexing::<K>(), &schema)
+                    let indexing = indexing::<K>(table.hashed.is_some());
+                    let capacity = table.hashed.unwrap_or(0);
+                    store.create(&NewTable { name, row_bytes, length, indexing, capacity, schema: &schema })
                 }
             })?,
         };
@@ -125,8 +131,16 @@ impl Database {
                 None => {
                     let entries = Indexing::OrderedBytes { most: crate::MAX_KEY_BYTES };
                     let unfinished = format!("{UNFINISHED}{schema}");
-                    let id = store.create(&name, 0, RowLength::Fixed, entries, &unfinished)?;
-                    let filled = store.fill(id, index).and_then(|epoch| {
+                    let id = store.create(&NewTable {
+                        name: &name,
+                        row_bytes: 0,
+                        length: RowLength::Fixed,
+                        indexing: entries,
+                        capacity: 0,
+                        schema: &unfinished,
+                    })?;
+                    Arc::make_mut(&mut store.registry).keep(id, index);
+                    let filled = store.fill(id).and_then(|epoch| {
                         self.ticket(epoch).wait()?;
                         store.finish(id, &schema)
                     });
@@ -255,6 +269,22 @@ impl Database {
         Stats { commits, roll_backs, aborts, memory_bytes: embedded.memory_bytes(), log }
     }
 
+    /// Holds every index against its table, and reads the log, while no transaction runs; an error names what is wrong.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        let mut verified = self.change(Store::verify)?;
+        if !self.inner.folders.is_empty() {
+            // What is being written meanwhile may look torn.
+            let (_, ticket) = self.submit(|_| Ok::<_, Error>(()))?;
+            ticket.wait()?;
+            let inspected = engine::ThisEngine::inspect_log(&self.inner.folders).map_err(OpenError::from)?;
+            for file in inspected.files {
+                verified.log_bytes += file.bytes;
+                verified.torn.extend(file.wrong.map(|(at, _)| (file.path, at)));
+            }
+        }
+        Ok(verified)
+    }
+
     /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle.
     pub fn close(self) -> Result<(), Error> {
         let inner = Arc::into_inner(self.inner).ok_or(Error::InUse)?;
@@ -322,15 +352,9 @@ impl Store {
         }
     }
 
-    fn create(
-        &mut self,
-        name: &str,
-        row_bytes: usize,
-        length: RowLength,
-        indexing: Indexing,
-        schema: &str,
-    ) -> Result<TableId, Error> {
-        let id = self.embedded().create_table(name, row_bytes, length, indexing, schema)?;
+    fn create(&mut self, table: &NewTable<'_>) -> Result<TableId, Error> {
+        let id = self.embedded().create_table(table)?;
+        let &NewTable { name, row_bytes, length, indexing, schema, .. } = table;
         let (name, schema) = (name.to_owned(), schema.to_owned());
         Arc::make_mut(&mut self.registry).add(TableWords { id, name, row_bytes, length, indexing, schema });
         Ok(id)

@@ -77,6 +77,11 @@ pub enum Error {
         /// The name, or the number of a table that was dropped.
         table: String,
     },
+    /// A hashed table has no order.
+    NotOrdered {
+        /// The table.
+        table: String,
+    },
     /// A handle of another database was used.
     OtherDatabase,
     /// The table has an index that this process has not opened, and so cannot keep.
@@ -85,6 +90,13 @@ pub enum Error {
         table: String,
         /// The index.
         index: String,
+    },
+    /// An index does not have what its table has.
+    Inconsistent {
+        /// The index.
+        index: String,
+        /// What differs.
+        why: String,
     },
     /// Tables cannot be made or dropped by a thread that has a transaction open.
     InTransaction,
@@ -141,6 +153,12 @@ impl fmt::Display for Error {
                 write!(f, "table '{table}' is stored as {stored}, and was asked for as {asked}")
             }
             Error::NoTable { table } => write!(f, "there is no table '{table}'"),
+            Error::NotOrdered { table } => {
+                write!(
+                    f,
+                    "table '{table}' is hashed: it has no ranges, and no indexes of rows that are there already"
+                )
+            }
             Error::OtherDatabase => f.write_str("the table is one of another database"),
             Error::IndexNotOpen { table, index } => {
                 write!(
@@ -148,6 +166,7 @@ impl fmt::Display for Error {
                     "table '{table}' has index '{index}', which has to be opened before rows are written"
                 )
             }
+            Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
                 "this thread has a transaction open, which has to end before tables are made or dropped",
             ),

@@ -62,6 +62,46 @@ pub(crate) fn encode<'b, K: Key>(given: K::Given<'_>, buffer: &'b mut Vec<u8>) -
     }
 }
 
+/// The number whose bytes, most significant first, these are.
+pub(crate) fn number(bytes: &[u8]) -> u64 {
+    let mut whole = [0; 8];
+    whole[8 - bytes.len()..].copy_from_slice(bytes);
+    u64::from_be_bytes(whole)
+}
+
+/// The bytes of a key as its own type has them.
+pub(crate) fn own_bytes<K: Key>(given: K::Given<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    K::encode(given, &mut bytes);
+    bytes
+}
+
+/// The bytes of a key as the engine has them in its index: of a number, all eight.
+pub(crate) fn bytes<K: Key>(given: K::Given<'_>) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    encode::<K>(given, &mut bytes)?;
+    Ok(if K::IS_NUMBER { number(&bytes).to_be_bytes().to_vec() } else { bytes })
+}
+
+/// The key that the engine has as these bytes.
+pub(crate) fn decoded<K: Key>(mut bytes: &[u8]) -> Option<K> {
+    if K::IS_NUMBER {
+        bytes = bytes.get(bytes.len().checked_sub(K::MOST_BYTES)?..)?;
+    }
+    K::decode(&mut bytes)
+}
+
+/// The smallest byte string after all that begin with these bytes, if there is one.
+pub(crate) fn after_all(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = bytes.pop() {
+        if last < u8::MAX {
+            bytes.push(last + 1);
+            return Some(bytes);
+        }
+    }
+    None
+}
+
 /// The name of a type of keys.
 pub(crate) fn description<K: Key>() -> String {
     let mut name = String::new();

@@ -41,6 +41,8 @@ mod table;
 mod ticket;
 mod transaction;
 mod value;
+mod verify;
+mod walk;
 
 pub use builder::Builder;
 pub use contract::{AbortReason, ArchitectureName, Durability, LogError, LogReport, ProtocolName, Recovered};
@@ -54,3 +56,4 @@ pub use table::{Index, OpenIndex, OpenTable, Table, TableInfo};
 pub use ticket::Ticket;
 pub use transaction::{Range, Transaction};
 pub use value::{Bytes, MAX_VALUE_BYTES, Row, Serde, Value};
+pub use verify::Verified;

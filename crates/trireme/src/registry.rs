@@ -2,6 +2,7 @@
 //!
 //! A transaction slot has the registry of its time. It changes only while all slots are back.
 
+use crate::error::Error;
 use crate::key::{self, Key};
 use crate::table::Index;
 use crate::value::Value;
@@ -10,9 +11,17 @@ use engine::embedded::TableWords;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Appends the key that a row has in an index, given the row's key and value in bytes; false: it has none. `None`: they are not of
-/// the table's types.
-type KeyOf = dyn Fn(&[u8], &[u8], &mut Vec<u8>) -> Option<bool> + Send + Sync;
+/// The entry of a row in an index: the key in the index, then the key in the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub bytes: Vec<u8>,
+    /// Bytes of the key in the index.
+    pub own: usize,
+}
+
+/// Answers the entry of a row, given its key, as the engine has it, and its bytes; `Some(None)`: it has none. `None`: they are not of the
+/// table's types.
+type EntryOf = dyn Fn(&[u8], &[u8]) -> Option<Option<Entry>> + Send + Sync;
 
 /// An index of a table.
 #[derive(Clone)]
@@ -20,8 +29,30 @@ pub(crate) struct KeptIndex {
     pub id: TableId,
     pub is_unique: bool,
     /// `None`: nobody has opened it, so it cannot be kept.
-    pub key_of: Option<Arc<KeyOf>>,
+    entry_of: Option<Arc<EntryOf>>,
     pub name: String,
+}
+
+impl KeptIndex {
+    /// Whether it can be kept.
+    pub fn is_open(&self) -> bool {
+        self.entry_of.is_some()
+    }
+
+    /// The entry of a row, if it has one.
+    pub fn entry(&self, table: &str, key: &[u8], row: &[u8]) -> Result<Option<Entry>, Error> {
+        let entry_of = self
+            .entry_of
+            .as_ref()
+            .ok_or_else(|| Error::IndexNotOpen { table: table.to_owned(), index: self.name.clone() })?;
+        let entry = entry_of(key, row).ok_or_else(|| Error::Unreadable { table: table.to_owned() })?;
+        match &entry {
+            Some(Entry { bytes, .. }) if bytes.len() > key::MAX_KEY_BYTES => {
+                Err(Error::KeyTooLong { bytes: bytes.len() })
+            }
+            _ => Ok(entry),
+        }
+    }
 }
 
 /// A table, or an index as a table.
@@ -29,6 +60,8 @@ pub(crate) struct KeptIndex {
 pub(crate) struct Registered {
     pub name: String,
     pub schema: String,
+    /// Whether it can be gone through in the order of its keys.
+    pub is_ordered: bool,
     /// Those of a table.
     pub indexes: Vec<KeptIndex>,
     /// The table, of an index.
@@ -65,20 +98,30 @@ impl Registry {
     }
 
     /// Adds a table, or an index of one that is there.
-    pub fn add(&mut self, TableWords { id, name, schema, .. }: TableWords) {
+    pub fn add(&mut self, TableWords { id, name, indexing, schema, .. }: TableWords) {
         let table = name.split_once(SEPARATOR).and_then(|(table, _)| self.find(table));
         let index_of = table.map(|(table, _)| table);
         if let Some(table) = index_of {
             let is_unique = schema.strip_prefix(UNFINISHED).unwrap_or(&schema).starts_with("unique");
-            let index = KeptIndex { id, is_unique, key_of: None, name: name.clone() };
+            let index = KeptIndex { id, is_unique, entry_of: None, name: name.clone() };
             self.0.get_mut(&table).expect("found").indexes.push(index);
         }
-        self.0.insert(id, Registered { name, schema, indexes: Vec::new(), index_of });
+        self.0.insert(id, {
+            let is_ordered = indexing != Indexing::Hashed;
+            Registered { name, schema, is_ordered, indexes: Vec::new(), index_of }
+        });
     }
 
     /// A table by its name.
     pub fn find(&self, name: &str) -> Option<(TableId, &Registered)> {
         self.0.iter().find(|(_, table)| table.name == name).map(|(id, table)| (*id, table))
+    }
+
+    /// An index of a table.
+    pub fn index(&self, id: TableId) -> Option<(TableId, &Registered, &KeptIndex)> {
+        let table = self.get(id)?.index_of?;
+        let registered = self.get(table)?;
+        Some((table, registered, registered.indexes.iter().find(|index| index.id == id)?))
     }
 
     /// A table by its number.
@@ -97,16 +140,15 @@ impl Registry {
         let indexes = &mut self.0.get_mut(&table).expect("an index is one of a table").indexes;
         let kept = indexes.iter_mut().find(|kept| kept.id == id).expect("it is its table's");
         let of = index.of;
-        kept.key_of = Some(Arc::new(move |mut key_bytes, row, to| {
-            let key = K::decode(&mut key_bytes)?;
-            let value = V::read(row)?;
-            match of(&key, &value) {
-                None => Some(false),
-                Some(entry) => {
-                    I::encode(entry.given(), to);
-                    Some(true)
-                }
-            }
+        kept.entry_of = Some(Arc::new(move |key, row| {
+            let (key, value) = key::decoded::<K>(key).zip(V::read(row))?;
+            Some(of(&key, &value).map(|in_index| {
+                let mut bytes = Vec::new();
+                I::encode(in_index.given(), &mut bytes);
+                let own = bytes.len();
+                K::encode(key.given(), &mut bytes);
+                Entry { bytes, own }
+            }))
         }));
     }
 
@@ -120,8 +162,9 @@ impl Registry {
 }
 
 /// How the engine finds rows by keys of a type.
-pub(crate) fn indexing<K: Key>() -> Indexing {
+pub(crate) fn indexing<K: Key>(is_hashed: bool) -> Indexing {
     match K::IS_NUMBER {
+        true if is_hashed => Indexing::Hashed,
         true => Indexing::Ordered,
         false => Indexing::OrderedBytes { most: K::MOST_BYTES.clamp(1, key::MAX_KEY_BYTES) },
     }

@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::key::{self, Key};
 use crate::pool::Seat;
-use crate::registry::{KeptIndex, Registered, Registry};
+use crate::registry::{Entry, KeptIndex, Registered, Registry};
 use crate::table::{OpenIndex, OpenTable};
 use crate::ticket::Ticket;
 use crate::value::{Row, Value};
@@ -277,7 +277,7 @@ impl<'db> Transaction<'db> {
             });
             let presence = self.lives(read)?;
             if presence == Presence::Present {
-                let key = encoded::<K>(key);
+                let key = key::bytes::<K>(key)?;
                 for index in indexes {
                     if let Some(entry) = self.entry(table.id, index, &key, &row)? {
                         self.remove_entry(index, &entry)?;
@@ -301,9 +301,12 @@ impl<'db> Transaction<'db> {
         keys: impl RangeBounds<K::Given<'k>>,
     ) -> Result<Range<'tx, 'db, K, V>, Error> {
         self.admit(table)?;
+        if !self.registry.get(table.id).expect("admitted").is_ordered {
+            return Err(Error::NotOrdered { table: self.name(table.id) });
+        }
         let bound = |bound: Bound<&K::Given<'k>>| match bound {
-            Bound::Included(key) => Ok(Bound::Included(self::bytes::<K>(*key)?)),
-            Bound::Excluded(key) => Ok(Bound::Excluded(self::bytes::<K>(*key)?)),
+            Bound::Included(key) => Ok(Bound::Included(key::bytes::<K>(*key)?)),
+            Bound::Excluded(key) => Ok(Bound::Excluded(key::bytes::<K>(*key)?)),
             Bound::Unbounded => Ok::<_, Error>(Bound::Unbounded),
         };
         let (from, to) = (bound(keys.start_bound())?, bound(keys.end_bound())?);
@@ -339,13 +342,17 @@ impl<'db> Transaction<'db> {
         self.admit(index.table)?;
         self.admit_id(index.id)?;
         let from = match keys.start_bound() {
-            Bound::Included(key) => Bound::Included(encoded::<I>(*key)),
-            Bound::Excluded(key) => after_all(encoded::<I>(*key)).map_or(Bound::Unbounded, Bound::Included),
+            Bound::Included(key) => Bound::Included(key::own_bytes::<I>(*key)),
+            Bound::Excluded(key) => {
+                key::after_all(key::own_bytes::<I>(*key)).map_or(Bound::Unbounded, Bound::Included)
+            }
             Bound::Unbounded => Bound::Unbounded,
         };
         let to = match keys.end_bound() {
-            Bound::Included(key) => after_all(encoded::<I>(*key)).map_or(Bound::Unbounded, Bound::Excluded),
-            Bound::Excluded(key) => Bound::Excluded(encoded::<I>(*key)),
+            Bound::Included(key) => {
+                key::after_all(key::own_bytes::<I>(*key)).map_or(Bound::Unbounded, Bound::Excluded)
+            }
+            Bound::Excluded(key) => Bound::Excluded(key::own_bytes::<I>(*key)),
             Bound::Unbounded => Bound::Unbounded,
         };
         let mut found = Vec::new();
@@ -419,7 +426,7 @@ impl<'db> Transaction<'db> {
         let registry = Arc::clone(&self.registry);
         let indexes = &registry.get(table).expect("admitted").indexes;
         if insertion == Insertion::Inserted && !indexes.is_empty() {
-            let key = encoded::<K>(key);
+            let key = key::bytes::<K>(key)?;
             for index in indexes {
                 if let Some(entry) = self.entry(table, index, &key, row)? {
                     self.insert_entry(index, &entry)?;
@@ -447,7 +454,7 @@ impl<'db> Transaction<'db> {
         let replaced = self.seat.slot.transaction().replace(table, number, row);
         let presence = self.lives(replaced)?;
         if !indexes.is_empty() {
-            let key = encoded::<K>(key);
+            let key = key::bytes::<K>(key)?;
             for index in indexes {
                 let (before, after) =
                     (self.entry(table, index, &key, &old)?, self.entry(table, index, &key, row)?);
@@ -465,7 +472,7 @@ impl<'db> Transaction<'db> {
         Ok(presence == Presence::Present)
     }
 
-    /// The entry of a row in an index: the key in the index, then the key in the table; and where the first ends.
+    /// The entry of a row in an index.
     fn entry(
         &mut self,
         table: TableId,
@@ -473,29 +480,14 @@ impl<'db> Transaction<'db> {
         key: &[u8],
         row: &[u8],
     ) -> Result<Option<Entry>, Error> {
-        let key_of = index
-            .key_of
-            .as_ref()
-            .ok_or_else(|| Error::IndexNotOpen { table: self.name(table), index: index.name.clone() });
-        let mut bytes = Vec::new();
-        match key_of.and_then(|of| of(key, row, &mut bytes).ok_or_else(|| self.unreadable(table))) {
-            Ok(false) => Ok(None),
-            Ok(true) => {
-                let own = bytes.len();
-                bytes.extend_from_slice(key);
-                match bytes.len() {
-                    bytes if bytes > key::MAX_KEY_BYTES => Err(self.poisoned(Error::KeyTooLong { bytes })),
-                    _ => Ok(Some(Entry { bytes, own })),
-                }
-            }
-            Err(error) => Err(self.poisoned(error)),
-        }
+        let name = &self.registry.get(table).expect("admitted").name;
+        index.entry(name, key, row).map_err(|error| self.poisoned(error))
     }
 
     fn insert_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
         if index.is_unique {
             let from = entry.bytes[..entry.own].to_vec();
-            let to = after_all(from.clone()).map_or(Bound::Unbounded, Bound::Excluded);
+            let to = key::after_all(from.clone()).map_or(Bound::Unbounded, Bound::Excluded);
             let from = Bound::Included(from);
             if self.scan(index.id, &from, &to, Direction::Forward, 1, 0, &mut |_, _| ())? > 0 {
                 return Err(self.poisoned(Error::NotUnique { index: index.name.clone() }));
@@ -524,7 +516,7 @@ impl<'db> Transaction<'db> {
         self.touch(2)?;
         let bytes = key::encode::<K>(given, &mut self.keys)?;
         if K::IS_NUMBER {
-            return Ok(contract::Key(number(bytes)));
+            return Ok(contract::Key(key::number(bytes)));
         }
         Ok(self.seat.slot.transaction().key(table, bytes))
     }
@@ -587,54 +579,6 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// Of a row in an index.
-#[derive(PartialEq, Eq)]
-struct Entry {
-    bytes: Vec<u8>,
-    /// Bytes of the key in the index.
-    own: usize,
-}
-
-/// The number whose bytes, most significant first, these are.
-fn number(bytes: &[u8]) -> u64 {
-    let mut whole = [0; 8];
-    whole[8 - bytes.len()..].copy_from_slice(bytes);
-    u64::from_be_bytes(whole)
-}
-
-/// The bytes of a key as its own type has them.
-fn encoded<K: Key>(given: K::Given<'_>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    K::encode(given, &mut bytes);
-    bytes
-}
-
-/// The bytes of a key as the engine has them in its index.
-fn bytes<K: Key>(given: K::Given<'_>) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    key::encode::<K>(given, &mut bytes)?;
-    Ok(if K::IS_NUMBER { number(&bytes).to_be_bytes().to_vec() } else { bytes })
-}
-
-/// The key that the engine has as these bytes.
-pub(crate) fn decoded<K: Key>(mut bytes: &[u8]) -> Option<K> {
-    if K::IS_NUMBER {
-        bytes = bytes.get(bytes.len().checked_sub(K::MOST_BYTES)?..)?;
-    }
-    K::decode(&mut bytes)
-}
-
-/// The smallest byte string after all that begin with these bytes, if there is one.
-pub(crate) fn after_all(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    while let Some(last) = bytes.pop() {
-        if last < u8::MAX {
-            bytes.push(last + 1);
-            return Some(bytes);
-        }
-    }
-    None
-}
-
 /// Keys and values in the order of the keys, from both ends: what [`Transaction::range`] answers.
 pub struct Range<'tx, 'db, K: Key, V: Value> {
     transaction: &'tx mut Transaction<'db>,
@@ -686,7 +630,7 @@ impl<'tx, 'db, K: Key, V: Value> Range<'tx, 'db, K, V> {
                 &mut |key, row| {
                     last.clear();
                     last.extend_from_slice(key);
-                    let read = decoded::<K>(key).zip(V::read(row));
+                    let read = key::decoded::<K>(key).zip(V::read(row));
                     rows.push(read.ok_or_else(|| Error::Unreadable { table: name.clone() }));
                 },
             )

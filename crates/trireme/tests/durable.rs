@@ -4,6 +4,7 @@ use std::fs;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -83,6 +84,9 @@ fn tables_and_indexes_survive_and_dropped_ones_do_not() -> Result<(), Error> {
         assert_eq!(tx.find(by_state, 1)?.len(), 19);
         Ok::<_, Error>(())
     })?;
+    let verified = db.verify()?;
+    assert_eq!((verified.tables, verified.rows, verified.entries), (1, 50, 50));
+    assert!(verified.unverified.is_empty() && verified.torn.is_empty() && verified.log_bytes > 1000);
     // The name may be used again, with other types.
     let again: Table<u32, u32> = Table::new("numbers");
     let numbers = db.table(again)?;
@@ -121,6 +125,24 @@ fn an_index_that_was_not_finished_is_made_anew() -> Result<(), Error> {
     assert_eq!(db.tables().len(), 1, "what was begun is not there");
     let by_state = db.index(BY_STATE)?;
     assert_eq!(db.transact(|tx| tx.find(by_state, 1))?.len(), 3000);
+    Ok(())
+}
+
+#[test]
+fn an_index_that_is_not_as_its_table_is_found() -> Result<(), Error> {
+    static STATE: AtomicU8 = AtomicU8::new(1);
+    const CHANGES: Index<u64, Serde<(u8, String)>, u8> =
+        TASKS.index("changes", |_, _| Some(STATE.load(Ordering::Relaxed)).filter(|&state| state > 0));
+    let db = Database::in_memory()?;
+    let tasks = db.table(TASKS)?;
+    db.transact(|tx| (0..2000).try_for_each(|key| tx.insert(tasks, key, &(1, String::new()))))?;
+    db.index(CHANGES)?;
+    assert_eq!(db.verify()?.entries, 2000);
+    for (state, why) in [(2, "a row of table 'tasks' has no entry"), (0, "2000 entries for 0 rows")] {
+        STATE.store(state, Ordering::Relaxed);
+        let (index, why) = ("tasks/changes".to_owned(), why.to_owned());
+        assert_eq!(db.verify(), Err(Error::Inconsistent { index, why }));
+    }
     Ok(())
 }
 

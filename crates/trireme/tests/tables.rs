@@ -114,7 +114,8 @@ fn ranges_go_from_both_ends() -> Result<(), Error> {
         );
         assert_eq!(keys(tx.range(numbers, -4..=6)?.collect())?, [-3, 0, 3, 6]);
         assert_eq!(keys(tx.range(numbers, -3..6)?.rev().take(2).collect())?, [3, 0]);
-        assert_eq!(tx.range(numbers, 6..-6)?.count(), 0);
+        let (from, to) = (6, -6);
+        assert_eq!(tx.range(numbers, from..to)?.count(), 0, "the wrong way round");
         let mut both = tx.range(numbers, ..)?;
         let (mut low, mut high) = (Vec::new(), Vec::new());
         while let Some(row) = both.next() {
@@ -274,6 +275,30 @@ fn a_memory_limit_refuses_what_adds_and_serves_the_rest() -> Result<(), Error> {
         tries += 1;
     }
     Ok(())
+}
+
+#[test]
+fn hashed_tables_find_by_key_only() -> Result<(), Error> {
+    const HASHED: Table<i16, u64> = Table::new("hashed").hashed(100);
+    const ODD: Index<i16, u64, bool> = HASHED.index("odd", |_, value| Some(value % 2 == 1));
+    let db = in_memory();
+    let hashed = db.table(HASHED)?;
+    db.transact(|tx| (-500..500).try_for_each(|key| tx.insert(hashed, key, &(key.unsigned_abs().into()))))?;
+    db.transact(|tx| {
+        assert_eq!(tx.get(hashed, -3)?, Some(3));
+        assert_eq!(tx.get(hashed, 500)?, None);
+        let refused = tx.range(hashed, ..).map(|_| ());
+        assert_eq!(refused, Err(Error::NotOrdered { table: "hashed".to_owned() }));
+        Ok::<_, Error>(())
+    })?;
+    assert_eq!(db.index(ODD).map(|_| ()), Err(Error::NotOrdered { table: "hashed".to_owned() }));
+    db.transact(|tx| (-500..500).try_for_each(|key| tx.remove(hashed, key).map(|_| ())))?;
+    let odd = db.index(ODD)?;
+    db.transact(|tx| {
+        (0..10).try_for_each(|key| tx.insert(hashed, key, &(key as u64)))?;
+        assert_eq!(tx.find(odd, true)?.len(), 5);
+        Ok(())
+    })
 }
 
 #[test]

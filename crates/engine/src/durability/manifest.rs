@@ -66,6 +66,9 @@ pub(crate) struct LoggedTable {
     /// Whether keys that are numbers are in order.
     #[serde(default)]
     pub is_ordered: bool,
+    /// Rows to expect when it is made.
+    #[serde(default)]
+    pub capacity: u64,
     /// What its rows mean, in the words of whoever made it.
     #[serde(default)]
     pub schema: String,
@@ -87,6 +90,7 @@ impl LoggedTable {
             rows_vary: table.varies(),
             key_bytes,
             is_ordered: table.indexing == Indexing::Ordered,
+            capacity: table.capacity,
             schema: String::new(),
             is_dropped: false,
         }

@@ -108,7 +108,7 @@ where
         slot: SlotId,
         allocations: Box<AllocationCache>,
     ) -> Box<dyn Lent> {
-        let owned = (Arc::clone(&self.0), Arc::clone(tables), Arc::clone(runtime));
+        let owned: Owned<P, F> = (Arc::clone(&self.0), Arc::clone(tables), Arc::clone(runtime));
         let (state, tables, runtime) = (&raw const *owned.0, &raw const **owned.1, &raw const *owned.2);
         // SAFETY: the slot owns a part of each for as long as it has the references: it drops them before `owned`. Nobody changes
         // tables of which anybody owns a part (`Arc::get_mut`).
@@ -149,8 +149,11 @@ struct Slot<P: Protocol + 'static, F: Concurrent + 'static> {
     /// What the transaction borrows, and nobody else: from a box. `None`: the slot has ended.
     allocations: Option<NonNull<AllocationCache>>,
     /// What the others borrow from.
-    _owned: (Arc<SharedState<P, F>>, Arc<Vec<Table>>, Arc<Runtime>),
+    _owned: Owned<P, F>,
 }
+
+/// A part of all that a slot borrows from.
+type Owned<P, F> = (Arc<SharedState<P, F>>, Arc<Vec<Table>>, Arc<Runtime>);
 
 // SAFETY: a slot is used by one thread at a time; what it shares with others is `Sync`, and its protocol's state for the slot goes
 // with it.
