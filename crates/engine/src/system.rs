@@ -297,6 +297,12 @@ impl<C: Client> Dispatch for Run<'_, C> {
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
         assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
+        let frees_twice =
+            matches!(selection, Selection::Canary(..)) && store.tables.iter().any(Table::varies);
+        assert!(
+            !frees_twice,
+            "{selection:?} over rows that vary in length: whoever replaces one must be alone in that"
+        );
         store.prepare(selection);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();

@@ -71,6 +71,11 @@ impl FinalRead {
         (self.keys.len().div_ceil(workers).div_ceil(BATCH)).max(1) as u64
     }
 
+    /// Whether the rows of a table vary in length.
+    pub(crate) fn is_varying(&self, table: TableId) -> bool {
+        self.tables[table.index()].varies()
+    }
+
     /// What the clients of a finished run read.
     ///
     /// Panics if the run ended before every key was read.

@@ -229,6 +229,7 @@ mod tests {
             rows_vary: false,
             key_bytes,
             is_ordered: false,
+            capacity: 10,
             schema,
             is_dropped: false,
         }

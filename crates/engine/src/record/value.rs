@@ -11,7 +11,8 @@
 //! epoch has passed ([`crate::epoch`]). **Why a word that a transaction has read can be followed until the transaction ends:** the word
 //! was linked when it was read, or is the transaction's own. Whoever unlinks it does so in a local epoch d that is no earlier than the
 //! reader's less one, and frees it when every active slot has reached d + 2; the reader's slot has not before it ends. It does not
-//! matter whether the reader holds a lock, will be found invalid, or runs a protocol that is broken.
+//! matter whether the reader holds a lock or will be found invalid. It does matter that only one transaction at a time replaces a row:
+//! two would free the same value. So no canary runs over such tables.
 //!
 //! What a reader finds in a value was written before it: filling -> the unlocking of the record, or the publishing of its version
 //! (Release) -> the reader's lock, or its look at the version (Acquire), before or after which it copied the word.
