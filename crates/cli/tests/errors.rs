@@ -133,7 +133,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "check tpcd",
-        "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, membership, ranges, list-append",
+        "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, membership, ranges, list-append, growing-lists",
     ),
     (
         "run membership --protocol silo",

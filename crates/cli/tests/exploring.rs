@@ -99,6 +99,7 @@ fn every_honest_system_passes_every_schedule() {
             ("membership", "random"),
             ("ranges", "pct"),
             ("list-append", "pct"),
+            ("growing-lists", "random"),
         ] {
             let more =
                 format!("--explore {kind} --seeds 300 --architecture {architecture} --protocol {protocol}");

@@ -308,7 +308,7 @@ fn a_check_lays_its_verdict_down_where_it_is_asked_to() {
 #[test]
 fn workloads_made_for_checks_are_judged_and_written_for_other_checkers() {
     let folder = fresh_folder("history");
-    for workload in ["membership", "list-append"] {
+    for workload in ["membership", "list-append", "growing-lists"] {
         let line = ["--protocol", "no-wait", "--workers", "2", "--transactions", "2000"];
         let ran = run(&folder, &[&["check", workload, "--json", "--history", "events"], &line[..]].concat());
         assert_nothing_wrong(&ran, workload);

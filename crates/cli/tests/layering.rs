@@ -12,6 +12,7 @@ use std::process::Command;
 /// Each crate of ours with those that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["harness", "workloads", "history", "engine", "engine-simulated", "contract", "machine"]),
+    ("trireme", &["engine", "contract"]),
     ("harness", &["workloads", "history", "contract", "machine"]),
     ("workloads", &["contract"]),
     ("history", &["contract"]),

@@ -133,7 +133,9 @@ fn simulated_runs_are_audited() {
 #[test]
 fn every_workload_conflicts_by_default() {
     let folder = fresh_folder("simulated-conflicts");
-    for workload in ["micro", "ycsb", "smallbank", "tatp", "tpcc", "membership", "ranges", "list-append"] {
+    for workload in
+        ["micro", "ycsb", "smallbank", "tatp", "tpcc", "membership", "ranges", "list-append", "growing-lists"]
+    {
         for system in
             ["shared-everything --protocol silo", "delegation --protocol no-wait", "partitioned-serial"]
         {

@@ -75,8 +75,14 @@ const WORKERS: &str = "3";
 #[test]
 fn every_honest_system_passes() {
     let folder = fresh_folder("honest");
-    let workloads =
-        ["micro --records 100 --writes 50", "ycsb --records 100", "membership", "ranges", "list-append"];
+    let workloads = [
+        "micro --records 100 --writes 50",
+        "ycsb --records 100",
+        "membership",
+        "ranges",
+        "list-append",
+        "growing-lists",
+    ];
     let pairs = systems(&folder);
     assert!(pairs.len() >= 16, "{pairs:?}");
     for pair in pairs {

@@ -454,6 +454,10 @@ pub struct LeakCheck {
     pub linked_records: u64,
     /// Records that are allocated: linked, or waiting in an epoch's garbage.
     pub allocated_records: u64,
+    /// Rows that vary in length that are reached through linked records.
+    pub linked_values: u64,
+    /// Those that were made and are not retired.
+    pub allocated_values: u64,
     /// Records and gaps whose metadata says that somebody holds them.
     pub held: u64,
     /// Bytes of memory taken, indexes included.

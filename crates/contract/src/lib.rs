@@ -43,6 +43,6 @@ pub use names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName,
 pub use plan::{Access, Plan, PlannedKey};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
-pub use table::{Indexing, Key, PartitionId, Span, TableDescription, TableId};
+pub use table::{Indexing, Key, PartitionId, RowLength, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
 pub use workload::{Arrival, Client, CommitId, Completion, Receipts, Seat, Workload};

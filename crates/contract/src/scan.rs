@@ -29,7 +29,7 @@ pub struct Scan<'a> {
     pub direction: Direction,
     /// Rows to show at most; `usize::MAX` for all.
     pub limit: usize,
-    /// The bytes of each row to show.
+    /// The bytes of each row to show; of rows that vary in length all are shown.
     pub span: Span,
     /// A key (or the prefix of one, see [`Key::prefix_of`]) in whose partition all keys of the range are, by the table's
     /// partition function. `None`: they may be in any, and the partitions' rows are merged.

@@ -1,4 +1,7 @@
-//! Tables: fixed-size rows under keys, split into partitions by a function of the key.
+//! Tables: rows under keys, split into partitions by a function of the key.
+//!
+//! The rows of a table have one length, and transactions name parts of them by [`Span`]s; or their lengths vary, and they are read and
+//! replaced whole ([`RowLength`]).
 //!
 //! A key is a number of 64 bits, into which the workload packs composite ones. A table that is [`Indexing::Ordered`] can be
 //! scanned in the order of its keys; one that is [`Indexing::OrderedBytes`] has byte strings for keys, which transactions
@@ -41,6 +44,20 @@ pub enum Indexing {
         /// Bytes of the longest key.
         most: usize,
     },
+}
+
+/// Bytes of the longest row of a table whose rows vary in length.
+pub const MOST_VARYING_BYTES: usize = 16 << 20;
+
+/// How long a table's rows are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowLength {
+    /// All as long as [`TableDescription::row_bytes`] says.
+    #[default]
+    Fixed,
+    /// Each has a length of its own, from 0 to [`TableDescription::row_bytes`], which is [`MOST_VARYING_BYTES`] at most. Transactions
+    /// read and replace rows whole; operations that name a [`Span`] panic.
+    Varying,
 }
 
 impl From<u64> for Key {
@@ -128,11 +145,13 @@ impl Span {
 pub struct TableDescription {
     /// Name for messages and reports.
     pub name: &'static str,
-    /// Payload bytes of a row, the key not counted.
+    /// Payload bytes of a row, the key not counted; of the longest, if rows vary in length.
     pub row_bytes: usize,
+    /// Whether all rows have so many bytes.
+    pub length: RowLength,
     /// Bytes of a row, from its first, whose contents matter. The others are ballast: a simulated machine charges for them
     /// and need not store them, and they then read as zero. All of them, unless rows are large and nobody looks at what is
-    /// in them.
+    /// in them. Of rows that vary in length all matter.
     pub kept_bytes: usize,
     /// Rows that loading will bring; their keys come from [`crate::Workload::loaded_key`].
     pub rows: u64,
@@ -147,6 +166,21 @@ pub struct TableDescription {
 }
 
 impl TableDescription {
+    /// Whether rows vary in length.
+    #[inline]
+    pub fn varies(&self) -> bool {
+        self.length == RowLength::Varying
+    }
+
+    /// Whether a row may have so many bytes.
+    #[inline]
+    pub fn admits(&self, bytes: usize) -> bool {
+        match self.length {
+            RowLength::Fixed => bytes == self.row_bytes,
+            RowLength::Varying => bytes <= self.row_bytes,
+        }
+    }
+
     /// The partition function of tables whose keys are dense: the remainder of the key.
     #[inline]
     pub fn partition_by_remainder(key: Key, partitions: u32) -> PartitionId {

@@ -18,8 +18,8 @@ use crate::table::{Key, Span, TableId};
 use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Records that one transaction may touch, and missing keys on which it may rely: more is a panic, which a workload that can know it
-/// ahead refuses to come to.
+/// Records that one transaction may touch, and missing keys on which it may rely, under every protocol: more may be a panic, which a
+/// workload that can know it ahead refuses to come to.
 pub const MOST_RECORDS: usize = 1 << 15;
 
 /// Whether an operation found its key.
@@ -112,7 +112,8 @@ pub type Merge = fn(current: &mut [u8], argument: &mut [u8]);
 
 /// The operations of a transaction, in bytes. Object-safe.
 ///
-/// A [`Span`] must lie within the row; one that does not is a panic that names the table and the span.
+/// A [`Span`] must lie within the row; one that does not is a panic that names the table and the span. Rows that vary in length
+/// ([`crate::RowLength`]) are read and replaced whole: of such a table every span is a panic.
 pub trait Transaction {
     /// Shows the named bytes of a row to `see`. If the key is missing, `see` is not called.
     fn read(
@@ -146,6 +147,14 @@ pub trait Transaction {
         argument: &[u8],
     ) -> Result<Presence, Abort>;
 
+    /// Shows a whole row to `see`, however long it is. If the key is missing, `see` is not called.
+    fn read_whole(&mut self, table: TableId, key: Key, see: &mut dyn FnMut(&[u8]))
+    -> Result<Presence, Abort>;
+
+    /// Blind write: replaces a row as a whole, without reading; if rows of the table vary in length, by one of any length that
+    /// they may have.
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort>;
+
     /// Adds a row, whole.
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort>;
 
@@ -158,7 +167,8 @@ pub trait Transaction {
     /// Panics if the table's keys are numbers, or shorter.
     fn key(&mut self, table: TableId, bytes: &[u8]) -> Key;
 
-    /// Shows the named bytes of rows to `see`, with their keys in bytes, in order. Answers how many.
+    /// Shows the named bytes of rows to `see`, with their keys in bytes, in order; of a table whose rows vary in length the whole
+    /// rows, whatever is named. Answers how many.
     fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort>;
 }
 
@@ -223,6 +233,23 @@ pub trait TransactionExt: Transaction {
         row: &R,
     ) -> Result<Presence, Abort> {
         self.write(table, key, 0, row.as_bytes())
+    }
+
+    /// Reads a row of any length, and replaces it by what `change` makes of it.
+    fn change_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        change: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> Result<Presence, Abort> {
+        let (mut change, mut changed) = (Some(change), None);
+        let presence = self.read_whole(table, key, &mut |row| {
+            changed = change.take().map(|change| change(row));
+        })?;
+        match changed {
+            Some(row) if presence == Presence::Present => self.replace(table, key, &row),
+            _ => Ok(Presence::Missing),
+        }
     }
 
     /// Adds a row.

@@ -58,8 +58,15 @@ pub trait Workload: Sync {
         panic!("the workload says no keys for table {}, which has byte strings", table.0)
     }
 
-    /// Writes the first content of the row with `key` into `row`, which is `row_bytes` long and zeroed.
+    /// Writes the first content of the row with `key` into `row`, which is `row_bytes` long and zeroed. Of tables whose rows have
+    /// one length.
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]);
+
+    /// Writes the first content of the row with `key` into the empty `row`. Of tables whose rows vary in length only.
+    fn fill_varying(&self, table: TableId, key: Key, row: &mut Vec<u8>) {
+        let _ = (key, row);
+        panic!("the workload says no rows for table {}, whose rows vary in length", table.0)
+    }
 
     /// A client for the worker at `seat`.
     fn client(&self, seat: Seat) -> Self::Client;

@@ -7,7 +7,7 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, ProtocolName, Seat, Selection, Support, TableDescription, TableId,
+    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support, TableDescription, TableId,
     Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
@@ -109,6 +109,7 @@ impl Workload for Records<'_> {
         vec![TableDescription {
             name: "records",
             row_bytes: size_of::<u64>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<u64>(),
             rows: RECORDS,
             capacity: RECORDS,

@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing, Key,
-    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, Scan, Seat, Selection, Span, Support,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
+    Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore};
@@ -84,6 +84,7 @@ impl Workload for Task {
         vec![TableDescription {
             name: "rows",
             row_bytes: 8,
+            length: RowLength::Fixed,
             kept_bytes: 8,
             rows: ROWS,
             capacity: ROWS,

@@ -6,8 +6,8 @@
 
 use contract::{
     Abort, ArchitectureName, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName, Plan,
-    Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until,
-    Workload,
+    Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support, TableDescription, TableId,
+    Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Accesses, Schedule, accesses, explore};
@@ -66,6 +66,7 @@ impl Workload for Uniform {
         vec![TableDescription {
             name: "rows",
             row_bytes: 40,
+            length: RowLength::Fixed,
             kept_bytes: 40,
             rows: ROWS,
             capacity: ROWS,

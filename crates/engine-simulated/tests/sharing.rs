@@ -5,8 +5,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
-    PartitionId, Plan, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription, TableId,
-    Transaction, Until, Workload,
+    PartitionId, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support, TableDescription,
+    TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, SharedLines, explore, shared_lines, watch_lines};
@@ -66,6 +66,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 40,
+            length: RowLength::Fixed,
             kept_bytes: 40,
             rows,
             capacity: rows,

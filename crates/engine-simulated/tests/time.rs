@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
-    PairName, Plan, Presence, Procedure, ProtocolName, Seat, Selection, Span, Support, TableDescription,
-    TableId, TimeClass, Transaction, Until, Workload,
+    PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    TableDescription, TableId, TimeClass, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
@@ -50,6 +50,7 @@ impl Workload for Touch {
         vec![TableDescription {
             name: "rows",
             row_bytes: 8,
+            length: RowLength::Fixed,
             kept_bytes: 8,
             rows: self.rows,
             capacity: self.rows,

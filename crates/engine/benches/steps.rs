@@ -3,7 +3,7 @@
 //! `cargo bench -p engine`. Figures belong into `docs/results/`, with the machine and the spread.
 
 use contract::{
-    Abort, Client, Engine, Indexing, Key, Layout, Outcome, Procedure, ProtocolName, Seat, Span,
+    Abort, Client, Engine, Indexing, Key, Layout, Outcome, Procedure, ProtocolName, RowLength, Seat, Span,
     TableDescription, TableId, Transaction, Workload,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -54,6 +54,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 100,
+            length: RowLength::Fixed,
             kept_bytes: 100,
             rows: self.0,
             capacity: self.0,

@@ -8,6 +8,7 @@
 //! | a transaction over any pair | [`transaction`] |
 //! | a worker's loop | [`session`] |
 //! | ids of committed transactions | [`commit_id`] |
+//! | the same, open to the threads of a program | [`embedded`] |
 //! | what survives | [`durability`], [`recovery`] |
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
@@ -27,6 +28,7 @@
 mod architecture;
 mod commit_id;
 mod durability;
+pub mod embedded;
 mod engine;
 mod epoch;
 mod facade;

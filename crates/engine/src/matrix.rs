@@ -241,7 +241,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
 /// A broken protocol that locks.
 fn locking<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
 where
-    P::Common<Shared>: Sync,
+    P::Common<Shared>: Send + Sync,
     P::Common<Owned>: Sync,
 {
     match architecture {
@@ -253,7 +253,7 @@ where
 /// A broken protocol that validates, which DORA does not have.
 fn validating<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
 where
-    P::Common<Shared>: Sync,
+    P::Common<Shared>: Send + Sync,
     P::Common<Owned>: Sync,
 {
     match architecture {
@@ -267,7 +267,7 @@ where
 
 fn shared_everything<P: Protocol, D: Dispatch>(dispatch: D) -> D::Output
 where
-    P::Common<Shared>: Sync,
+    P::Common<Shared>: Send + Sync,
 {
     dispatch.run::<system::SharedEverything<P, Shared>>()
 }

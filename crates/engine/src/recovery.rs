@@ -44,6 +44,15 @@ fn lock(folder: &Folder) -> Result<FolderLock, LogError> {
     locked.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
 }
 
+/// What the log in these folders is of; `None`: there is none.
+pub(crate) fn manifest(paths: &[PathBuf]) -> Result<Option<Manifest>, LogError> {
+    match find_folders(paths) {
+        Ok(folders) => manifest::read(&folders[0]),
+        Err(LogError::Nothing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives a store a log: a new one, or the next generation of that which it was recovered from.
 pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, LogError> {
     let open = |path: &PathBuf| Folder::open(path).map_err(|why| io_error("open", path, &why));
@@ -118,6 +127,7 @@ pub(crate) fn recover(
     manifest.admit(&logged_tables(store))?;
     let (files, unreadable) = scan::files(&folders, manifest.log())?;
     let threads = if options.threads == 0 { worker::cores() } else { options.threads };
+    let skipped: Arc<[bool]> = manifest.tables.iter().map(|table| table.is_dropped).collect();
     let loaded = checkpoint::load(store, &folders, &manifest, threads, options.canary, run)?;
     let mut recovery = Recovery {
         store,
@@ -130,6 +140,7 @@ pub(crate) fn recover(
             checkpoint: loaded,
             ..Recovered::default()
         },
+        skipped,
         latest: 0,
         canary: options.canary,
         run,
@@ -156,6 +167,8 @@ struct Recovery<'a> {
     unreadable: Vec<(PathBuf, String)>,
     folders: &'a [Folder],
     recovered: Recovered,
+    /// By table: whether it was dropped.
+    skipped: Arc<[bool]>,
     /// The last epoch of anything in the log.
     latest: u64,
     /// A step that is left out.
@@ -272,6 +285,7 @@ impl Recovery<'_> {
         let client = |thread| Replayer {
             window: Arc::clone(&shared),
             tables: Arc::clone(&tables),
+            skipped: Arc::clone(&self.skipped),
             share: (thread, self.threads),
             entries: None,
             next: 0,
@@ -358,6 +372,7 @@ struct Counts {
 pub(crate) struct Replayer {
     window: Arc<Window>,
     tables: Arc<[TableDescription]>,
+    skipped: Arc<[bool]>,
     /// Which, of how many.
     share: (usize, usize),
     /// Its records, in the serial order, once it has looked for them.
@@ -385,6 +400,9 @@ impl Replayer {
                     let Some(record) = records.next() else { break };
                     let record = record?;
                     admit(&self.tables, &record)?;
+                    if self.skipped[record.table as usize] {
+                        continue;
+                    }
                     if share_of(&record) as usize % self.share.1 == self.share.0 {
                         let (payload, at) = (payload as u32, at as u32);
                         entries.push(Entry { epoch: transaction.epoch, id: transaction.id, payload, at });
@@ -413,8 +431,13 @@ fn admit(tables: &[TableDescription], record: &RedoRecord<'_>) -> Result<(), Str
         return Err(format!("a record of table '{name}' with a key of {} bytes", record.key.len()));
     }
     match record.change {
-        Change::Insert(row) if row.len() != table.row_bytes => {
-            Err(format!("a row of {} bytes for table '{name}', which has {}", row.len(), table.row_bytes))
+        Change::Insert(row) if !table.admits(row.len()) => {
+            let most = if table.varies() { "up to " } else { "" };
+            let (bytes, row_bytes) = (row.len(), table.row_bytes);
+            Err(format!("a row of {bytes} bytes for table '{name}', which has {most}{row_bytes}"))
+        }
+        Change::Update { .. } if table.varies() => {
+            Err(format!("bytes of a row of table '{name}', whose rows are replaced whole"))
         }
         Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => {
             Err(format!(
@@ -498,7 +521,7 @@ impl Apply {
         match record.change {
             Change::Insert(row) => {
                 if txn.insert(table, key, row)? == Insertion::Exists {
-                    let _: Presence = txn.write(table, key, 0, row)?;
+                    let _: Presence = txn.replace(table, key, row)?;
                 }
             }
             // A row that is not there is deleted by what follows.

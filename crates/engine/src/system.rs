@@ -11,6 +11,7 @@ use crate::facade::worker;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
+use crate::session::lent::{Lender, LendsShared};
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
@@ -74,6 +75,12 @@ pub(crate) trait System {
 
     /// Runs one client per worker that hosts transactions.
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C>;
+
+    /// What makes slots for threads that are no workers, if transactions run in the thread that asks.
+    fn lender(slots: usize, options: &EngineOptions) -> Option<Box<dyn Lender>> {
+        let _ = (slots, options);
+        None
+    }
 }
 
 /// Of a store over which `P` in policy `F` ran last, and nobody runs now.
@@ -95,9 +102,9 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
 /// Shared-everything with protocol `P`, metadata of synchronization policy `F`.
 pub(crate) struct SharedEverything<P, F>(PhantomData<(P, F)>);
 
-impl<P: Protocol, F: Concurrent> System for SharedEverything<P, F>
+impl<P: Protocol + 'static, F: Concurrent + 'static> System for SharedEverything<P, F>
 where
-    P::Common<F>: Sync,
+    P::Common<F>: Send + Sync,
 {
     const HEADER: Header = <P::Header as RecordHeader>::HEADER;
 
@@ -121,6 +128,10 @@ where
         Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
         }))
+    }
+
+    fn lender(slots: usize, options: &EngineOptions) -> Option<Box<dyn Lender>> {
+        Some(Box::new(LendsShared::<P, F>::new(slots, options)))
     }
 }
 
@@ -257,9 +268,13 @@ impl Dispatch for CountLeaks<'_> {
         for partition in store.tables.iter().flat_map(Table::partitions) {
             partition.index.for_each_record(|_| linked_records += 1);
         }
+        let mut linked_values = 0;
+        store.for_each_value(|_| linked_values += 1);
         LeakCheck {
             linked_records,
             allocated_records: store.allocated_records(),
+            linked_values,
+            allocated_values: store.allocated_values(),
             held: S::held(&store.tables),
             memory_bytes: store.memory_bytes(),
         }
@@ -282,6 +297,12 @@ impl<C: Client> Dispatch for Run<'_, C> {
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
         assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
+        let frees_twice =
+            matches!(selection, Selection::Canary(..)) && store.tables.iter().any(Table::varies);
+        assert!(
+            !frees_twice,
+            "{selection:?} over rows that vary in length: whoever replaces one must be alone in that"
+        );
         store.prepare(selection);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();
@@ -294,5 +315,19 @@ impl<C: Client> Dispatch for Run<'_, C> {
         let mut reports = S::run(setting, clients);
         reports.log_failure = store.finish_log().and_then(Log::failure);
         (reports, slots)
+    }
+}
+
+/// Makes what lends slots of a system.
+pub(crate) struct MakeLender<'a> {
+    pub slots: usize,
+    pub options: &'a EngineOptions,
+}
+
+impl Dispatch for MakeLender<'_> {
+    type Output = Option<Box<dyn Lender>>;
+
+    fn run<S: System>(self) -> Self::Output {
+        S::lender(self.slots, self.options)
     }
 }

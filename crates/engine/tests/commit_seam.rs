@@ -3,7 +3,7 @@
 
 use contract::{
     Abort, Client, Engine, Indexing, Insertion, Key, Layout, Outcome, Presence, Procedure, ProtocolName,
-    Seat, Span, TableDescription, TableId, Transaction, Workload,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use engine::testing::seam::{Passed, stand_prepared};
 use engine::{Store, ThisEngine};
@@ -74,6 +74,7 @@ impl Workload for Numbers {
         vec![TableDescription {
             name: "numbers",
             row_bytes: 8,
+            length: RowLength::Fixed,
             kept_bytes: 8,
             rows: 4,
             capacity: 16,

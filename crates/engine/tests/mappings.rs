@@ -2,7 +2,8 @@
 
 use contract::{Abort, Outcome, Transaction};
 use contract::{
-    Client, Engine, Indexing, Key, Layout, Plan, Procedure, Seat, TableDescription, TableId, Workload,
+    Client, Engine, Indexing, Key, Layout, Plan, Procedure, RowLength, Seat, TableDescription, TableId,
+    Workload,
 };
 use engine::ThisEngine;
 use std::fs;
@@ -42,6 +43,7 @@ impl Workload for Tables {
         let table = |(name, indexing)| TableDescription {
             name,
             row_bytes: 64,
+            length: RowLength::Fixed,
             kept_bytes: 64,
             rows: 0,
             capacity: 1 << 16,

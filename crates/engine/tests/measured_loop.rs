@@ -5,7 +5,7 @@
 
 use contract::{
     Abort, Access, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
-    PartitionId, Plan, Procedure, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
+    PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
     Transaction, Until, Workload,
 };
 use engine::ThisEngine;
@@ -113,6 +113,7 @@ impl Workload for Mixed {
         let rows = TableDescription {
             name: "rows",
             row_bytes: 100,
+            length: RowLength::Fixed,
             kept_bytes: 100,
             rows: ROWS,
             capacity: ROWS,

@@ -7,8 +7,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, Seat, Selection, Span, TableDescription, TableId, Transaction, Until,
-    Workload,
+    PairName, Plan, Procedure, RowLength, Seat, Selection, Span, TableDescription, TableId, Transaction,
+    Until, Workload,
 };
 use engine::ThisEngine;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -122,6 +122,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 40,
+            length: RowLength::Fixed,
             kept_bytes: 40,
             rows: ROWS,
             capacity: ROWS,

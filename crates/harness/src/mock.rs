@@ -95,8 +95,14 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
             for row in 0..table.rows {
                 let key = workload.loaded_key(TableId(id), row);
-                let mut content = vec![0; table.row_bytes];
-                workload.fill(TableId(id), key, &mut content);
+                let mut content = Vec::new();
+                match table.varies() {
+                    true => workload.fill_varying(TableId(id), key, &mut content),
+                    false => {
+                        content.resize(table.row_bytes, 0);
+                        workload.fill(TableId(id), key, &mut content);
+                    }
+                }
                 rows.insert((TableId(id), key), content);
             }
             progress(table.rows);
@@ -139,6 +145,8 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
         LeakCheck {
             linked_records,
             allocated_records: linked_records,
+            linked_values: 0,
+            allocated_values: 0,
             held: 0,
             memory_bytes: 8 * linked_records,
         }
@@ -290,6 +298,23 @@ impl Transaction for MockTransaction<'_> {
         Ok(presence)
     }
 
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.row(table, key, |row| see(row))
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, new: &[u8]) -> Result<Presence, Abort> {
+        self.remember((table, key));
+        self.row(table, key, |row| {
+            row.clear();
+            row.extend_from_slice(new);
+        })
+    }
+
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         self.remember((table, key));
         if self.store.rows.contains_key(&(table, key)) {
@@ -331,6 +356,7 @@ impl Workload for Counting {
         vec![TableDescription {
             name: "counters",
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows,
             capacity: rows,

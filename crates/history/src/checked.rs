@@ -138,6 +138,12 @@ impl<W: Workload> Workload for Checked<W> {
         Stamp::LOADED.put(row);
     }
 
+    fn fill_varying(&self, table: TableId, key: Key, row: &mut Vec<u8>) {
+        self.inner.fill_varying(table, key, row);
+        row.extend([0; Stamp::BYTES]);
+        Stamp::LOADED.put(row);
+    }
+
     fn client(&self, seat: Seat) -> Self::Client {
         assert!(seat.worker < MOST_WORKERS, "a checked run has at most {MOST_WORKERS} workers");
         CheckedClient {

@@ -6,8 +6,8 @@
 //! that committed up to an epoch, in that order. Whether the ids are right is for the checked workloads to say.
 
 use contract::{
-    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat,
-    Span, TableDescription, TableId, Transaction, Workload,
+    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
 use fastrand::Rng;
 use std::cell::RefCell;
@@ -16,17 +16,21 @@ use std::mem::take;
 
 /// Bytes of a row: three numbers.
 const ROW_BYTES: usize = 24;
+/// Bytes of the longest row that varies in length: the same, and ballast.
+const MOST_BYTES: usize = 400;
 /// Bytes of the longest key that is a byte string.
 const KEY_BYTES: usize = 12;
-/// The tables: hashed, ordered, ordered by byte strings.
-const TABLES: [(&str, Indexing); 3] = [
-    ("hashed", Indexing::Hashed),
-    ("ordered", Indexing::Ordered),
-    ("strings", Indexing::OrderedBytes { most: KEY_BYTES }),
+/// The tables: hashed, ordered, ordered by byte strings; and some of rows that vary in length.
+const TABLES: [(&str, Indexing, RowLength); 5] = [
+    ("hashed", Indexing::Hashed, RowLength::Fixed),
+    ("ordered", Indexing::Ordered, RowLength::Fixed),
+    ("strings", Indexing::OrderedBytes { most: KEY_BYTES }, RowLength::Fixed),
+    ("values", Indexing::Hashed, RowLength::Varying),
+    ("values-by-strings", Indexing::OrderedBytes { most: KEY_BYTES }, RowLength::Varying),
 ];
 
 /// A row.
-pub type Row = [u8; ROW_BYTES];
+pub type Row = Vec<u8>;
 
 /// What the tables hold: by table and key.
 pub type Rows = BTreeMap<(u16, u64), Row>;
@@ -52,9 +56,10 @@ enum Act {
 }
 
 /// What it did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Did {
-    Inserted(Row),
+    /// There is this row now: inserted, or instead of another one.
+    Put(Row),
     Deleted,
     /// This number is this now.
     Set(usize, u64),
@@ -74,7 +79,7 @@ impl Churn {
     }
 
     fn loaded_row(table: TableId, key: u64) -> Row {
-        row_of([u64::from(table.0), key, 0])
+        row_of(table, [u64::from(table.0), key, 0])
     }
 
     /// What the tables hold once everything has happened that `clients` committed in epoch `last` or before. Also, how many
@@ -92,7 +97,7 @@ impl Churn {
         for (table, key, did) in kept.iter().flat_map(|committed| &committed.did) {
             let place = (table.0, *key);
             match did {
-                Did::Inserted(row) => drop(rows.insert(place, *row)),
+                Did::Put(row) => drop(rows.insert(place, row.clone())),
                 Did::Deleted => drop(rows.remove(&place)),
                 Did::Set(number, value) => {
                     let row = rows.get_mut(&place).expect("who wrote it found it");
@@ -109,10 +114,27 @@ impl Churn {
     }
 }
 
-fn row_of(numbers: [u64; 3]) -> Row {
-    let mut row = Row::default();
-    for (bytes, number) in row.chunks_exact_mut(8).zip(numbers) {
-        bytes.copy_from_slice(&number.to_le_bytes());
+fn varies(table: TableId) -> bool {
+    TABLES[table.index()].2 == RowLength::Varying
+}
+
+/// A row of these numbers; if its length may vary, they say how long it is.
+fn row_of(table: TableId, numbers: [u64; 3]) -> Row {
+    let mut row = numbers.map(u64::to_le_bytes).concat();
+    if varies(table) {
+        let mixed =
+            numbers.iter().fold(0_u64, |mixed, number| (mixed ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        row.resize(mixed as usize % (MOST_BYTES + 1), mixed as u8);
+    }
+    row
+}
+
+/// What becomes of a row that varies in length if a number is put behind it: if it is too long then, its second half.
+fn grown(row: &[u8], number: u64) -> Row {
+    let mut row = row.to_vec();
+    row.extend_from_slice(&number.to_le_bytes());
+    if row.len() > MOST_BYTES {
+        row.drain(..row.len() / 2);
     }
     row
 }
@@ -133,14 +155,18 @@ fn planned_key(table: TableId, key: u64) -> Key {
 }
 
 fn tables(keys: u64) -> Vec<TableDescription> {
-    let described = |(name, indexing)| TableDescription {
-        name,
-        row_bytes: ROW_BYTES,
-        kept_bytes: ROW_BYTES,
-        rows: keys.div_ceil(2),
-        capacity: keys,
-        indexing,
-        partition: TableDescription::partition_by_remainder,
+    let described = |(name, indexing, length)| {
+        let row_bytes = if length == RowLength::Fixed { ROW_BYTES } else { MOST_BYTES };
+        TableDescription {
+            name,
+            row_bytes,
+            length,
+            kept_bytes: row_bytes,
+            rows: keys.div_ceil(2),
+            capacity: keys,
+            indexing,
+            partition: TableDescription::partition_by_remainder,
+        }
     };
     TABLES.into_iter().map(described).collect()
 }
@@ -162,6 +188,10 @@ impl Workload for Churn {
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
         row.copy_from_slice(&Churn::loaded_row(table, key.0));
+    }
+
+    fn fill_varying(&self, table: TableId, key: Key, row: &mut Vec<u8>) {
+        row.extend(Churn::loaded_row(table, key.0));
     }
 
     fn client(&self, seat: Seat) -> ChurnClient {
@@ -220,10 +250,23 @@ impl Procedure for ChurnProcedure {
             let key = key_of(txn, table, number);
             let done = match act {
                 Act::Insert => {
-                    let row = row_of([fresh, fresh + 1, fresh + 2]);
-                    (txn.insert(table, key, &row)? == Insertion::Inserted).then_some(Did::Inserted(row))
+                    let row = row_of(table, [fresh, fresh + 1, fresh + 2]);
+                    (txn.insert(table, key, &row)? == Insertion::Inserted).then_some(Did::Put(row))
                 }
                 Act::Delete => (txn.delete(table, key)? == Presence::Present).then_some(Did::Deleted),
+                Act::Write(at) if varies(table) => {
+                    let row = row_of(table, [fresh, fresh, at as u64]);
+                    (txn.replace(table, key, &row)? == Presence::Present).then_some(Did::Put(row))
+                }
+                Act::Add(_) if varies(table) => {
+                    let mut row = Row::new();
+                    let change = |before: &[u8]| {
+                        row = grown(before, fresh);
+                        row.clone()
+                    };
+                    let presence = txn.change_whole(table, key, change)?;
+                    (presence == Presence::Present).then_some(Did::Put(row))
+                }
                 Act::Write(at) => {
                     let presence = txn.write(table, key, 8 * at, &fresh.to_le_bytes())?;
                     (presence == Presence::Present).then_some(Did::Set(at, fresh))
@@ -305,9 +348,7 @@ impl Procedure for ReadAll {
             for number in 0..self.keys {
                 let mut row = Row::default();
                 let key = key_of(txn, table, number);
-                let whole = Span::whole(ROW_BYTES);
-                if txn.read(table, key, whole, &mut |bytes| row.copy_from_slice(bytes))? == Presence::Present
-                {
+                if txn.read_whole(table, key, &mut |bytes| row = bytes.to_vec())? == Presence::Present {
                     rows.insert((table.0, number), row);
                 }
             }

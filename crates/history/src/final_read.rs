@@ -23,8 +23,8 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub struct FinalRead {
     tables: Vec<TableDescription>,
-    /// By table, the bytes that are read.
-    spans: Vec<Span>,
+    /// By table, the bytes that are read; `None`: rows are read whole.
+    spans: Vec<Option<Span>>,
     keys: Vec<(TableId, Key)>,
     /// The bytes of those that are byte strings.
     names: KeyNames,
@@ -35,14 +35,16 @@ pub struct FinalRead {
 impl FinalRead {
     /// Reads whole rows of `tables`, whose keys are numbers.
     pub fn of_rows(tables: Vec<TableDescription>, keys: Vec<(TableId, Key)>) -> Self {
-        let spans = tables.iter().map(|table| Span::whole(table.row_bytes)).collect();
+        let spans = vec![None; tables.len()];
         FinalRead { tables, spans, keys, names: KeyNames::default(), loaded: Vec::new() }
     }
 
     /// Reads the stamps of all keys that a checked run touched.
     pub fn of_stamps<W: Workload>(checked: &Checked<W>, history: &History) -> Self {
         let tables = checked.tables();
-        let stamp = |table: &TableDescription| Span::new(table.row_bytes - Stamp::BYTES, Stamp::BYTES);
+        let stamp = |table: &TableDescription| {
+            (!table.varies()).then(|| Span::new(table.row_bytes - Stamp::BYTES, Stamp::BYTES))
+        };
         let spans = tables.iter().map(stamp).collect();
         let keys = history.keys_to_read_back();
         let loaded = loaded_among(checked, &keys);
@@ -67,6 +69,11 @@ impl FinalRead {
     /// Transactions that each of `workers` workers must end, so that every key is read.
     pub fn transactions_per_worker(&self, workers: usize) -> u64 {
         (self.keys.len().div_ceil(workers).div_ceil(BATCH)).max(1) as u64
+    }
+
+    /// Whether the rows of a table vary in length.
+    pub(crate) fn is_varying(&self, table: TableId) -> bool {
+        self.tables[table.index()].varies()
     }
 
     /// What the clients of a finished run read.
@@ -130,8 +137,8 @@ struct Asked {
     key: Key,
     /// If it is a byte string.
     bytes: Option<Box<[u8]>>,
-    /// What is read of its row.
-    span: Span,
+    /// What is read of its row, if not all.
+    span: Option<Span>,
 }
 
 /// One worker's share of the final read.
@@ -167,7 +174,7 @@ impl Procedure for ReadBatch {
     fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         for Asked { table, key, bytes, span } in &self.keys {
             let planned = bytes.as_deref().map_or(*key, Key::prefix_of);
-            plan.touch(*table, planned, *span, Access::Read);
+            plan.touch(*table, planned, span.unwrap_or(Span::new(0, 0)), Access::Read);
         }
         Ok(())
     }
@@ -177,10 +184,14 @@ impl Procedure for ReadBatch {
         for Asked { table, key, bytes, span } in &self.keys {
             let start = rows.bytes.len();
             let number = bytes.as_deref().map_or(*key, |bytes| txn.key(*table, bytes));
-            let presence = txn.read(*table, number, *span, &mut |bytes| {
+            let see = &mut |bytes: &[u8]| {
                 rows.bytes.truncate(start);
                 rows.bytes.extend_from_slice(bytes);
-            })?;
+            };
+            let presence = match *span {
+                Some(span) => txn.read(*table, number, span, see)?,
+                None => txn.read_whole(*table, number, see)?,
+            };
             if presence == Presence::Missing {
                 rows.bytes.truncate(start);
             }

@@ -7,10 +7,14 @@
 //! | update | an update of the same bytes, whose closure also puts the new stamp |
 //! | write | a merge of the same bytes: it puts the stamp when nothing can come between any more, and leaves the version that it replaced in its argument; with tombstones a read of the stamp goes before it |
 //! | merge | an update: a function pointer cannot travel in an argument |
+//! | read whole | the same |
+//! | replace | a write; if rows vary in length, a read and a replacement, with the stamp behind the row |
 //! | insert | an insert; with tombstones, if that answers `Exists`, a read of the stamp, and an update over a tombstone |
 //! | delete | a delete; with tombstones an update of the stamp alone |
 //! | scan | a scan of the same bytes and all up to the stamp's end; if the limit was used up by tombstones, further ones behind the last key shown, for a tombstone is no row to the procedure |
 //! | key | the same; the history has a name for the key that outlasts the transaction |
+//!
+//! Where rows vary in length every update, of a stamp or of a tombstone, is a read and a replacement.
 //!
 //! A closure may run more than once, and on values that a later step proves stale; what its last run saw counts. A scan,
 //! though, shows every row once.
@@ -113,15 +117,47 @@ impl<T: Transaction + ?Sized> Transaction for Recording<'_, T> {
         presence
     }
 
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let layout = self.log.layouts.table(table);
+        let mut found = None;
+        let presence = self.txn.read_whole(table, key, &mut |row| {
+            let stamp = Stamp::of(row);
+            found = Some(stamp);
+            if !stamp.version.is_dead() {
+                see(layout.shown(row));
+            }
+        })?;
+        Ok(self.looked(table, key, stamp_shown(presence, found)))
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        let layout = self.log.layouts.table(table);
+        layout.assert_whole(row);
+        if !layout.varies {
+            return self.write(table, key, 0, row);
+        }
+        let version = self.log.next_version();
+        let found = self.rewrite(table, key, |_, replaced, next| {
+            let is_alive = !replaced.is_dead();
+            if is_alive {
+                layout.stamped(row, Stamp { version, replaced }, next);
+            }
+            is_alive
+        })?;
+        Ok(self.replaced(OperationKind::Update, table, key, found))
+    }
+
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         let layout = self.log.layouts.table(table);
         layout.assert_whole(row);
         let mut stamped = std::mem::take(&mut self.log.scratch);
-        stamped.clear();
-        stamped.extend_from_slice(row);
-        stamped.resize(layout.stamped_bytes, 0);
         let stamp = Stamp { version: self.log.next_version(), replaced: Version::MISSING };
-        stamp.put(&mut stamped);
+        layout.stamped(row, stamp, &mut stamped);
         let insertion = self.insert_stamped(table, key, &stamped);
         self.log.scratch = stamped;
         insertion
@@ -209,7 +245,7 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
         }
     }
 
-    /// Scans rows with their stamps, and shows the first `bytes` bytes of those that are no tombstones.
+    /// Scans rows with their stamps, and shows the first `bytes` bytes of those that are no tombstones, or all, if they vary in length.
     fn scan_part(
         &mut self,
         part: &Scan<'_>,
@@ -217,6 +253,7 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Part, Abort> {
         let log = &mut *self.log;
+        let layout = log.layouts.table(part.table);
         let (mut rows, mut alive, mut end) = (0, 0, Vec::new());
         let told = self.txn.scan(part, &mut |key, row| {
             let stamp = Stamp::of(row);
@@ -226,7 +263,7 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
             end.extend_from_slice(key);
             if !stamp.version.is_dead() {
                 alive += 1;
-                see(key, &row[..bytes]);
+                see(key, if layout.varies { layout.shown(row) } else { &row[..bytes] });
             }
         })?;
         assert_eq!(told, rows, "the engine showed another number of rows than it told");
@@ -239,10 +276,37 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
     }
 
     fn read_stamp(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
-        let span = self.log.layouts.table(table).stamp();
+        let layout = self.log.layouts.table(table);
         let mut found = None;
-        let presence = self.txn.read(table, key, span, &mut |bytes| found = Some(Stamp::of(bytes)))?;
+        let see = &mut |bytes: &[u8]| found = Some(Stamp::of(bytes));
+        let presence = match layout.varies {
+            true => self.txn.read_whole(table, key, see)?,
+            false => self.txn.read(table, key, layout.stamp(), see)?,
+        };
         Ok(self.looked(table, key, stamp_shown(presence, found)))
+    }
+
+    /// Reads a row that varies in length, and replaces it by what `make` puts in the empty buffer that it is given with the row and
+    /// its version, if it answers that it should be. What was found.
+    fn rewrite(
+        &mut self,
+        table: TableId,
+        key: Key,
+        mut make: impl FnMut(&[u8], Version, &mut Vec<u8>) -> bool,
+    ) -> Result<Option<Stamp>, Abort> {
+        let (mut found, mut next, mut is_made) = (None, Vec::new(), false);
+        let presence = self.txn.read_whole(table, key, &mut |row| {
+            let stamp = Stamp::of(row);
+            found = Some(stamp);
+            next.clear();
+            is_made = make(row, stamp.version, &mut next);
+        })?;
+        let found = stamp_shown(presence, found);
+        if found.is_some() && is_made && self.txn.replace(table, key, &next)? == Presence::Missing {
+            // The row went between two looks of one transaction: what the log says of it then, the checker judges.
+            return Ok(None);
+        }
+        Ok(found)
     }
 
     fn insert_stamped(&mut self, table: TableId, key: Key, stamped: &[u8]) -> Result<Insertion, Abort> {
@@ -273,17 +337,27 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
             return Ok(Insertion::Exists);
         }
         let version = self.log.next_version();
-        let whole = self.log.layouts.table(table).whole();
-        let mut found = None;
-        let presence = self.txn.update(table, key, whole, &mut |bytes| {
-            let stamp = Stamp::of(bytes);
-            found = Some(stamp);
-            if stamp.version.is_dead() {
-                bytes.copy_from_slice(stamped);
-                Stamp { version, replaced: stamp.version }.put(bytes);
+        let layout = self.log.layouts.table(table);
+        let found = match layout.varies {
+            true => self.rewrite(table, key, |_, replaced, next| {
+                next.extend_from_slice(stamped);
+                Stamp { version, replaced }.put(next);
+                replaced.is_dead()
+            })?,
+            false => {
+                let mut found = None;
+                let presence = self.txn.update(table, key, layout.whole(), &mut |bytes| {
+                    let stamp = Stamp::of(bytes);
+                    found = Some(stamp);
+                    if stamp.version.is_dead() {
+                        bytes.copy_from_slice(stamped);
+                        Stamp { version, replaced: stamp.version }.put(bytes);
+                    }
+                })?;
+                stamp_shown(presence, found)
             }
-        })?;
-        match stamp_shown(presence, found) {
+        };
+        match found {
             Some(stamp) if stamp.version.is_dead() => {
                 self.log.wrote(OperationKind::Insert, table, key, stamp.version, stamp.replaced);
                 Ok(Insertion::Inserted)
@@ -300,9 +374,17 @@ impl<T: Transaction + ?Sized> Recording<'_, T> {
     /// A delete that leaves a tombstone.
     fn bury(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         let version = self.log.next_version().dead();
-        let span = self.log.layouts.table(table).stamp();
+        let layout = self.log.layouts.table(table);
+        if layout.varies {
+            let found = self.rewrite(table, key, |row, replaced, next| {
+                next.extend_from_slice(row);
+                Stamp { version, replaced }.put(next);
+                !replaced.is_dead()
+            })?;
+            return Ok(self.replaced(OperationKind::Delete, table, key, found));
+        }
         let mut found = None;
-        let presence = self.txn.update(table, key, span, &mut |bytes| {
+        let presence = self.txn.update(table, key, layout.stamp(), &mut |bytes| {
             let stamp = Stamp::of(bytes);
             found = Some(stamp);
             if !stamp.version.is_dead() {

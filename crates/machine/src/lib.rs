@@ -12,7 +12,7 @@
 //! | to be told that it is missing, where it is promised | `sole` |
 //! | to wait, to hint, to account for computation | `cpu` |
 //! | the bytes of records | `payload` |
-//! | memory, and how much of it there is | `region`, `memory` |
+//! | memory, and how much of it there is | `region`, `heap`, `memory` |
 //! | what several parts own | `shared` |
 //! | time | `clock` |
 //! | threads and cores | `worker` |

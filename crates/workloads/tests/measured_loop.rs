@@ -85,6 +85,18 @@ impl Transaction for Shown {
         unreachable!("these workloads do not merge")
     }
 
+    fn read_whole(&mut self, _: TableId, key: Key, see: &mut dyn FnMut(&[u8])) -> Result<Presence, Abort> {
+        let presence = self.presence(key);
+        if presence == Presence::Present {
+            see(zerocopy::IntoBytes::as_bytes(&self.row));
+        }
+        Ok(presence)
+    }
+
+    fn replace(&mut self, _: TableId, key: Key, _: &[u8]) -> Result<Presence, Abort> {
+        Ok(self.presence(key))
+    }
+
     fn insert(&mut self, _: TableId, _: Key, _: &[u8]) -> Result<Insertion, Abort> {
         Ok(Insertion::Inserted)
     }
@@ -153,6 +165,19 @@ impl<W: Workload> Transaction for Uncounted<'_, '_, W> {
         argument: &[u8],
     ) -> Result<Presence, Abort> {
         uncounted(|| self.0.merge(table, key, span, merge, argument))
+    }
+
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        uncounted(|| self.0.read_whole(table, key, &mut |bytes| counted(|| see(bytes))))
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        uncounted(|| self.0.replace(table, key, row))
     }
 
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {

@@ -41,6 +41,19 @@ impl<T: Transaction + ?Sized> Transaction for Erased<'_, T> {
         self.0.merge(table, key, span, merge, argument)
     }
 
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.0.read_whole(table, key, see)
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        self.0.replace(table, key, row)
+    }
+
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         self.0.insert(table, key, row)
     }

@@ -11,8 +11,8 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing, Key, Outcome,
-    PartitionId, Plan, Procedure, Scan, Seat, Selection, Span, TableDescription, TableId, Transaction,
-    TransactionExt, Until, Workload,
+    PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, TableDescription, TableId,
+    Transaction, TransactionExt, Until, Workload,
 };
 use machine::simulated::cpu;
 use std::cell::RefCell;
@@ -402,6 +402,7 @@ impl Workload for Stage {
         let table = |name, rows, indexing| TableDescription {
             name,
             row_bytes: 8,
+            length: RowLength::Fixed,
             kept_bytes: 8,
             rows,
             capacity: rows + 4,

@@ -295,7 +295,7 @@ impl<'b> Writer<'b> {
         &mut self.payload[from..]
     }
 
-    /// A row that was inserted; `fill` writes its bytes.
+    /// A row that was inserted, or replaced as a whole; `fill` writes its bytes.
     pub fn insert(&mut self, table: u16, key: &[u8], row_bytes: usize, fill: impl FnOnce(&mut [u8])) {
         self.record(INSERT, table, key);
         fill(self.bytes(row_bytes));

@@ -32,11 +32,15 @@ pub(crate) struct Log {
     wanted: Line<AtomicU64>,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
+    takes_checkpoints: bool,
     checkpoints: Checkpoints,
     /// What slots look at between two transactions: [`FAILED`], [`WALKED`].
     notice: AtomicU32,
     failure: Latched<Option<String>>,
     epochs_bell: Bell,
+    /// Where the manifest is.
+    folder: Folder,
+    manifest: Latched<Manifest>,
     _lock: FolderLock,
 }
 
@@ -92,10 +96,13 @@ impl Log {
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             files_wanted: AtomicU64::new(0),
+            takes_checkpoints: options.checkpoint_every.is_some(),
             checkpoints: Checkpoints::new(options, folders, manifest),
             notice: AtomicU32::new(0),
             failure: Latched::new(None),
             epochs_bell: Bell::default(),
+            folder: folders[0].clone(),
+            manifest: Latched::new(manifest.clone()),
             _lock: lock,
         })
     }
@@ -113,6 +120,22 @@ impl Log {
     /// A slot's side.
     pub fn slot(&self, slot: SlotId) -> Redo<'_> {
         Redo::new(self, &self.mailboxes[slot.0 as usize].0)
+    }
+
+    /// Replaces the manifest by what `change` makes of it; durable when this returns.
+    pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), LogError> {
+        self.manifest.with(|current| {
+            let mut next = current.clone();
+            change(&mut next);
+            manifest::write(&self.folder, &next)?;
+            *current = next;
+            Ok(())
+        })
+    }
+
+    /// What the log is of.
+    pub fn manifest(&self) -> Manifest {
+        self.manifest.with(|manifest| manifest.clone())
     }
 
     /// When a commit is acknowledged.
@@ -269,34 +292,51 @@ impl Log {
     }
 }
 
-/// Runs `run` with the services that a store needs: its epochs advance, and its loggers write.
+/// How many services a store needs: one for its epochs, one for each logger, and one for checkpoints if they are taken.
+pub(crate) fn services(log: Option<&Log>) -> usize {
+    1 + log.map_or(0, |log| log.loggers.len() + usize::from(log.takes_checkpoints))
+}
+
+/// What service `number` does: advances the epochs, has its logger write, or goes on with a checkpoint.
+pub(crate) fn do_service(number: usize, epochs: &Epochs, log: Option<&Log>) {
+    match (number.checked_sub(1), log) {
+        (None, None) => epochs.advance(),
+        (None, Some(log)) => log.advance(epochs),
+        (Some(number), Some(log)) => match log.loggers.get(number) {
+            Some(logger) => logger.round(log, epochs),
+            None => log.checkpoints.round(log, epochs),
+        },
+        (Some(_), None) => unreachable!("without a log there are no loggers"),
+    }
+}
+
+/// Service `number`, of which `work` is [`do_service`].
+pub(crate) fn service<'a>(
+    number: usize,
+    log: Option<&'a Log>,
+    epoch_interval: Duration,
+    work: &'a (dyn Fn() + Sync),
+) -> Service<'a> {
+    let Some((number, log)) = number.checked_sub(1).zip(log) else {
+        return Service { name: "epochs", period: epoch_interval, bell: log.map(|log| &log.epochs_bell), work };
+    };
+    // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
+    let period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
+    match log.loggers.get(number) {
+        Some(logger) => Service { name: "logger", period, bell: Some(&logger.bell), work },
+        None => Service { name: "checkpoints", period, bell: None, work },
+    }
+}
+
+/// Runs `run` with the services that a store needs.
 pub(crate) fn serving<R>(
     epochs: &Epochs,
     log: Option<&Log>,
     epoch_interval: Duration,
     run: impl FnOnce(&[Service<'_>]) -> R,
 ) -> R {
-    let Some(log) = log else {
-        let advance = || epochs.advance();
-        return run(&[Service { name: "epochs", period: epoch_interval, bell: None, work: &advance }]);
-    };
-    // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
-    let logger_period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));
-    let advance = || log.advance(epochs);
-    let checkpoint = || log.checkpoints.round(log, epochs);
-    let rounds: Vec<_> = log.loggers.iter().map(|logger| move || logger.round(log, epochs)).collect();
-    let mut services = vec![Service {
-        name: "epochs",
-        period: epoch_interval,
-        bell: Some(&log.epochs_bell),
-        work: &advance,
-    }];
-    services.extend(log.loggers.iter().zip(&rounds).map(|(logger, round)| Service {
-        name: "logger",
-        period: logger_period,
-        bell: Some(&logger.bell),
-        work: round,
-    }));
-    services.push(Service { name: "checkpoints", period: logger_period, bell: None, work: &checkpoint });
+    let works: Vec<_> = (0..services(log)).map(|number| move || do_service(number, epochs, log)).collect();
+    let services: Vec<Service<'_>> =
+        (0..).zip(&works).map(|(number, work)| service(number, log, epoch_interval, work)).collect();
     run(&services)
 }

@@ -8,7 +8,7 @@ use super::log::io_error;
 use super::logger::append_all;
 use super::scan::LogFileName;
 use crate::facade::disk::Folder;
-use contract::{CheckpointReport, Indexing, LogError, TableDescription};
+use contract::{CheckpointReport, Indexing, LogError, RowLength, TableDescription};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::io::ErrorKind;
@@ -112,13 +112,28 @@ pub(crate) struct Earlier {
     pub epoch: u64,
 }
 
-/// What of a table must be as it was.
+/// What of a table must be as it was, and what it takes to make it anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LoggedTable {
     pub name: String,
     pub row_bytes: u64,
+    /// Whether rows vary in length, up to `row_bytes`.
+    #[serde(default)]
+    pub rows_vary: bool,
     /// Bytes of the longest key, if keys are byte strings.
     pub key_bytes: Option<u64>,
+    /// Whether keys that are numbers are in order.
+    #[serde(default)]
+    pub is_ordered: bool,
+    /// Rows to expect when it is made.
+    #[serde(default)]
+    pub capacity: u64,
+    /// What its rows mean, in the words of whoever made it.
+    #[serde(default)]
+    pub schema: String,
+    /// Whether it was dropped: its number is not used again, and what the log has of it is skipped.
+    #[serde(default)]
+    pub is_dropped: bool,
 }
 
 impl LoggedTable {
@@ -128,7 +143,36 @@ impl LoggedTable {
             Indexing::OrderedBytes { most } => Some(most as u64),
             Indexing::Hashed | Indexing::Ordered => None,
         };
-        LoggedTable { name: table.name.to_owned(), row_bytes: table.row_bytes as u64, key_bytes }
+        LoggedTable {
+            name: table.name.to_owned(),
+            row_bytes: table.row_bytes as u64,
+            rows_vary: table.varies(),
+            key_bytes,
+            is_ordered: table.indexing == Indexing::Ordered,
+            capacity: table.capacity,
+            schema: String::new(),
+            is_dropped: false,
+        }
+    }
+
+    /// How its rows are found.
+    pub fn indexing(&self) -> Indexing {
+        match self.key_bytes {
+            Some(most) => Indexing::OrderedBytes { most: most as usize },
+            None if self.is_ordered => Indexing::Ordered,
+            None => Indexing::Hashed,
+        }
+    }
+
+    /// Whether its rows have one length.
+    pub fn length(&self) -> RowLength {
+        if self.rows_vary { RowLength::Varying } else { RowLength::Fixed }
+    }
+
+    /// Whether the log's records of this table are records of `other`.
+    fn is_as(&self, other: &LoggedTable) -> bool {
+        let of = |table: &LoggedTable| (table.row_bytes, table.rows_vary, table.key_bytes);
+        self.name == other.name && of(self) == of(other)
     }
 
     /// In words.
@@ -137,7 +181,8 @@ impl LoggedTable {
             Some(most) => format!("byte strings of up to {most} bytes"),
             None => "numbers".to_owned(),
         };
-        format!("table '{}' of rows of {} bytes under {keys}", self.name, self.row_bytes)
+        let most = if self.rows_vary { "up to " } else { "" };
+        format!("table '{}' of rows of {most}{} bytes under {keys}", self.name, self.row_bytes)
     }
 }
 
@@ -152,7 +197,7 @@ impl Manifest {
         let mismatch = |why| Err(LogError::Mismatch { why });
         for number in 0..self.tables.len().max(tables.len()) {
             let (logged, there) = (self.tables.get(number), tables.get(number));
-            if logged != there {
+            if !logged.zip(there).is_some_and(|(logged, there)| logged.is_as(there)) {
                 let described =
                     |table: Option<&LoggedTable>| table.map_or("no table".to_owned(), LoggedTable::described);
                 return mismatch(format!(
@@ -243,13 +288,27 @@ fn decode(bytes: &[u8]) -> Result<Manifest, String> {
 mod tests {
     use super::*;
 
+    fn table(name: &str, row_bytes: u64, key_bytes: Option<u64>) -> LoggedTable {
+        let (name, schema) = (name.to_owned(), String::new());
+        LoggedTable {
+            name,
+            row_bytes,
+            rows_vary: false,
+            key_bytes,
+            is_ordered: false,
+            capacity: 10,
+            schema,
+            is_dropped: false,
+        }
+    }
+
     fn manifest() -> Manifest {
         Manifest {
             log: format!("{:032x}", 77u128),
             generation: 1,
             loggers: 2,
             earlier: vec![Earlier { loggers: 1, epoch: 9 }],
-            tables: vec![LoggedTable { name: "rows".to_owned(), row_bytes: 8, key_bytes: None }],
+            tables: vec![table("rows", 8, None)],
             origin: "micro \"quoted\"\n".to_owned(),
             checkpoint: Some(Checkpoint {
                 number: 3,
@@ -292,12 +351,12 @@ mod tests {
 
     #[test]
     fn a_schema_that_differs_names_both() {
-        let other = LoggedTable { name: "lines".to_owned(), row_bytes: 16, key_bytes: Some(20) };
+        let other = LoggedTable { rows_vary: true, ..table("lines", 16, Some(20)) };
         let refused = manifest().admit(&[other]).expect_err("another table").to_string();
         assert_eq!(
             refused,
             "the log is of another store: number 0 is table 'rows' of rows of 8 bytes under numbers in the log, and table \
-             'lines' of rows of 16 bytes under byte strings of up to 20 bytes in the store"
+             'lines' of rows of up to 16 bytes under byte strings of up to 20 bytes in the store"
         );
         assert!(manifest().admit(&[]).is_err() && manifest().admit(&manifest().tables).is_ok());
     }

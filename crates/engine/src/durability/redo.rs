@@ -1,8 +1,12 @@
 //! A slot's side of the log: the block that it fills.
 //!
 //! A slot appends what its transactions wrote to a block of its own, in the format of the file, and hands the block over when it is
-//! full, and before it goes on to another epoch. It touches nothing that others look at but then. Blocks come back from the logger
-//! and are filled again.
+//! full, and before it goes on to another epoch or rests. It touches nothing that others look at but then. Blocks come back from the
+//! logger and are filled again.
+//!
+//! A slot that rests between any two transactions, because it is lent, would hand over a block for each. So it goes on with the block
+//! that it handed over last, if the logger has not taken that yet and all of it is of the epoch in which the slot commits now: an
+//! active slot's epoch is not complete, and no logger has marked it.
 //!
 //! A slot whose logger is far behind waits before it begins another transaction, holding nothing; in the middle of one it takes
 //! another block, so that nobody waits for a disk while holding locks.
@@ -22,6 +26,7 @@ const MOST_WAITING: usize = 32;
 /// Transactions of one slot, after room for the header.
 #[derive(Debug, Default)]
 pub(super) struct Block {
+    /// Empty: the slot has none at hand.
     pub bytes: Vec<u8>,
     pub first_epoch: u64,
     pub last_epoch: u64,
@@ -30,7 +35,7 @@ pub(super) struct Block {
 impl Block {
     /// Bytes of its transactions.
     fn payload_bytes(&self) -> usize {
-        self.bytes.len() - BLOCK_HEADER_BYTES
+        self.bytes.len().saturating_sub(BLOCK_HEADER_BYTES)
     }
 }
 
@@ -65,9 +70,7 @@ pub(crate) struct Redo<'e> {
 
 impl<'e> Redo<'e> {
     pub(super) fn new(log: &'e Log, mailbox: &'e Latched<Mailbox>) -> Self {
-        let mut redo = Redo { log, mailbox, block: Block::default(), epoch: 0, open: None };
-        redo.block = redo.empty_block();
-        redo
+        Redo { log, mailbox, block: Block::default(), epoch: 0, open: None }
     }
 
     /// The slot's transaction, which is prepared, commits in this epoch if it does.
@@ -85,6 +88,9 @@ impl<'e> Redo<'e> {
     /// Appends to what transaction `id` has written.
     #[inline]
     pub fn append(&mut self, id: u64, append: impl FnOnce(&mut Writer<'_>)) {
+        if self.block.bytes.is_empty() {
+            self.take_block();
+        }
         let payload = &mut self.block.bytes;
         let mut writer = match self.open {
             Some((from, records)) => Writer::go_on(payload, from, records),
@@ -123,18 +129,25 @@ impl<'e> Redo<'e> {
     #[cold]
     fn hand_over(&mut self) {
         assert!(self.open.is_none(), "a transaction is handed over whole");
-        let fresh = self.empty_block();
-        let full = std::mem::replace(&mut self.block, fresh);
+        let full = std::mem::take(&mut self.block);
         self.log.has_news_of(full.last_epoch);
         self.mailbox.with(|mailbox| mailbox.full.push(full));
     }
 
-    fn empty_block(&self) -> Block {
-        let kept = self.mailbox.with(|mailbox| mailbox.empty.pop());
-        let mut bytes = kept.unwrap_or_else(|| Vec::with_capacity(FULL_BYTES + FULL_BYTES / 4));
-        bytes.clear();
-        bytes.resize(BLOCK_HEADER_BYTES, 0);
-        Block { bytes, first_epoch: 0, last_epoch: 0 }
+    /// For a transaction of `self.epoch`: the block that was handed over last, or one without transactions.
+    #[cold]
+    fn take_block(&mut self) {
+        let epoch = self.epoch;
+        let goes_on = |last: &mut Block| last.first_epoch == epoch && last.payload_bytes() < FULL_BYTES;
+        self.block = self.mailbox.with(|mailbox| match mailbox.full.pop_if(goes_on) {
+            Some(last) => last,
+            None => Block { bytes: mailbox.empty.pop().unwrap_or_default(), ..Block::default() },
+        });
+        if self.block.first_epoch == 0 {
+            self.block.bytes.reserve(FULL_BYTES + FULL_BYTES / 4);
+            self.block.bytes.clear();
+            self.block.bytes.resize(BLOCK_HEADER_BYTES, 0);
+        }
     }
 
     /// Whether the logger is so far behind that the slot had better wait.

@@ -238,6 +238,9 @@ pub(crate) trait Protocol: Sized + 'static {
     /// How transactions access records.
     type Access<A: Architecture<Protocol = Self>>: Access<A>;
 
+    /// Records that one transaction may touch, and gaps on which it may rely.
+    const MOST_RECORDS: usize = 1 << 24;
+
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions, with the options' kind of latch.
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Self::Common<P>;
 

@@ -187,6 +187,9 @@ impl Protocol for WaitDie {
     type Slot = Birth;
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
+    // Each has an entry for its queue.
+    const MOST_RECORDS: usize = contract::transaction::MOST_RECORDS;
+
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
         Common { entries: Entries::new(slots, partitions, options.latch), places: Places::new(slots) }
     }

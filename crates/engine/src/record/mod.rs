@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0..8 | the key, for the hash index to verify a tag match; immutable while the record is linked |
 //! | 8..16, or more | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
-//! | from there on | the row, padded to whole 64-bit words so that racing readers can copy word by word |
+//! | from there on | the row, padded to whole 64-bit words so that racing readers can copy word by word; of rows that vary in length, where the row is ([`value`]) |
 //!
 //! How much metadata there is the store's layout says ([`super::header`]). Key, metadata and the first bytes of the row share a
 //! cache line: see [`Shape::new`]. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
@@ -12,11 +12,12 @@
 pub(crate) mod arena;
 pub(crate) mod header;
 pub(crate) mod ready;
+pub(crate) mod value;
 
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
 use crate::physical::Metadata;
-use contract::{Header, Key, Span};
+use contract::{Header, Key, RowLength, Span, TableDescription};
 use header::{KEY_BYTES, RecordHeader, header_bytes};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -31,7 +32,7 @@ const LINE_BYTES: usize = 64;
 pub(crate) struct Shape {
     /// What comes before the row.
     pub header: Header,
-    /// Bytes that the table's rows have.
+    /// Bytes that the table's records have for their rows.
     pub row_bytes: usize,
     /// Distance between records, as the machine has them.
     pub stride: usize,
@@ -40,6 +41,14 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Of the records of a table, with this header.
+    pub fn of(header: Header, description: &TableDescription) -> Self {
+        match description.length {
+            RowLength::Fixed => Shape::new(header, description.row_bytes, description.kept_bytes),
+            RowLength::Varying => Shape::new(header, value::WORD_BYTES, value::WORD_BYTES),
+        }
+    }
+
     /// Rows of `row_bytes` bytes behind this header, the first `kept_bytes` of which matter.
     ///
     /// The stride is rounded up to the largest power of two, 64 at most, that adds no more than 16 bytes. A multiple of 64 gives

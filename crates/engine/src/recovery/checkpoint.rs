@@ -41,7 +41,9 @@ pub(super) fn load(
         checkpoint: checkpoint.clone(),
         is_checked: canary != Some(DurabilityCanary::UncheckedChecksum),
     });
+    let skipped: Arc<[bool]> = manifest.tables.iter().map(|table| table.is_dropped).collect();
     let client = |thread| Loader {
+        skipped: Arc::clone(&skipped),
         files: Arc::clone(&files),
         tables: Arc::clone(&tables),
         next_file: thread,
@@ -71,6 +73,8 @@ struct Files {
 struct Loader {
     files: Arc<Files>,
     tables: Arc<[TableDescription]>,
+    /// By table: whether it was dropped since.
+    skipped: Arc<[bool]>,
     next_file: usize,
     /// Of so many threads.
     threads: usize,
@@ -128,7 +132,8 @@ impl Client for Loader {
 
     fn next(&mut self) -> InsertRows {
         let (block, range) = self.places.pop().expect("there is an arrival");
-        InsertRows { rows: Arc::clone(&self.rows), block, range, tables: Arc::clone(&self.tables) }
+        let (tables, skipped) = (Arc::clone(&self.tables), Arc::clone(&self.skipped));
+        InsertRows { rows: Arc::clone(&self.rows), block, range, tables, skipped }
     }
 
     fn finished(&mut self, _: InsertRows, _: &Completion<'_>) {}
@@ -140,6 +145,7 @@ struct InsertRows {
     block: usize,
     range: Range<usize>,
     tables: Arc<[TableDescription]>,
+    skipped: Arc<[bool]>,
 }
 
 impl Procedure for InsertRows {
@@ -147,7 +153,10 @@ impl Procedure for InsertRows {
         let bytes = &self.rows[self.block].bytes()[self.range.clone()];
         let transactions = Transactions::of(bytes).map(|read| read.expect("it was read before"));
         for record in transactions.flat_map(|transaction| transaction.records()) {
-            Apply::one(&self.tables, txn, record.expect("it was read before"))?;
+            let record = record.expect("it was read before");
+            if !self.skipped[record.table as usize] {
+                Apply::one(&self.tables, txn, record)?;
+            }
         }
         Ok(Outcome::Commit)
     }

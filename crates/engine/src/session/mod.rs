@@ -5,6 +5,7 @@
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
 //! | [`serving`] | a worker without transactions, a dedicated server |
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
+//! | [`lent`] | slots for threads that are no workers |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
 //! | [`precedence`] | a bound for every transaction: who was aborted too often goes first |
@@ -20,6 +21,7 @@
 
 pub(crate) mod fibers;
 mod interval;
+pub(crate) mod lent;
 mod precedence;
 mod ring;
 mod serving;

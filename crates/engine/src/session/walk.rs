@@ -53,14 +53,13 @@ impl Procedure for ReadRows {
         let mut read = std::mem::take(&mut *self.rows.borrow_mut());
         read.0.clear();
         let mut rows = Writer::begin(&mut read.0, 0, 0);
-        let span = Span::whole(self.row_bytes);
         for bytes in self.keys.iter() {
             let key = match self.has_byte_strings {
                 true => txn.key(self.table, bytes),
                 false => Key::prefix_of(bytes),
             };
             // One that is gone meanwhile is in the log as deleted.
-            let _: Presence = txn.read(self.table, key, span, &mut |row| {
+            let _: Presence = txn.read_whole(self.table, key, &mut |row| {
                 rows.insert(self.table.0, bytes, row.len(), |into| into.copy_from_slice(row));
             })?;
         }

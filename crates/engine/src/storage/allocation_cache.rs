@@ -1,4 +1,4 @@
-//! What a worker has at hand of the partitions' memory: records, and nodes of their indexes.
+//! What a worker has at hand of the partitions' memory: records, and nodes of their indexes; and its values.
 //!
 //! The cache for a partition is made when the worker first needs it: a thousand workers over a thousand partitions have few
 //! of the million that there could be.
@@ -7,9 +7,12 @@
 //! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; a caller that lends
 //! waits for the step's answer.
 
+use crate::facade::heap::Heap;
+use crate::facade::shared::Arc;
 use crate::index::ordered;
 use crate::record::RecordRef;
 use crate::record::arena::RecordCache;
+use crate::record::value::ValueCache;
 use contract::{PartitionId, TableId};
 
 /// One worker's allocation cache for one partition of a table.
@@ -31,15 +34,43 @@ pub(crate) struct AllocationCache {
     made: Vec<PartitionCache>,
     /// Places in `made` where records wait for their epoch.
     with_garbage: Vec<u32>,
+    /// Of all tables whose rows vary in length.
+    pub values: ValueCache,
 }
 
 impl AllocationCache {
-    /// An empty one, for a store of so many tables of so many partitions each.
-    pub fn new(tables: usize, partitions: usize) -> Self {
+    /// An empty one, for a store of so many tables of so many partitions each, with values of this heap.
+    pub fn new(tables: usize, partitions: usize, heap: &Arc<Heap>) -> Self {
         AllocationCache {
             partitions,
             places: vec![0; tables * partitions].into(),
+            values: ValueCache::new(heap),
             ..AllocationCache::default()
+        }
+    }
+
+    /// The store has one table more.
+    pub fn add_table(&mut self) {
+        let places = std::mem::take(&mut self.places).into_iter();
+        self.places = places.chain(std::iter::repeat_n(0, self.partitions)).collect();
+    }
+
+    /// The last table does not come to be.
+    pub fn remove_last_table(&mut self) {
+        let last = TableId((self.places.len() / self.partitions - 1) as u16);
+        self.forget_table(last);
+        self.places = self.places[..last.index() * self.partitions].into();
+    }
+
+    /// Nothing is at hand of a table any more: its memory is gone.
+    pub fn forget_table(&mut self, table: TableId) {
+        let first = table.index() * self.partitions;
+        for place in &mut self.places[first..first + self.partitions] {
+            if *place > 0 {
+                self.made[*place as usize - 1] = PartitionCache::default();
+                self.with_garbage.retain(|with_garbage| with_garbage + 1 != *place);
+                *place = 0;
+            }
         }
     }
 
@@ -84,7 +115,7 @@ impl AllocationCache {
         records.retire(record, epoch);
     }
 
-    /// Frees the records that were unlinked at epoch `reclaimable` or before.
+    /// Frees the records and the values that were unlinked at epoch `reclaimable` or before.
     pub fn reclaim(&mut self, reclaimable: u64) {
         let made = &mut self.made;
         self.with_garbage.retain(|&place| {
@@ -92,6 +123,7 @@ impl AllocationCache {
             records.reclaim(reclaimable);
             records.has_garbage()
         });
+        self.values.reclaim(reclaimable);
     }
 
     /// Records that are neither linked nor in use.
@@ -102,12 +134,12 @@ impl AllocationCache {
 
 #[cfg(test)]
 mod tests {
-    use super::AllocationCache;
+    use super::{AllocationCache, Arc, Heap};
     use contract::{PartitionId, TableId};
 
     #[test]
     fn what_is_never_needed_is_never_made() {
-        let mut allocations = AllocationCache::new(3, 1024);
+        let mut allocations = AllocationCache::new(3, 1024, &Arc::new(Heap::new()));
         for (table, partition) in [(0, 1023), (1, 0), (2, 1023), (1, 0)] {
             allocations.at(TableId(table), PartitionId(partition));
         }

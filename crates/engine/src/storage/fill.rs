@@ -3,11 +3,14 @@
 use super::allocation_cache::PartitionCache;
 use super::table::Table;
 use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::heap::Heap;
+use crate::facade::shared::Arc;
 use crate::facade::worker;
 use crate::index::Linked;
 use crate::record::RecordRef;
 use crate::record::arena::Chunk;
 use crate::record::header::{Narrow, Wide};
+use crate::record::value::ValueCache;
 use contract::{Header, Key, Span, TableId, Workload};
 
 /// Rows that a loading thread takes at once.
@@ -18,13 +21,14 @@ const LEAST_RECORDS: u64 = 16;
 const AHEAD: usize = 16;
 
 /// Loads one table in parallel; records are taken in the order of their rows within each block.
-/// Answers what each thread has not used up, by partition.
+/// Answers what each thread has not used up, by partition, and what it has made of values.
 pub(super) fn fill<W: Workload>(
     workload: &W,
     id: TableId,
     table: &Table,
+    heap: &Arc<Heap>,
     progress: &(dyn Fn(u64) + Sync),
-) -> Vec<Vec<PartitionCache>> {
+) -> Vec<(Vec<PartitionCache>, ValueCache)> {
     let next = AtomicU64::new(0);
     worker::run(worker::cores(), |_| {
         let chunks = table.partitions().iter().map(|_| Chunk::default()).collect();
@@ -33,8 +37,10 @@ pub(super) fn fill<W: Workload>(
         // How many rows of a partition this thread will load is not known: not many more than its share.
         let share = rows / (table.partitions().len() as u64 * worker::cores() as u64);
         let records_at_once = share.clamp(LEAST_RECORDS, BLOCK);
+        let values = ValueCache::new(heap);
+        let (bytes, row) = (Vec::new(), Vec::new());
         let mut loader =
-            Loader { workload, id, table, allocations, chunks, records_at_once, bytes: Vec::new() };
+            Loader { workload, id, table, allocations, chunks, records_at_once, values, bytes, row };
         loop {
             // Relaxed: a counter.
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
@@ -59,8 +65,11 @@ struct Loader<'a, W> {
     chunks: Vec<Chunk>,
     /// Records of a chunk.
     records_at_once: u64,
+    values: ValueCache,
     /// A key that is a byte string.
     bytes: Vec<u8>,
+    /// A row that varies in length.
+    row: Vec<u8>,
 }
 
 impl<W: Workload> Loader<'_, W> {
@@ -111,7 +120,15 @@ impl<W: Workload> Loader<'_, W> {
         });
         record.initialise(self.table.shape.header, kept);
         let whole = Span::whole(self.table.shape.row_bytes);
-        let fill = |row: &mut [u8]| self.workload.fill(self.id, key, row);
+        let fill = |row: &mut [u8]| match self.table.varies() {
+            false => self.workload.fill(self.id, key, row),
+            true => {
+                self.row.clear();
+                self.workload.fill_varying(self.id, key, &mut self.row);
+                self.table.check_row(self.row.len());
+                row.copy_from_slice(&self.values.make(&self.row).word());
+            }
+        };
         // SAFETY: the record has this header, and is private to this thread until it is linked.
         unsafe {
             match self.table.shape.header {
@@ -122,10 +139,10 @@ impl<W: Workload> Loader<'_, W> {
         record
     }
 
-    fn leave(mut self) -> Vec<PartitionCache> {
+    fn leave(mut self) -> (Vec<PartitionCache>, ValueCache) {
         for (allocations, chunk) in self.allocations.iter_mut().zip(self.chunks) {
             allocations.records.go_on_with(chunk);
         }
-        self.allocations
+        (self.allocations, self.values)
     }
 }

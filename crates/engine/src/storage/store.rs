@@ -10,8 +10,13 @@ use super::table::Table;
 use crate::durability::Log;
 use crate::durability::manifest::RecoveredLog;
 use crate::epoch::Epochs;
+use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
+use crate::facade::shared::Arc;
 use crate::facade::{memory, unobserved, worker};
+use crate::record::RecordRef;
+use crate::record::header::{Narrow, Wide};
+use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
 /// A loaded database.
@@ -27,8 +32,19 @@ pub struct Store {
     pub(crate) last: Option<Selection>,
     /// Where commits are logged, if they are.
     log: Option<Log>,
+    /// Where rows that vary in length are.
+    heap: Arc<Heap>,
     /// The log that the rows were recovered from: it may go on.
     pub(crate) recovered: Option<RecoveredLog>,
+}
+
+/// What a store consists of.
+pub(crate) struct Parts {
+    pub tables: Vec<Table>,
+    pub epochs: Epochs,
+    pub log: Option<Log>,
+    pub heap: Arc<Heap>,
+    pub caches: Vec<AllocationCache>,
 }
 
 impl Store {
@@ -57,7 +73,8 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let (tables, first) = Self::reserve(&descriptions, layout)
+        let heap = Arc::new(Heap::new());
+        let (tables, first) = Self::reserve(&descriptions, layout, &heap)
             .map_err(|error| LoadError::Refused { bytes: needed_bytes, why: error.to_string() })?;
         let mut store = Store {
             tables,
@@ -66,13 +83,15 @@ impl Store {
             caches: Vec::new(),
             last: None,
             log: None,
+            heap,
             recovered: None,
         };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
         for (id, table) in (0..).map(TableId).zip(&store.tables) {
-            let leftovers = fill(workload, id, table, progress);
-            for (allocations, leftovers) in store.caches.iter_mut().zip(leftovers) {
+            let leftovers = fill(workload, id, table, &store.heap, progress);
+            for (allocations, (leftovers, values)) in store.caches.iter_mut().zip(leftovers) {
+                allocations.values.take_over(&values);
                 for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
                     allocations.take_over(id, partition, leftover);
                 }
@@ -86,13 +105,14 @@ impl Store {
     fn reserve(
         descriptions: &[TableDescription],
         layout: Layout,
+        heap: &Arc<Heap>,
     ) -> Result<(Vec<Table>, AllocationCache), RegionError> {
-        let regions = descriptions.len() * Table::REGIONS;
+        let regions = descriptions.len().max(1) * Table::REGIONS;
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
         loop {
-            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize);
+            let mut first = AllocationCache::new(descriptions.len(), layout.partitions as usize, heap);
             let reserve = |(id, table): (TableId, &TableDescription)| {
                 Table::reserve(table.clone(), id, layout, most, &mut first)
             };
@@ -107,18 +127,27 @@ impl Store {
 
     /// Takes all rows out, of a store that nobody runs over: it has new tables, and its old memory is gone.
     pub(crate) fn empty(&mut self) -> Result<(), RegionError> {
+        self.free_values();
         let descriptions: Vec<TableDescription> =
             self.tables.drain(..).map(|table| table.description.clone()).collect();
         self.caches.clear();
-        self.last = None;
-        let (tables, first) = unobserved(|| Self::reserve(&descriptions, self.layout))?;
+        (self.heap, self.last) = (Arc::new(Heap::new()), None);
+        let (tables, first) = unobserved(|| Self::reserve(&descriptions, self.layout, &self.heap))?;
         self.tables = tables;
         self.caches.push(first);
         Ok(())
     }
 
+    /// Frees the values that records have; the tables are to go.
+    fn free_values(&self) {
+        self.for_each_value(|value| {
+            // SAFETY: of this heap; a value is in one record's row, and nobody will look at it any more.
+            unsafe { value.free(&self.heap) };
+        });
+    }
+
     fn empty_allocation_cache(&self) -> AllocationCache {
-        AllocationCache::new(self.tables.len(), self.layout.partitions as usize)
+        AllocationCache::new(self.tables.len(), self.layout.partitions as usize, &self.heap)
     }
 
     /// Makes the metadata what `selection` expects to start from, and faults in what the run is expected to insert.
@@ -150,6 +179,20 @@ impl Store {
         let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
         (&self.tables, &self.epochs, caches, self.log.as_ref())
+    }
+
+    /// What it consists of, for who keeps it open: its tables, epochs and log, and what is at hand of the tables' memory.
+    pub(crate) fn into_parts(mut self) -> Parts {
+        self.epochs.provide(0);
+        let reclaimable = self.epochs.reclaimable();
+        self.caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
+        Parts {
+            tables: std::mem::take(&mut self.tables),
+            epochs: std::mem::replace(&mut self.epochs, Epochs::new()),
+            log: self.log.take(),
+            heap: Arc::clone(&self.heap),
+            caches: std::mem::take(&mut self.caches),
+        }
     }
 
     /// From now on, commits are logged.
@@ -188,9 +231,20 @@ impl Store {
         self.tables.iter().for_each(|table| reset(table, self.layout.header));
     }
 
-    /// Bytes of memory taken, indexes included.
+    /// Bytes of memory taken, indexes and rows that vary in length included.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(Table::bytes_taken).sum()
+        let values: i64 = self.caches.iter().map(|cache| cache.values.bytes()).sum();
+        self.tables.iter().map(Table::bytes_taken).sum::<u64>() + not_negative(values)
+    }
+
+    /// Values that were made and not retired.
+    pub(crate) fn allocated_values(&self) -> u64 {
+        not_negative(self.caches.iter().map(|cache| cache.values.made()).sum())
+    }
+
+    /// Visits the value of every linked record; nobody runs.
+    pub(crate) fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        self.tables.iter().for_each(|table| for_each_value(table, self.layout.header, &mut visit));
     }
 
     /// Records taken from the arenas and not returned.
@@ -198,6 +252,43 @@ impl Store {
         let taken: u64 = self.tables.iter().map(|table| table.arena.taken()).sum();
         let unused: u64 = self.caches.iter().map(AllocationCache::unused_records).sum();
         taken - unused
+    }
+}
+
+/// What the workers have taken and given back, together.
+fn not_negative(sum: i64) -> u64 {
+    u64::try_from(sum).expect("no more is given back than was taken")
+}
+
+/// Visits the value of every linked record of a table, if its rows vary in length; nobody runs.
+pub(crate) fn for_each_value(table: &Table, header: Header, visit: &mut impl FnMut(Value)) {
+    if table.varies() {
+        for partition in table.partitions() {
+            partition.index.for_each_record(|record| visit(value_of(record, header)));
+        }
+    }
+}
+
+/// The value of a record of a table whose rows vary in length.
+fn value_of(record: RecordRef, header: Header) -> Value {
+    let mut word = Word::default();
+    // SAFETY: the record has this header, and its row is a word; nobody runs.
+    unsafe {
+        match header {
+            Header::Narrow => record.row::<Narrow>().copy_out(0, &mut word),
+            Header::Wide => record.row::<Wide>().copy_out(0, &mut word),
+        }
+        Value::of(&word)
+    }
+}
+
+/// Frees the values that records have; those that wait for their epochs go with their caches.
+impl Drop for Store {
+    fn drop(&mut self) {
+        unobserved(|| {
+            self.free_values();
+            self.caches.clear();
+        });
     }
 }
 

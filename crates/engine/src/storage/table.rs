@@ -7,6 +7,7 @@ use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
 use crate::record::Shape;
 use crate::record::arena::Arena;
+use contract::table::MOST_VARYING_BYTES;
 use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
 /// One partition of a table.
@@ -23,6 +24,8 @@ pub(crate) struct Table {
     pub description: TableDescription,
     /// The size of its records.
     pub shape: Shape,
+    /// Within these bytes of a row a span must lie; none, if rows vary in length.
+    span_bytes: usize,
     /// Holds its records.
     pub arena: Arena,
     memory: index::Memory,
@@ -54,7 +57,16 @@ impl Table {
             );
         }
         let most = most.max(layout.partitions as usize * Self::LEAST_BYTES_A_PARTITION);
-        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        if description.varies() {
+            assert!(
+                description.row_bytes <= MOST_VARYING_BYTES,
+                "table '{}': rows of up to {} bytes; {MOST_VARYING_BYTES} are allowed",
+                description.name,
+                description.row_bytes
+            );
+        }
+        let shape = Shape::of(layout.header, &description);
+        let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
         let arena = Arena::reserve(shape, records, layout.partitions, most)?;
         let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
@@ -63,13 +75,13 @@ impl Table {
             Partition { index: Index::within(&memory, number, nodes) }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { id, description, shape, arena, memory, partitions })
+        Ok(Table { id, description, shape, span_bytes, arena, memory, partitions })
     }
 
-    /// Bytes that a table will take when it holds its capacity.
+    /// Bytes that a table will take when it holds its capacity, without rows that vary in length: how long they are is not known.
     pub fn bytes_for(description: &TableDescription, layout: Layout) -> u64 {
         let records = Self::records_by_partition(description, layout.partitions);
-        let shape = Shape::new(layout.header, description.row_bytes, description.kept_bytes);
+        let shape = Shape::of(layout.header, description);
         u64::from(layout.partitions) * index::Memory::bytes_for(description.indexing, records)
             + Arena::bytes_for(shape, records, layout.partitions)
     }
@@ -81,6 +93,12 @@ impl Table {
 
     fn records_by_partition(description: &TableDescription, partitions: u32) -> u64 {
         description.capacity.max(description.rows).div_ceil(u64::from(partitions))
+    }
+
+    /// Whether its rows vary in length, and are values ([`crate::record::value`]).
+    #[inline(always)]
+    pub fn varies(&self) -> bool {
+        self.description.varies()
     }
 
     /// Whether its keys are in order, so that it can be scanned.
@@ -136,22 +154,40 @@ impl Table {
         assert!(bytes.len() <= most, "a key of {} bytes; table '{name}' has up to {most}", bytes.len());
     }
 
+    /// Panics unless a row of so many bytes can be the table's.
+    #[inline]
+    pub fn check_row(&self, bytes: usize) {
+        let TableDescription { name, row_bytes, .. } = self.description;
+        assert!(
+            self.description.admits(bytes),
+            "a row of {bytes} bytes for table '{name}', which has {}{row_bytes}",
+            if self.varies() { "up to " } else { "" }
+        );
+    }
+
     /// Panics unless `span` lies in a row.
     #[inline(always)]
     pub fn check(&self, span: Span) {
-        if span.end() > self.shape.row_bytes {
+        if span.end() > self.span_bytes {
             self.refuse(span);
         }
     }
 
     #[cold]
     fn refuse(&self, span: Span) -> ! {
+        let name = self.description.name;
+        assert!(
+            !self.varies(),
+            "bytes {}..{} of a row of table '{name}', whose rows vary in length: they are read and replaced whole",
+            span.start(),
+            span.end()
+        );
         panic!(
             "bytes {}..{} of a row of table '{}', which has {} bytes",
             span.start(),
             span.end(),
-            self.description.name,
-            self.shape.row_bytes
+            name,
+            self.span_bytes
         )
     }
 }

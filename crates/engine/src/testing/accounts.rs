@@ -5,8 +5,8 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Dispatch, Run, System};
 use contract::{
     Abort, ArchitectureName, Client, EngineOptions, Header, Indexing, Key, Layout, Outcome, PairName,
-    PartitionId, Presence, Procedure, ProtocolName, Seat, Selection, TableDescription, TableId, Transaction,
-    TransactionExt, Until, Workload,
+    PartitionId, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, TableDescription, TableId,
+    Transaction, TransactionExt, Until, Workload,
 };
 
 const T: TableId = TableId(0);
@@ -71,6 +71,7 @@ impl Workload for Accounts {
         vec![TableDescription {
             name: "accounts",
             row_bytes: size_of::<Row>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<Row>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,

@@ -33,7 +33,7 @@ struct Interleaved<'e, P: Protocol> {
 
 impl<'e, P: Protocol> InFibers<'e> for Interleaved<'e, P>
 where
-    P::Common<Shared>: Sync,
+    P::Common<Shared>: Send + Sync,
 {
     type State = State<P>;
 
@@ -95,7 +95,7 @@ struct InterleavedSystem<P>(PhantomData<P>);
 
 impl<P: Protocol> System for InterleavedSystem<P>
 where
-    P::Common<Shared>: Sync,
+    P::Common<Shared>: Send + Sync,
 {
     const HEADER: Header = <P::Header as RecordHeader>::HEADER;
 

@@ -12,8 +12,8 @@ use crate::storage::Store;
 use crate::system::{Delegation, Dispatch, Dora, Run, SharedEverything, System};
 use contract::{
     Abort, ArchitectureName, Client, Completion, EngineOptions, Indexing, Key, Layout, Outcome, PairName,
-    Plan, Procedure, ProtocolName, Seat, Selection, TableDescription, TableId, Transaction, TransactionExt,
-    Until, Workload,
+    Plan, Procedure, ProtocolName, RowLength, Seat, Selection, TableDescription, TableId, Transaction,
+    TransactionExt, Until, Workload,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -65,6 +65,7 @@ impl Workload for Hot {
         vec![TableDescription {
             name: "hot",
             row_bytes: size_of::<u64>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<u64>(),
             rows: WORKERS as u64,
             capacity: WORKERS as u64,

@@ -9,7 +9,6 @@ use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::GapMode;
 use crate::record::RecordRef;
-use contract::transaction::MOST_RECORDS;
 use contract::{Key, PartitionId, TableId};
 use hashbrown::HashTable;
 
@@ -86,12 +85,14 @@ pub(crate) struct AccessSet {
     entries: Vec<Access>,
     filter: [u64; FILTER_WORDS],
     positions: HashTable<u32>,
+    most: usize,
 }
 
 impl AccessSet {
-    /// With room for transactions of ordinary size.
-    pub fn new() -> Self {
+    /// With room for transactions of ordinary size, which touch `most` records at most.
+    pub fn new(most: usize) -> Self {
         AccessSet {
+            most,
             entries: Vec::with_capacity(256),
             filter: [0; FILTER_WORDS],
             positions: HashTable::with_capacity(256),
@@ -137,7 +138,7 @@ impl AccessSet {
 
     #[cold]
     fn index_from(&mut self, first: usize) {
-        assert!(first < MOST_RECORDS, "a transaction that touches more than {MOST_RECORDS} records");
+        assert!(first < self.most, "a transaction that touches more than {} records", self.most);
         let hash = |entries: &[Access], position: u32| Hash::of(entries[position as usize].key).0;
         for position in first as u32..self.entries.len() as u32 {
             let entries = &self.entries;
@@ -182,7 +183,7 @@ mod tests {
         let mut word = 0u128;
         // SAFETY: the record is never touched.
         let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
-        let mut set = AccessSet::new();
+        let mut set = AccessSet::new(1 << 10);
         for round in 0..3 {
             for n in 0..1000 {
                 let (key, table) = (Key(n * 7 + round), TableId((n % 3) as u16));

@@ -62,6 +62,7 @@ impl<A: Architecture> Txn<'_, A> {
             return self.abort();
         }
         self.log_rows();
+        self.retire_replaced();
         AccessOf::<A>::install(self, prepared.version);
         AccessOf::<A>::release_all(self, prepared.version);
         self.prune_emptied();
@@ -115,6 +116,7 @@ impl<A: Architecture> Txn<'_, A> {
     #[cold]
     pub fn abort(&mut self) {
         self.stopwatch.enter(TimeClass::Manager);
+        self.retire_made();
         AccessOf::<A>::undo(self);
         for position in 0..self.accesses.len() {
             match self.accesses[position].kind {

@@ -9,8 +9,7 @@ use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
 use crate::index::ordered::LeafRef;
-use crate::protocol::{GapMode, Locking, Verdict, Wake};
-use contract::transaction::MOST_RECORDS;
+use crate::protocol::{GapMode, Locking, Protocol, Verdict, Wake};
 use contract::{Abort, PartitionId, TableId};
 
 /// Where a gap is.
@@ -57,8 +56,9 @@ impl<A: Architecture> Txn<'_, A> {
             self.stopwatch.holds_something();
         }
         assert!(
-            self.gaps.len() <= MOST_RECORDS,
-            "a transaction with 32,768 missing keys, inserts and leaves"
+            self.gaps.len() <= ProtocolOf::<A>::MOST_RECORDS,
+            "a transaction with more than {} missing keys, inserts and leaves",
+            ProtocolOf::<A>::MOST_RECORDS
         );
     }
 }

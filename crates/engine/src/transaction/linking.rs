@@ -220,7 +220,7 @@ impl<A: Architecture> Txn<'_, A> {
             AccessOf::<A>::unlinked(site, record, who);
             unlinked
         });
-        self.allocations.retire(table, partition, record, self.epoch);
+        self.retire_record(table, partition, record);
         if unlinked == Unlinked::Emptied {
             self.emptied.push(place);
         }

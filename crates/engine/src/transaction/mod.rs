@@ -13,6 +13,7 @@
 //! | [`observing`] | reading without locks |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
+//! | [`values`] | rows that vary in length |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
@@ -44,6 +45,7 @@ mod redo;
 mod scan;
 mod stopwatch;
 mod structure;
+mod values;
 mod walk;
 mod write_log;
 
@@ -174,7 +176,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             slot,
             epoch: epochs.enter(slot.0 as usize),
             state: SlotState::new(),
-            accesses: AccessSet::new(),
+            accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
@@ -238,9 +240,19 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
+        self.suspend();
+        self.architecture.idle(rest);
+        self.resume();
+    }
+
+    /// Between transactions: from now on, until [`Txn::resume`], the slot is in no epoch.
+    pub fn suspend(&mut self) {
         self.clear();
         self.leave_epoch();
-        self.architecture.idle(rest);
+    }
+
+    /// Before the first transaction after [`Txn::suspend`].
+    pub fn resume(&mut self) {
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 
@@ -402,6 +414,34 @@ impl<'e, A: Architecture> Txn<'e, A> {
         position
     }
 
+    /// Shows bytes of what a record has for its row.
+    #[inline(always)]
+    fn read_span(
+        &mut self,
+        table: &'e Table,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        work::operation(span.length());
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return self.read_own(position, span, see);
+        }
+        self.enter(place)?;
+        AccessOf::<A>::read(self, place, span, see)
+    }
+
+    /// An entry for a row that is to be written, or removed, without having been read; `None`: there is none.
+    fn find_any_to_write(&mut self, place: Place<'_>) -> Result<Option<usize>, Abort> {
+        if let Some(position) = self.find_own(place) {
+            let presence = self.make_writable(position)?;
+            return Ok((presence == Presence::Present).then_some(position));
+        }
+        self.enter(place)?;
+        AccessOf::<A>::find_to_write(self, place)
+    }
+
     fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
         self.alive()?;
         let table = self.table(table);
@@ -440,13 +480,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         self.alive()?;
         let table = self.table(table);
         table.check(span);
-        work::operation(span.length());
-        let place = self.place(table, key);
-        if let Some(position) = self.find_own(place) {
-            return self.read_own(position, span, see);
-        }
-        self.enter(place)?;
-        AccessOf::<A>::read(self, place, span, see)
+        self.read_span(table, key, span, see)
     }
 
     #[inline]
@@ -483,6 +517,24 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         argument: &[u8],
     ) -> Result<Presence, Abort> {
         self.blind(table, key, span, Blind::Merge(merge, argument))
+    }
+
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        self.read_row(self.table(table), key, see)
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        self.alive()?;
+        let table = self.table(table);
+        table.check_row(row.len());
+        work::operation(row.len());
+        self.replace_row(self.place(table, key), row)
     }
 
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {

@@ -6,6 +6,7 @@ use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::Index;
 use crate::index::hash::Hash;
+use crate::record::value::WORD;
 use contract::{Access, Plan};
 
 impl<A: Architecture> Txn<'_, A> {
@@ -40,14 +41,15 @@ impl<A: Architecture> Txn<'_, A> {
                 continue;
             }
             // The records of an ordered table are left to the look-up.
-            let index = &self.table(planned.table).partition(planned.partition).index;
-            let Index::Hashed(index) = index else { continue };
+            let table = self.table(planned.table);
+            let Index::Hashed(index) = &table.partition(planned.partition).index else { continue };
             if let Some(record) = index.candidate(Hash::of(planned.key)) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;
                 let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
                 let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
-                record.row::<HeaderOf<A>>().prefetch(planned.span, header, row);
+                let span = if table.varies() { WORD } else { planned.span };
+                record.row::<HeaderOf<A>>().prefetch(span, header, row);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What a transaction logs when it commits ([`crate::durability`]): rows that it has inserted, the bytes that it has changed, keys that
 //! it has deleted.
 //!
+//! Of a row that varies in length the whole row is logged, inserted or replaced; never where it is.
+//!
 //! Rows in place are read while nobody else can change them: before anything is released or published. What will be installed from
 //! private copies is logged from them, once the transaction holds nothing any more.
 
@@ -10,6 +12,8 @@ use super::keys::Keys;
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::durability::{Log, Redo};
+use crate::record::RecordRef;
+use crate::record::value::{Value, Word};
 use crate::storage::Table;
 use contract::Key;
 
@@ -19,6 +23,34 @@ fn with_key<R>(tables: &[Table], keys: &Keys, access: Access, log: impl FnOnce(u
         true => log(access.table.0, keys.bytes(access.key)),
         false => log(access.table.0, &Key::bytes(access.key)),
     }
+}
+
+/// The value of a record.
+///
+/// # Safety
+/// The record's row is a word, and nobody writes it.
+unsafe fn value_in<A: Architecture>(record: RecordRef) -> Value {
+    let mut word = Word::default();
+    // SAFETY: by the caller's contract.
+    unsafe {
+        record.row::<HeaderOf<A>>().copy_out(0, &mut word);
+        Value::of(&word)
+    }
+}
+
+/// Logs a row that varies in length.
+fn log_value(redo: &mut Redo<'_>, id: u64, at: (&[Table], &Keys, Access), value: Value) {
+    let (tables, keys, access) = at;
+    let log = |row: &[u8]| {
+        Redo::work(row.len());
+        with_key(tables, keys, access, |table, key| {
+            redo.append(id, |writer| {
+                writer.insert(table, key, row.len(), |bytes| bytes.copy_from_slice(row))
+            });
+        });
+    };
+    // SAFETY: it was linked while the transaction ran, which has not ended.
+    unsafe { value.view(log) }
 }
 
 impl<'e, A: Architecture> Txn<'e, A> {
@@ -55,6 +87,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
         for &position in write_set.iter() {
             let access = accesses[position as usize];
             match access.kind {
+                Kind::Insert if tables[access.table.index()].varies() => {
+                    // SAFETY: the row is a word; the record is the transaction's own insert, not yet released.
+                    let value = unsafe { value_in::<A>(access.record) };
+                    log_value(redo, id, (tables, keys, access), value);
+                }
                 Kind::Insert => {
                     let row_bytes = tables[access.table.index()].shape.row_bytes;
                     Redo::work(row_bytes);
@@ -79,7 +116,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
         for write in log.writes() {
             let (access, span) = (accesses[write.access as usize], write.span);
-            if access.kind == Kind::Write {
+            if access.kind == Kind::Write && tables[access.table.index()].varies() {
+                // SAFETY: the row is a word; the record is still held exclusively.
+                let value = unsafe { value_in::<A>(access.record) };
+                log_value(redo, id, (tables, keys, access), value);
+            } else if access.kind == Kind::Write {
                 Redo::work(span.length());
                 with_key(tables, keys, access, |table, key| {
                     redo.append(id, |writer| {
@@ -107,7 +148,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if !AccessOf::<A>::WRITES_IN_PLACE {
             for write in log.writes() {
                 let (access, span) = (accesses[write.access as usize], write.span);
-                if access.kind == Kind::Write {
+                if access.kind == Kind::Write && tables[access.table.index()].varies() {
+                    // SAFETY: the word of the value that was installed.
+                    let value = unsafe { Value::of(log.get(write.bytes)) };
+                    log_value(redo, id, (tables, keys, access), value);
+                } else if access.kind == Kind::Write {
                     Redo::work(span.length());
                     with_key(tables, keys, access, |table, key| {
                         redo.append(id, |writer| {

@@ -187,7 +187,20 @@ impl<'e, A: Architecture> Txn<'e, A> {
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Abort> {
         let table = self.table(scan.table);
+        if table.varies() {
+            return self.scan_values(scan, see);
+        }
         table.check(scan.span);
+        self.scan_spans(scan, see)
+    }
+
+    /// Shows bytes of what the records of a range have for their rows.
+    pub(super) fn scan_spans(
+        &mut self,
+        scan: &Scan<'_>,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Abort> {
+        let table = self.table(scan.table);
         assert!(table.is_ordered(), "table '{}' is not ordered, and is scanned", table.description.name);
         if scan.is_empty() || scan.limit == 0 {
             return Ok(0);

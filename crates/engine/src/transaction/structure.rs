@@ -8,7 +8,7 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Kind, Token};
-use super::{Blind, HeaderOf, Place, Txn};
+use super::{HeaderOf, Place, Txn};
 use crate::architecture::Architecture;
 use crate::index::hash::Hash;
 use crate::index::ordered::LeafRef;
@@ -16,8 +16,9 @@ use crate::index::{GapId, Linked};
 use crate::protocol::GapMode;
 use crate::record::RecordRef;
 use crate::record::header::RecordHeader;
+use crate::record::value::Word;
 use crate::work;
-use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, Span, TableId};
+use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, TableId};
 
 /// What an attempt to link a new record came to; `None`: somebody was in the way, or was waited for.
 pub(crate) type Attempted = Option<Linked<Option<Versions>>>;
@@ -37,13 +38,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn insert_row(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         work::operation(row.len());
         let table = self.table(table);
-        let description = &table.description;
-        assert_eq!(
-            row.len(),
-            description.row_bytes,
-            "an insert gives the whole row of table '{}'",
-            description.name
-        );
+        table.check_row(row.len());
         let place = self.place(table, key);
         let mut asked = 0;
         loop {
@@ -81,6 +76,7 @@ impl<A: Architecture> Txn<'_, A> {
             self.heed_versions(place, versions)?;
         } else {
             // It was never linked, so that nobody has seen it.
+            self.unmake_value_of(place.table, record);
             self.allocations.at(place.table.id, place.partition).records.put_back(record);
         }
         attempted
@@ -91,6 +87,8 @@ impl<A: Architecture> Txn<'_, A> {
         let arena = &place.table.arena;
         let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
+        let mut word = Word::default();
+        let row = self.in_record(place.table, row, &mut word);
         // SAFETY: the record is private until it is linked.
         unsafe { record.row::<HeaderOf<A>>().copy_in(0, row) };
         record
@@ -124,19 +122,18 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     fn insert_own(&mut self, position: usize, row: &[u8]) -> Result<Insertion, Abort> {
-        let whole = Span::whole(row.len());
         match self.accesses[position].kind {
             Kind::Read | Kind::Write | Kind::Insert => return Ok(Insertion::Exists),
             // Another's insert was there, not yet committed, when this transaction found the key missing.
             Kind::Absent => return Err(self.poison(AbortReason::Conflict)),
             Kind::Vanished => {
                 self.accesses[position].kind = Kind::Insert;
-                self.change_in_place(position, whole, &mut |bytes| bytes.copy_from_slice(row));
+                self.put_row(position, row);
             }
             Kind::Delete => {
                 // The record is still linked and held: the new row goes into it.
                 self.accesses[position].kind = Kind::Write;
-                AccessOf::<A>::write_blind(self, position, whole, Blind::Replace(row));
+                self.put_row(position, row);
             }
         }
         Ok(Insertion::Inserted)
@@ -145,19 +142,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn delete_row(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         work::operation(0);
         let place = self.place(self.table(table), key);
-        let position = match self.find_own(place) {
-            Some(position) => match self.make_writable(position)? {
-                Presence::Missing => return Ok(Presence::Missing),
-                Presence::Present => position,
-            },
-            None => {
-                self.enter(place)?;
-                let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
-                    return Ok(Presence::Missing);
-                };
-                position
-            }
-        };
+        let Some(position) = self.find_any_to_write(place)? else { return Ok(Presence::Missing) };
         let kind = &mut self.accesses[position].kind;
         *kind = if *kind == Kind::Insert { Kind::Vanished } else { Kind::Delete };
         Ok(Presence::Present)
@@ -177,6 +162,12 @@ impl<A: Architecture> Txn<'_, A> {
             });
             AccessOf::<A>::unlinked(site, record, who);
         });
+        self.retire_record(table, partition, record);
+    }
+
+    /// Retires the memory of a record that was unlinked, and its value's.
+    pub(super) fn retire_record(&mut self, table: TableId, partition: PartitionId, record: RecordRef) {
+        self.retire_value_of(self.table(table), record);
         self.allocations.retire(table, partition, record, self.epoch);
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct WriteLog {
     buffer: Vec<u64>,
     used: usize,
     arguments: Vec<Bytes>,
+    /// Whether a row that varies in length is among what is written.
+    replaces_values: bool,
 }
 
 impl WriteLog {
@@ -41,6 +43,7 @@ impl WriteLog {
             buffer: vec![0; 8192],
             used: 0,
             arguments: Vec::with_capacity(64),
+            replaces_values: false,
         }
     }
 
@@ -80,6 +83,17 @@ impl WriteLog {
         !self.arguments.is_empty()
     }
 
+    /// A write follows that replaces a row that varies in length.
+    pub fn will_replace_values(&mut self) {
+        self.replaces_values = true;
+    }
+
+    /// Whether there are such writes.
+    #[inline(always)]
+    pub fn replaces_values(&self) -> bool {
+        self.replaces_values
+    }
+
     /// A merge has made these bytes of its row.
     pub fn merged(&mut self, number: usize, bytes: Bytes) {
         let write = &mut self.writes[number];
@@ -112,6 +126,7 @@ impl WriteLog {
         self.writes.clear();
         self.arguments.clear();
         self.used = 0;
+        self.replaces_values = false;
     }
 }
 

@@ -2,8 +2,8 @@
 //! or make a mistake.
 
 use contract::{
-    Abort, AbortReason, Client, Completion, Indexing, Key, Outcome, Plan, Presence, Procedure, Seat, Span,
-    TableDescription, TableId, Transaction, Workload,
+    Abort, AbortReason, Client, Completion, Indexing, Key, Outcome, Plan, Presence, Procedure, RowLength,
+    Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -125,6 +125,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: 8,
+            length: RowLength::Fixed,
             kept_bytes: 8,
             rows: ROWS,
             capacity: ROWS,

@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Arrival, Client, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan, Presence,
-    Procedure, RunOutcome, Seat, Selection, TableDescription, TableId, Transaction, TransactionExt, Until,
-    Workload,
+    Procedure, RowLength, RunOutcome, Seat, Selection, TableDescription, TableId, Transaction,
+    TransactionExt, Until, Workload,
 };
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -74,6 +74,7 @@ impl Workload for Rows {
         vec![TableDescription {
             name: "rows",
             row_bytes: size_of::<u64>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<u64>(),
             rows: ROWS,
             capacity: ROWS + 8,

@@ -8,7 +8,8 @@
 use contract::Transaction;
 use contract::{
     Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan,
-    Presence, Procedure, Seat, Selection, TableDescription, TableId, TransactionExt, Until, Workload,
+    Presence, Procedure, RowLength, Seat, Selection, TableDescription, TableId, TransactionExt, Until,
+    Workload,
 };
 
 const ACCOUNTS: u64 = 8;
@@ -180,6 +181,7 @@ impl Workload for Bank {
         vec![TableDescription {
             name: "accounts",
             row_bytes: size_of::<Balance>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<Balance>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,

@@ -2,14 +2,15 @@
 //!
 //! Random transactions of random operations over few keys, so that keys repeat, reads are upgraded to writes, rows are
 //! read after they were written, deleted, inserted again, in every order; a third of the transactions roll back. Tables
-//! that are ordered are scanned, too, in both directions, in parts of one partition and in all of them.
+//! that are ordered are scanned, too, in both directions, in parts of one partition and in all of them. Rows have one length, or
+//! vary between nothing and a MiB.
 //! Everything that an operation answers or shows is compared at once, and what the store holds at the end.
 
 use super::{arrange, supported};
 use contract::{
     Abort, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, PairName,
-    PartitionId, Plan, Presence, Procedure, Scan, Seat, Selection, Span, TableDescription, TableId,
-    Transaction, Until, Workload,
+    PartitionId, Plan, Presence, Procedure, RowLength, Scan, Seat, Selection, Span, TableDescription,
+    TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -20,12 +21,17 @@ const T: TableId = TableId(1);
 /// Keys of a group are in one partition.
 const GROUP: u64 = 8;
 
-type Rows = BTreeMap<Vec<u8>, [u8; ROW]>;
+/// Of rows that vary: around a word, around what a record may have, and large.
+const LENGTHS: [usize; 7] = [0, 1, 15, 16, 17, 4095, 1 << 20];
+
+type Row = Arc<[u8]>;
+type Rows = BTreeMap<Vec<u8>, Row>;
 
 /// A table, and which keys it has.
 #[derive(Clone, Copy, Debug)]
 struct World {
     indexing: Indexing,
+    length: RowLength,
     /// Numbers that stand for keys; every second one is loaded.
     keys: u64,
 }
@@ -67,8 +73,35 @@ impl World {
     }
 }
 
-fn first_row(key: u64) -> [u8; ROW] {
-    std::array::from_fn(|n| (key * 31 + n as u64) as u8)
+impl World {
+    /// The loaded row of a key.
+    fn first_row(self, key: u64) -> Row {
+        let bytes = match self.length {
+            RowLength::Fixed => ROW,
+            RowLength::Varying => LENGTHS[key as usize % (LENGTHS.len() - 1)],
+        };
+        (0..bytes).map(|n| (key * 31 + n as u64) as u8).collect()
+    }
+
+    /// A row that was not there before. Few are large, for each is copied again and again.
+    fn row(self, random: &mut fastrand::Rng) -> Row {
+        let bytes = match self.length {
+            RowLength::Fixed => ROW,
+            RowLength::Varying if random.u8(..) == 0 => LENGTHS[LENGTHS.len() - 1],
+            RowLength::Varying => LENGTHS[random.usize(..LENGTHS.len() - 1)],
+        };
+        let first = random.u8(..);
+        (0..bytes).map(|n| first.wrapping_add((n as u8).wrapping_mul(7))).collect()
+    }
+}
+
+/// Another row, of another length if that may be.
+fn changed(world: World, row: &[u8]) -> Vec<u8> {
+    let mut row: Vec<u8> = row.iter().map(|byte| byte.wrapping_mul(3).wrapping_add(1)).collect();
+    if world.length == RowLength::Varying {
+        row.resize((row.len() * 2 + 1) % 5000, 0xA5);
+    }
+    row
 }
 
 struct ModelWorkload {
@@ -114,8 +147,10 @@ impl Procedure for Random {
             let span = Span::new(offset, random.usize(0..=ROW - offset));
             let range = span.start()..span.end();
             let expected = if rows.contains_key(&key) { Presence::Present } else { Presence::Missing };
-            let kinds = if self.world.indexing == Indexing::Hashed { 7 } else { 9 };
-            match random.u8(0..kinds) {
+            let kinds = if self.world.indexing == Indexing::Hashed { 10 } else { 13 };
+            // Those before name spans.
+            let first = if self.world.length == RowLength::Varying { 5 } else { 0 };
+            match random.u8(first..kinds) {
                 0 | 1 => {
                     let mut seen = None;
                     let presence = txn.read(T, name, span, &mut |bytes| seen = Some(bytes.to_vec()))?;
@@ -130,14 +165,14 @@ impl Procedure for Random {
                     })?;
                     assert_eq!(presence, expected);
                     assert_eq!(seen.as_deref(), rows.get(&key).map(|row| &row[range.clone()]), "key {key:?}");
-                    if let Some(row) = rows.get_mut(&key) {
+                    if let Some(row) = rows.get_mut(&key).map(Arc::make_mut) {
                         row[range].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(3).wrapping_add(1));
                     }
                 }
                 3 => {
                     let bytes: Vec<u8> = range.clone().map(|_| random.u8(..)).collect();
                     assert_eq!(txn.write(T, name, offset, &bytes)?, expected);
-                    if let Some(row) = rows.get_mut(&key) {
+                    if let Some(row) = rows.get_mut(&key).map(Arc::make_mut) {
                         row[range].copy_from_slice(&bytes);
                     }
                 }
@@ -147,13 +182,13 @@ impl Procedure for Random {
                     let mut argument = [0; 16];
                     argument[..8].copy_from_slice(&addends);
                     assert_eq!(txn.merge(T, name, span, add, &argument)?, expected);
-                    if let Some(row) = rows.get_mut(&key) {
+                    if let Some(row) = rows.get_mut(&key).map(Arc::make_mut) {
                         add(&mut row[span.start()..span.end()], &mut argument);
                         merges.push((key, argument));
                     }
                 }
                 5 => {
-                    let row: [u8; ROW] = std::array::from_fn(|_| random.u8(..));
+                    let row = self.world.row(&mut random);
                     let exists = rows.contains_key(&key);
                     let expected = if exists { Insertion::Exists } else { Insertion::Inserted };
                     assert_eq!(txn.insert(T, name, &row)?, expected);
@@ -162,6 +197,22 @@ impl Procedure for Random {
                 6 => {
                     assert_eq!(txn.delete(T, name)?, expected);
                     rows.remove(&key);
+                }
+                7 => {
+                    let mut seen = None;
+                    let presence = txn.read_whole(T, name, &mut |bytes| seen = Some(bytes.to_vec()))?;
+                    assert_eq!(presence, expected);
+                    assert!(seen.as_deref() == rows.get(&key).map(|row| &row[..]), "key {key:?}");
+                }
+                8 => {
+                    let row = self.world.row(&mut random);
+                    assert_eq!(txn.replace(T, name, &row)?, expected);
+                    rows.entry(key).and_modify(|there| *there = row);
+                }
+                9 => {
+                    let change = |row: &[u8]| changed(self.world, row);
+                    assert_eq!(txn.change_whole(T, name, change)?, expected);
+                    rows.entry(key).and_modify(|row| *row = change(row).into());
                 }
                 _ => self.scan(txn, &mut random, &rows)?,
             }
@@ -180,7 +231,7 @@ impl Procedure for Random {
         // A look that reads, and one that finds nothing: neither may leave anything held.
         for key in [self.seed % keys, keys + 5] {
             let name = self.world.name(txn, key);
-            let _ = txn.read(T, name, Span::whole(ROW), &mut |_| ())?;
+            let _ = txn.read_whole(T, name, &mut |_| ())?;
             plan.touch(T, self.world.prefix(key), Span::whole(ROW), contract::Access::Read);
         }
         if self.world.indexing != Indexing::Hashed {
@@ -230,7 +281,10 @@ impl Random {
         };
         let mut seen = Vec::new();
         let shown = txn.scan(&scan, &mut |key, bytes| seen.push((key.to_vec(), bytes.to_vec())))?;
-        let part = |row: &[u8; ROW]| row[scan.span.start()..scan.span.end()].to_vec();
+        let part = |row: &Row| match world.length {
+            RowLength::Fixed => row[scan.span.start()..scan.span.end()].to_vec(),
+            RowLength::Varying => row.to_vec(),
+        };
         let mut expected: Vec<_> = rows
             .iter()
             .filter(|(key, _)| scan.covers(key))
@@ -241,7 +295,7 @@ impl Random {
         }
         expected.truncate(scan.limit);
         assert_eq!(shown, seen.len());
-        assert_eq!(seen, expected, "{scan:?}");
+        assert!(seen == expected, "{scan:?}");
         Ok(())
     }
 }
@@ -284,6 +338,7 @@ impl Workload for ModelWorkload {
         let table = |name, row_bytes, rows, indexing, partition| TableDescription {
             name,
             row_bytes,
+            length: if name == "rows" { self.world.length } else { RowLength::Fixed },
             kept_bytes: row_bytes,
             rows,
             capacity: rows,
@@ -291,11 +346,12 @@ impl Workload for ModelWorkload {
             partition,
         };
         let world = self.world;
+        let row_bytes = if world.length == RowLength::Fixed { ROW } else { LENGTHS[LENGTHS.len() - 1] };
         let remainder: fn(Key, u32) -> PartitionId = TableDescription::partition_by_remainder;
         // A table of one bucket, so that chains and their metadata are shared by all keys.
         vec![
             table("other", 8, 3, Indexing::Hashed, remainder),
-            table("rows", ROW, world.keys / 2, world.indexing, world.partition()),
+            table("rows", row_bytes, world.keys / 2, world.indexing, world.partition()),
         ]
     }
 
@@ -309,8 +365,12 @@ impl Workload for ModelWorkload {
 
     fn fill(&self, table: TableId, key: Key, row: &mut [u8]) {
         if table == T {
-            row.copy_from_slice(&first_row(key.0));
+            row.copy_from_slice(&self.world.first_row(key.0));
         }
+    }
+
+    fn fill_varying(&self, _: TableId, key: Key, row: &mut Vec<u8>) {
+        row.extend_from_slice(&self.world.first_row(key.0));
     }
 
     fn client(&self, seat: Seat) -> ModelClient {
@@ -327,12 +387,18 @@ impl Workload for ModelWorkload {
 /// Every pair agrees with the model, and leaves nothing behind.
 pub fn agrees_with_the_model<E: Engine>(seeds: std::ops::Range<u64>, transactions: u64) {
     for pair in supported::<E>() {
-        for indexing in [Indexing::Hashed, Indexing::Ordered, Indexing::OrderedBytes { most: 40 }] {
+        let indexings = [Indexing::Hashed, Indexing::Ordered, Indexing::OrderedBytes { most: 40 }];
+        for (indexing, length) in indexings
+            .iter()
+            .flat_map(|&indexing| [RowLength::Fixed, RowLength::Varying].map(|length| (indexing, length)))
+        {
             for seed in seeds.clone() {
                 // Large transactions in some runs: beyond what is scanned, and beyond the log's first buffer.
                 let operations = if seed % 4 == 3 { 400 } else { 12 };
                 // Many keys in some: leaves are split and emptied.
-                let world = World { indexing, keys: if seed % 2 == 1 { 200 } else { 24 } };
+                let world = World { indexing, length, keys: if seed % 2 == 1 { 200 } else { 24 } };
+                // Rows of a MiB take their time.
+                let transactions = if length == RowLength::Fixed { transactions } else { transactions / 4 };
                 one_run::<E>(pair, world, seed, transactions * 12 / operations as u64 + 1, operations);
             }
         }
@@ -340,7 +406,8 @@ pub fn agrees_with_the_model<E: Engine>(seeds: std::ops::Range<u64>, transaction
 }
 
 fn one_run<E: Engine>(pair: PairName, world: World, seed: u64, transactions: u64, operations: usize) {
-    let committed: Rows = (0..world.keys / 2).map(|row| (world.bytes(row * 2), first_row(row * 2))).collect();
+    let committed: Rows =
+        (0..world.keys / 2).map(|row| (world.bytes(row * 2), world.first_row(row * 2))).collect();
     let workload = ModelWorkload { world, committed: Arc::new(Mutex::new(committed)), operations };
     let mut store =
         E::load(&workload, arrange::<E>(pair.architecture, 3).layout, &|_| ()).expect("a tiny table");
@@ -357,5 +424,7 @@ fn one_run<E: Engine>(pair: PairName, world: World, seed: u64, transactions: u64
     let rows = workload.committed.lock().expect("one worker").len() as u64 + 3;
     assert_eq!(leaks.linked_records, rows, "{what}: {leaks:?}");
     assert_eq!(leaks.allocated_records, rows, "{what}: {leaks:?}");
+    let values = if world.length == RowLength::Varying { rows - 3 } else { 0 };
+    assert_eq!((leaks.linked_values, leaks.allocated_values), (values, values), "{what}: {leaks:?}");
     assert_eq!(leaks.held, 0, "{what}: {leaks:?}");
 }

@@ -8,8 +8,8 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key,
-    Outcome, PartitionId, Plan, Presence, Procedure, Scan, Seat, Selection, Span, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    Outcome, PartitionId, Plan, Presence, Procedure, RowLength, Scan, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -380,6 +380,7 @@ impl Workload for Queues {
         let accounts = TableDescription {
             name: "accounts",
             row_bytes: size_of::<Row>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<Row>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS,

@@ -3,7 +3,7 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, Plan, Procedure,
-    Seat, Selection, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    RowLength, Seat, Selection, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -115,6 +115,7 @@ impl Workload for Hot {
         vec![TableDescription {
             name: "hot",
             row_bytes: size_of::<u64>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<u64>(),
             rows: 4,
             capacity: 4,

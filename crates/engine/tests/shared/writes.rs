@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, LeakCheck,
-    Outcome, PairName, Plan, Presence, Procedure, RunError, Seat, Selection, Span, TableDescription, TableId,
-    Transaction, Until, Workload,
+    Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -132,6 +132,7 @@ impl Workload for Loading {
         let table = |(name, indexing)| TableDescription {
             name,
             row_bytes: ROW_BYTES,
+            length: RowLength::Fixed,
             kept_bytes: ROW_BYTES,
             rows: LOADED,
             capacity: KEYS,

@@ -24,6 +24,10 @@ impl<W: Workload> Workload for Borrowed<'_, W> {
         self.0.fill(table, key, row);
     }
 
+    fn fill_varying(&self, table: TableId, key: Key, row: &mut Vec<u8>) {
+        self.0.fill_varying(table, key, row);
+    }
+
     fn client(&self, seat: Seat) -> W::Client {
         self.0.client(seat)
     }

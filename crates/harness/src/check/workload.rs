@@ -3,7 +3,7 @@
 use super::happened::HOSTS_NEEDED;
 use super::{Outcome, Trial};
 use crate::failure::Failure;
-use contract::{Engine, Workload};
+use contract::{Engine, RowLength, Workload};
 use history::Deletes;
 use history::anomalies::{Scenario, scenarios};
 use history::membership::Membership;
@@ -19,6 +19,8 @@ pub enum Own {
     Ranges,
     /// Lists that tell their own history.
     ListAppend,
+    /// The same, in rows that vary in length.
+    GrowingLists,
     /// A small play by an anomaly's name.
     Scenario(&'static Scenario),
 }
@@ -26,7 +28,7 @@ pub enum Own {
 impl Own {
     /// Every one.
     pub fn all() -> impl Iterator<Item = Own> {
-        [Own::Membership, Own::Ranges, Own::ListAppend]
+        [Own::Membership, Own::Ranges, Own::ListAppend, Own::GrowingLists]
             .into_iter()
             .chain(scenarios().iter().map(Own::Scenario))
     }
@@ -37,6 +39,7 @@ impl Own {
             Own::Membership => "membership",
             Own::Ranges => "ranges",
             Own::ListAppend => "list-append",
+            Own::GrowingLists => "growing-lists",
             Own::Scenario(scenario) => scenario.name,
         }
     }
@@ -47,6 +50,7 @@ impl Own {
             Own::Membership => "keys that are inserted once or deleted once, and looked for",
             Own::Ranges => "the same keys, scanned range by range while they come and go",
             Own::ListAppend => "lists that are read and appended to, so that their values tell their history",
+            Own::GrowingLists => "the same lists, in rows that are replaced by longer ones",
             Own::Scenario(scenario) => scenario.description,
         }
     }
@@ -54,7 +58,7 @@ impl Own {
     /// Workers that it needs at least, to host transactions that meet.
     pub fn workers(self) -> usize {
         match self {
-            Own::Membership | Own::Ranges | Own::ListAppend => HOSTS_NEEDED,
+            Own::Membership | Own::Ranges | Own::ListAppend | Own::GrowingLists => HOSTS_NEEDED,
             Own::Scenario(scenario) => scenario.workers(),
         }
     }
@@ -86,7 +90,8 @@ impl Trial<'_> {
             }
             CheckWorkload::Own(Own::Membership) => self.of_membership::<E>(Membership::default()),
             CheckWorkload::Own(Own::Ranges) => self.of_membership::<E>(Membership::ranges()),
-            CheckWorkload::Own(Own::ListAppend) => self.of_lists::<E>(),
+            CheckWorkload::Own(Own::ListAppend) => self.of_lists::<E>(RowLength::Fixed),
+            CheckWorkload::Own(Own::GrowingLists) => self.of_lists::<E>(RowLength::Varying),
             CheckWorkload::Own(Own::Scenario(scenario)) => self.of_scenario::<E>(scenario),
         }
     }

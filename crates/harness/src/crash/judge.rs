@@ -65,9 +65,19 @@ impl<E: Engine> Told<E> for Churn {
         let setting = Setting { until: Until::Transactions(1), ..setting.clone() };
         let read = setting.run::<E, _>(store, clients).expect("a reader declares what it reads").clients;
         let found = &read[0].rows;
-        let linked = E::leak_check(store).linked_records;
-        if linked != expected.len() as u64 {
-            return Err(format!("{linked} records are linked, and there are {} rows", expected.len()));
+        let leaks = E::leak_check(store);
+        if leaks.linked_records != expected.len() as u64 {
+            return Err(format!(
+                "{} records are linked, and there are {} rows",
+                leaks.linked_records,
+                expected.len()
+            ));
+        }
+        if leaks.allocated_values != leaks.linked_values {
+            return Err(format!(
+                "{} values are kept, and {} linked",
+                leaks.allocated_values, leaks.linked_values
+            ));
         }
         for place in expected.keys().chain(found.keys()) {
             let (expected, found) = (expected.get(place), found.get(place));

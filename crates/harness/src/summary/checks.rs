@@ -28,6 +28,16 @@ impl Check {
         })
     }
 
+    /// After a run there are as many rows that vary in length as records that have them.
+    pub fn no_value_lost(leaks: &LeakCheck) -> Check {
+        let LeakCheck { linked_values, allocated_values, .. } = *leaks;
+        Check::new("no-value-lost", linked_values == allocated_values, || {
+            format!(
+                "{allocated_values} rows that vary in length are kept, and {linked_values} records have one"
+            )
+        })
+    }
+
     /// Adds a further repetition's checks: one that failed once has failed.
     pub fn join(all: &mut Vec<Check>, further: Vec<Check>) {
         for check in further {

@@ -43,7 +43,14 @@ mod tests {
 
     #[test]
     fn what_is_neither_linked_nor_free_is_stray() {
-        let leaks = LeakCheck { linked_records: 90, allocated_records: 100, held: 0, memory_bytes: 4000 };
+        let leaks = LeakCheck {
+            linked_records: 90,
+            allocated_records: 100,
+            linked_values: 0,
+            allocated_values: 0,
+            held: 0,
+            memory_bytes: 4000,
+        };
         let memory = Memory::loaded(1000, 20).now(&leaks);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
         assert_eq!((memory.loaded_rows, memory.rows, memory.stray_records), (20, 90, 10));

@@ -4,7 +4,7 @@
 //! and what was left is compared with the round. Equal rounds are judged once.
 
 use super::Scenario;
-use super::play::{Answer, KeyName, MISSING, Play, ROWS, Seen, number_of, row_of};
+use super::play::{Answer, KeyName, MISSING, Play, ROW_BYTES, ROWS, Seen, number_of, row_of};
 use super::workload::{Played, Player, ScenarioWorkload};
 use crate::checked_run::{CheckedRunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
@@ -250,6 +250,14 @@ impl Transaction for SerialStore {
         argument: &[u8],
     ) -> Result<Presence, Abort> {
         Ok(self.change(key, span, &mut |row| merge(row, &mut argument.to_vec())))
+    }
+
+    fn read_whole(&mut self, _: TableId, key: Key, see: &mut dyn FnMut(&[u8])) -> Result<Presence, Abort> {
+        Ok(self.change(key, Span::whole(ROW_BYTES), &mut |row| see(row)))
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        self.write(table, key, 0, row)
     }
 
     fn insert(&mut self, _: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {

@@ -3,8 +3,8 @@
 use super::Scenario;
 use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
 use contract::{
-    Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, Plan, Procedure, Seat, Span,
-    TableDescription, TableId, Transaction, Workload,
+    Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, Plan, Procedure, RowLength, Seat,
+    Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 
@@ -73,6 +73,7 @@ impl Workload for ScenarioWorkload {
         let table = |name, indexing, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows,
             capacity,

@@ -2,12 +2,14 @@
 
 use super::{
     EntryKind, LIST_CAPACITY, LISTS, List, ListAppend, ListEntry, ListWorker, MOST_OPERATIONS, appended,
+    values,
 };
 use crate::history::{Ending, TransactionRecord};
 use crate::random::generator;
 use crate::version::Version;
 use contract::{
-    Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, Transaction,
+    Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, RowLength, Seat, Span,
+    Transaction, TransactionExt,
 };
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -88,6 +90,7 @@ impl Client for ListAppendClient {
             transaction: self.record.issued,
             operations,
             count,
+            length: self.workload.length,
             log: Cell::new(Some(log)),
         }
     }
@@ -131,10 +134,10 @@ struct ListLog {
 
 impl ListLog {
     /// Notes a list that was read; if the closure runs again, the last time counts.
-    fn note(&mut self, first: usize, list: &List) -> Version {
+    fn note(&mut self, first: usize, list: impl Iterator<Item = u64>) -> Version {
         self.values.truncate(first);
-        self.values.extend_from_slice(list.values());
-        list.values().last().map_or(Version::LOADED, |value| Version(*value))
+        self.values.extend(list);
+        self.values[first..].last().map_or(Version::LOADED, |value| Version(*value))
     }
 }
 
@@ -144,6 +147,7 @@ pub struct ListAppendProcedure {
     transaction: u32,
     operations: [ListOperation; MOST_OPERATIONS],
     count: usize,
+    length: RowLength,
     log: Cell<Option<Box<ListLog>>>,
 }
 
@@ -178,18 +182,27 @@ impl ListAppendProcedure {
         let first = log.values.len();
         let mut seen = Version::MISSING;
         let mut appended_here = false;
+        let value = appended(self.worker, self.transaction, log.attempts - 1, position);
         let whole = Span::whole(size_of::<List>());
-        let presence = if appends {
-            let value = appended(self.worker, self.transaction, log.attempts - 1, position);
-            txn.update(LISTS, Key(key), whole, &mut |row| {
+        let presence = match (self.length, appends) {
+            (RowLength::Fixed, true) => txn.update(LISTS, Key(key), whole, &mut |row| {
                 let list = List::mut_from_bytes(row).expect("rows are aligned to 8 bytes");
-                seen = log.note(first, list);
+                seen = log.note(first, list.values().iter().copied());
                 appended_here = list.append(value.0);
-            })?
-        } else {
-            txn.read(LISTS, Key(key), whole, &mut |row| {
-                seen = log.note(first, List::ref_from_bytes(row).expect("rows are aligned to 8 bytes"));
-            })?
+            })?,
+            (RowLength::Fixed, false) => txn.read(LISTS, Key(key), whole, &mut |row| {
+                let list = List::ref_from_bytes(row).expect("rows are aligned to 8 bytes");
+                seen = log.note(first, list.values().iter().copied());
+            })?,
+            (RowLength::Varying, true) => txn.change_whole(LISTS, Key(key), |row| {
+                seen = log.note(first, values(row));
+                appended_here = log.values.len() - first < LIST_CAPACITY;
+                let fresh = value.0.to_le_bytes();
+                [row, if appended_here { &fresh } else { &[] }].concat()
+            })?,
+            (RowLength::Varying, false) => {
+                txn.read_whole(LISTS, Key(key), &mut |row| seen = log.note(first, values(row)))?
+            }
         };
         let kind = match presence {
             Presence::Missing => EntryKind::Missed,

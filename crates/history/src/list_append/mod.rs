@@ -7,6 +7,9 @@
 //! Contention is real: all workers draw their keys from one small window. Lists have room for [`LIST_CAPACITY`]
 //! values, and the window moves on past those that are seen full, so it is the same window for all workers, even if
 //! one runs far ahead of another. An append that finds its list full is a read.
+//!
+//! A list is a row with room for all its values, or one that is as long as its values are ([`ListAppend::length`]): then every append
+//! replaces the row by a longer one, and lists that are read tell what has become of the rows before.
 
 mod client;
 mod judge;
@@ -18,7 +21,7 @@ use crate::elle::{Attempts, ElleLayout, MicroOperation, write_events};
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
-use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use std::io;
 use std::ops::RangeInclusive;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -56,6 +59,11 @@ impl List {
     }
 }
 
+/// The values of a row that is as long as they are.
+pub(crate) fn values(row: &[u8]) -> impl Iterator<Item = u64> {
+    row.chunks_exact(size_of::<u64>()).map(word)
+}
+
 /// The workload.
 #[derive(Clone, Debug)]
 pub struct ListAppend {
@@ -67,11 +75,19 @@ pub struct ListAppend {
     pub operations: RangeInclusive<usize>,
     /// Lists that transactions draw from at one time.
     pub window: u64,
+    /// Whether all lists' rows have room for their values from the beginning on, or are as long as these are.
+    pub length: RowLength,
 }
 
 impl Default for ListAppend {
     fn default() -> Self {
-        ListAppend { keys: 100_000, reads_percent: 50, operations: 1..=10, window: 10 }
+        ListAppend {
+            keys: 100_000,
+            reads_percent: 50,
+            operations: 1..=10,
+            window: 10,
+            length: RowLength::Fixed,
+        }
     }
 }
 
@@ -112,10 +128,15 @@ impl Workload for ListAppend {
     type Client = ListAppendClient;
 
     fn tables(&self) -> Vec<TableDescription> {
+        let row_bytes = match self.length {
+            RowLength::Fixed => size_of::<List>(),
+            RowLength::Varying => LIST_CAPACITY * size_of::<u64>(),
+        };
         vec![TableDescription {
             name: "list",
-            row_bytes: size_of::<List>(),
-            kept_bytes: size_of::<List>(),
+            row_bytes,
+            length: self.length,
+            kept_bytes: row_bytes,
             rows: self.keys,
             capacity: self.keys,
             indexing: Indexing::Hashed,
@@ -124,6 +145,8 @@ impl Workload for ListAppend {
     }
 
     fn fill(&self, _table: TableId, _key: Key, _row: &mut [u8]) {}
+
+    fn fill_varying(&self, _table: TableId, _key: Key, _row: &mut Vec<u8>) {}
 
     fn client(&self, seat: Seat) -> ListAppendClient {
         assert!(
@@ -200,9 +223,9 @@ impl ListHistory {
     /// Adds the lists that the clients of a finished final read brought.
     pub fn set_finals(&mut self, read: &FinalRead, clients: Vec<FinalReader>) {
         let rows = read.rows(clients);
-        let list = |row: &[u8]| {
-            let count = word(&row[..8]) as usize;
-            row[8..].chunks_exact(8).map(word).take(count).collect()
+        let list = |row: &[u8]| match read.is_varying(LISTS) {
+            true => values(row).collect(),
+            false => values(&row[8..]).take(word(&row[..8]) as usize).collect(),
         };
         self.finals = rows.iter().map(|(_, key, row)| (key.0, row.map(list))).collect();
         self.finals.sort_unstable_by_key(|(key, _)| *key);

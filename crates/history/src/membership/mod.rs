@@ -25,7 +25,7 @@ mod scan;
 pub use client::MembershipClient;
 
 use contract::{
-    Abort, Access, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, Seat, Span,
+    Abort, Access, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, RowLength, Seat, Span,
     TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
 use scan::{Known, Sweep};
@@ -103,6 +103,7 @@ impl Workload for Membership {
         let table = |name, indexing, row_bytes, rows, capacity| TableDescription {
             name,
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows,
             capacity,

@@ -5,7 +5,7 @@ use crate::list_append;
 use crate::mixed::Mixed;
 use crate::script::{Draft, history_of};
 use crate::toy::{self, Toy};
-use contract::Indexing;
+use contract::{Indexing, RowLength};
 use history::{Checked, Deletes, ElleLayout, History, Version, check, run_checked, write_elle_registers};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ fn well_formed(lines: &str) -> Vec<(u64, String, Vec<Value>)> {
 
 #[test]
 fn lists_are_exported_for_elle() {
-    let run = list_append::run::<toy::Optimistic>(1);
+    let run = list_append::run::<toy::Optimistic>(RowLength::Fixed, 1);
     let mut bytes = Vec::new();
     run.history.write_elle(ElleLayout::Lines, &mut bytes).expect("memory has room");
     let events = well_formed(&String::from_utf8(bytes.clone()).expect("JSON is text"));
@@ -245,7 +245,7 @@ impl io::Write for Full {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let run = list_append::run::<toy::Serial>(1);
+    let run = list_append::run::<toy::Serial>(RowLength::Fixed, 1);
     let mut bytes = Vec::new();
     run.history.write_elle(ElleLayout::Lines, &mut bytes).expect("memory has room");
     for room in [0, bytes.len() / 2, bytes.len() - 1] {

@@ -1,6 +1,7 @@
 //! list-append over toy engines, with its own checker and inside the wrapper.
 
 use crate::toy::{self, Rules, Toy};
+use contract::RowLength;
 use history::list_append::{LIST_CAPACITY, ListAppend, ListAppendRun, run_list_append};
 use history::{AnomalyKind, Checked, Deletes, ElleLayout, run_checked};
 use serde_json::Value;
@@ -9,21 +10,23 @@ use std::collections::{BTreeMap, BTreeSet};
 const WORKERS: usize = 3;
 const TRANSACTIONS: u64 = 300;
 
-fn workload() -> ListAppend {
-    ListAppend { window: 5, operations: 1..=5, ..ListAppend::default() }
+const LENGTHS: [RowLength; 2] = [RowLength::Fixed, RowLength::Varying];
+
+fn workload(length: RowLength) -> ListAppend {
+    ListAppend { window: 5, operations: 1..=5, length, ..ListAppend::default() }
         .with_keys_for(TRANSACTIONS * WORKERS as u64)
 }
 
-pub fn run<R: Rules>(seed: u64) -> ListAppendRun {
+pub fn run<R: Rules>(length: RowLength, seed: u64) -> ListAppendRun {
     let setting = toy::setting(WORKERS, TRANSACTIONS, seed);
-    run_list_append::<Toy<R>>(&workload(), &setting, &|_| {}).expect("a toy store always loads")
+    run_list_append::<Toy<R>>(&workload(length), &setting, &|_| {}).expect("a toy store always loads")
 }
 
 fn rejected_kinds<R: Rules>() -> BTreeSet<AnomalyKind> {
     let mut kinds = BTreeSet::new();
-    for seed in 0..3 {
-        let verdict = run::<R>(seed).verdict;
-        assert!(!verdict.is_strictly_serializable(), "seed {seed} was accepted");
+    for (length, seed) in LENGTHS.into_iter().flat_map(|length| (0..3).map(move |seed| (length, seed))) {
+        let verdict = run::<R>(length, seed).verdict;
+        assert!(!verdict.is_strictly_serializable(), "{length:?}, seed {seed} was accepted");
         kinds.extend(verdict.counts.into_keys());
     }
     kinds
@@ -31,9 +34,9 @@ fn rejected_kinds<R: Rules>() -> BTreeSet<AnomalyKind> {
 
 #[test]
 fn strong_engines_are_accepted() {
-    for seed in 0..3 {
-        for run in [run::<toy::Serial>(seed), run::<toy::Optimistic>(seed)] {
-            assert!(run.verdict.is_strictly_serializable(), "seed {seed}: {}", run.verdict);
+    for (length, seed) in LENGTHS.into_iter().flat_map(|length| (0..3).map(move |seed| (length, seed))) {
+        for run in [run::<toy::Serial>(length, seed), run::<toy::Optimistic>(length, seed)] {
+            assert!(run.verdict.is_strictly_serializable(), "{length:?}, seed {seed}: {}", run.verdict);
             assert_eq!(run.verdict.transactions, TRANSACTIONS * WORKERS as u64);
             assert!(run.verdict.edges > 1000, "too little happened: {}", run.verdict);
         }
@@ -53,18 +56,25 @@ fn weak_engines_are_rejected_by_name() {
 
 #[test]
 fn inside_the_wrapper_the_verdict_is_the_same() {
-    let checked = Checked::new(workload(), Deletes::None);
-    let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
-    let strong = run_checked::<Toy<toy::Optimistic>, _>(&checked, &setting, &|_| {}).expect("loads");
-    assert!(strong.verdict.is_strictly_serializable(), "{}", strong.verdict);
-    let weak = run_checked::<Toy<toy::FirstCommitterWins>, _>(&checked, &setting, &|_| {}).expect("loads");
-    assert!(weak.verdict.count(AnomalyKind::WriteSkew) > 0, "{}", weak.verdict);
+    for length in LENGTHS {
+        let checked = Checked::new(workload(length), Deletes::None);
+        let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
+        let strong = run_checked::<Toy<toy::Optimistic>, _>(&checked, &setting, &|_| {}).expect("loads");
+        assert!(strong.verdict.is_strictly_serializable(), "{}", strong.verdict);
+        let weak =
+            run_checked::<Toy<toy::FirstCommitterWins>, _>(&checked, &setting, &|_| {}).expect("loads");
+        assert!(weak.verdict.count(AnomalyKind::WriteSkew) > 0, "{}", weak.verdict);
+    }
 }
 
 #[test]
 fn lists_that_are_full_are_read_and_the_window_moves() {
+    LENGTHS.into_iter().for_each(the_window_moves);
+}
+
+fn the_window_moves(length: RowLength) {
     const KEYS: u64 = 8;
-    let small = ListAppend { keys: KEYS, window: 4, operations: 1..=5, reads_percent: 10 };
+    let small = ListAppend { keys: KEYS, window: 4, operations: 1..=5, reads_percent: 10, length };
     let setting = toy::setting(WORKERS, TRANSACTIONS, 1);
     let run = run_list_append::<Toy<toy::Optimistic>>(&small, &setting, &|_| {}).expect("loads");
     assert!(run.verdict.is_strictly_serializable(), "{}", run.verdict);

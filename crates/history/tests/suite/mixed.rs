@@ -4,7 +4,7 @@
 
 use contract::{
     Abort, Access, Client, Completion, Direction, Indexing, Insertion, Key, Outcome, Plan, Presence,
-    Procedure, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Procedure, RowLength, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 use std::ops::Bound;
@@ -65,6 +65,7 @@ impl Workload for Mixed {
         let table = |(name, row_bytes)| TableDescription {
             name,
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows: self.keys / 2,
             capacity: self.keys,

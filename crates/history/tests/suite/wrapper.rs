@@ -364,6 +364,15 @@ impl Transaction for OneRow {
         Err(Abort(AbortReason::Conflict))
     }
 
+    fn read_whole(&mut self, _: TableId, _: Key, see: &mut dyn FnMut(&[u8])) -> Result<Presence, Abort> {
+        see(&self.0);
+        Ok(Presence::Present)
+    }
+
+    fn replace(&mut self, _: TableId, _: Key, _: &[u8]) -> Result<Presence, Abort> {
+        Err(Abort(AbortReason::Conflict))
+    }
+
     fn insert(&mut self, _: TableId, _: Key, _: &[u8]) -> Result<Insertion, Abort> {
         Err(Abort(AbortReason::Conflict))
     }

@@ -97,10 +97,13 @@ fn timed_with_services<R: Send>(
         let mut serving = Vec::with_capacity(services.len());
         for &service in services {
             let name = service.name.to_owned();
-            serving.push(Builder::new().name(name).spawn_scoped(scope, move || serve(service, ended)));
+            serving.push(Builder::new().name(name).spawn_scoped(scope, move || {
+                // Acquire: pairs with the Release below.
+                serve(service, &|| ended.load(Ordering::Acquire));
+            }));
         }
         let outcomes = join(running);
-        // Release: pairs with the Acquire in `serve`; unparking orders the two anyway.
+        // Release: pairs with the Acquire above; unparking orders the two anyway.
         ended.store(true, Ordering::Release);
         let serving: Vec<_> = serving
             .into_iter()
@@ -129,12 +132,12 @@ pub fn run_each_with_services<T: Send, R: Send>(
     timed_with_services(workers, services, |worker, start| f(worker, seats.take(worker), start))
 }
 
-fn serve(service: Service<'_>, ended: &AtomicBool) {
+/// Does a service on the thread that calls, until `has_ended` says so, which is asked whenever the thread is unparked, and every period.
+pub fn serve(service: Service<'_>, has_ended: &dyn Fn() -> bool) {
     let Service { period, bell, work, .. } = service;
     bell.inspect(|bell| bell.is_answered_here());
     let mut due = Instant::now() + period;
-    // Acquire: pairs with the Release in `timed_with_services`.
-    while !ended.load(Ordering::Acquire) {
+    while !has_ended() {
         let now = Instant::now();
         if now < due && !bell.is_some_and(Bell::answer) {
             thread::park_timeout(due - now);

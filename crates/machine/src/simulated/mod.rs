@@ -37,6 +37,7 @@ pub mod disk;
 mod elision;
 mod exploration;
 pub mod fingerprint;
+pub mod heap;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "../latch.rs"]
 pub mod latch;

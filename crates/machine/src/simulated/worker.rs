@@ -98,7 +98,7 @@ fn timed_with_services<R: Send>(
         if core < workers {
             return Some(f(core, start));
         }
-        serve(&services[core - workers]);
+        serve(services[core - workers], &|| false);
         None
     })
 }
@@ -116,10 +116,11 @@ pub fn run_each_with_services<T: Send, R: Send>(
     timed_with_services(workers, services, |worker, start| f(worker, seats.take(worker), start))
 }
 
-fn serve(service: &Service<'_>) {
+/// Does a service on the core that calls, until all workers have ended, or `has_ended` says so.
+pub fn serve(service: Service<'_>, has_ended: &dyn Fn() -> bool) {
     /// How often a service looks at its bell.
     const LOOK_EVERY_NS: u64 = 1_000;
-    let Service { bell, work, .. } = *service;
+    let Service { bell, work, .. } = service;
     let period_ns = clock::ticks_of(service.period);
     let mut due = clock::passed_ns().saturating_add(period_ns);
     loop {
@@ -127,7 +128,7 @@ fn serve(service: &Service<'_>) {
             Some(_) => due.min(clock::passed_ns().saturating_add(LOOK_EVERY_NS)),
             None => due,
         };
-        if sleep_until(wake) {
+        if sleep_until(wake) || has_ended() {
             return;
         }
         let now = clock::passed_ns();

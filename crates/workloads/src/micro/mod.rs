@@ -36,7 +36,7 @@ pub use client::MicroClient;
 pub use transaction::MicroTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::MicroParameters;
 use transaction::{ATTRIBUTES, Row};
 use zerocopy::IntoBytes;
@@ -88,6 +88,7 @@ impl Workload for Micro {
         vec![TableDescription {
             name: "micro",
             row_bytes: size_of::<Row>(),
+            length: RowLength::Fixed,
             kept_bytes: size_of::<Row>(),
             rows,
             capacity: rows,

@@ -42,7 +42,7 @@ pub use client::SmallBankClient;
 pub use transaction::SmallBankTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::SmallBankParameters;
 use rows::{Account, Balance};
 use zerocopy::IntoBytes;
@@ -100,6 +100,7 @@ impl Workload for SmallBank {
         let table = |name, row_bytes| TableDescription {
             name,
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows,
             capacity: rows,

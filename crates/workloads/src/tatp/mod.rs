@@ -44,7 +44,7 @@ pub use transaction::TatpTransaction;
 
 use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, PartitionId, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionId, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::TatpParameters;
 use rows::{AccessInfo, CallForwarding, SpecialFacility, Subscriber};
 
@@ -92,6 +92,7 @@ impl Workload for Tatp {
         let table = |name, row_bytes, rows, partition: fn(Key, u32) -> PartitionId| TableDescription {
             name,
             row_bytes,
+            length: RowLength::Fixed,
             kept_bytes: row_bytes,
             rows,
             capacity: rows,

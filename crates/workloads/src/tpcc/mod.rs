@@ -84,7 +84,7 @@ pub use scale::{CUSTOMERS, ITEMS, Scale};
 pub use transaction::{Screen, TpccClient, TpccTransaction};
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, PartitionId, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionId, RowLength, Seat, TableDescription, TableId, Workload};
 use items::Items;
 use parameters::{Reconnaissance, TpccParameters};
 
@@ -186,7 +186,16 @@ impl Workload for Tpcc {
         let table = |table, name, room: u64, indexing, partition: fn(Key, u32) -> PartitionId| {
             let (row_bytes, rows) = (rows::row_bytes(table), self.rows(table));
             let capacity = rows.saturating_mul(room);
-            TableDescription { name, row_bytes, kept_bytes: row_bytes, rows, capacity, indexing, partition }
+            TableDescription {
+                name,
+                row_bytes,
+                length: RowLength::Fixed,
+                kept_bytes: row_bytes,
+                rows,
+                capacity,
+                indexing,
+                partition,
+            }
         };
         vec![
             table(WAREHOUSE, "warehouse", one, Hashed, keys::partition_of_warehouse),

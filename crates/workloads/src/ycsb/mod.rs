@@ -47,7 +47,7 @@ pub use transaction::YcsbTransaction;
 use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
 use crate::zipf::Zipf;
-use contract::{Indexing, Key, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::{Index, YcsbParameters};
 
 const TABLE: TableId = TableId(0);
@@ -89,6 +89,7 @@ impl Workload for Ycsb {
             name: "ycsb",
             row_bytes: self.parameters.row_bytes(),
             // Nobody looks at what is in a row.
+            length: RowLength::Fixed,
             kept_bytes: 0,
             rows,
             capacity: if self.parameters.inserts() { rows.saturating_mul(ROOM) } else { rows },

@@ -283,6 +283,21 @@ impl<W: Workload> Transaction for Store<'_, W> {
         unreachable!("these workloads do not merge")
     }
 
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let whole = Span::whole(self.tables[table.index()].row_bytes);
+        self.read(table, key, whole, see)
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        assert_eq!(row.len(), self.tables[table.index()].row_bytes, "rows are replaced whole");
+        self.write(table, key, 0, row)
+    }
+
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         assert_eq!(row.len(), self.tables[table.index()].row_bytes, "rows are inserted whole");
         self.log.push((table.0, self.prefix(table, key).0, (0, row.len()), Access::Structure));

@@ -3,7 +3,7 @@
 use super::files::{RowsFiles, remove_outdated};
 use super::{Checkpoints, Rows};
 use crate::durability::log::Log;
-use crate::durability::manifest::{self, Checkpoint, Manifest};
+use crate::durability::manifest::{Checkpoint, Manifest};
 use crate::epoch::Epochs;
 use crate::facade::atomic::Ordering;
 use crate::facade::clock::{self, Ticks};
@@ -17,7 +17,6 @@ const FILE_BYTES: u64 = 64 << 20;
 /// See the module.
 pub(crate) struct Checkpointer {
     folders: Vec<Folder>,
-    manifest: Manifest,
     compress: bool,
     file_bytes: u64,
     every: Option<Duration>,
@@ -49,7 +48,6 @@ impl Checkpointer {
     pub fn new(options: &LogOptions, folders: &[Folder], manifest: &Manifest) -> Checkpointer {
         Checkpointer {
             folders: folders.to_vec(),
-            manifest: manifest.clone(),
             compress: options.compress,
             file_bytes: options.segment_bytes.min(FILE_BYTES),
             every: options.checkpoint_every,
@@ -99,7 +97,7 @@ impl Checkpointer {
             Phase::Completing { from_epoch, segments } if epochs.complete() + 1 >= from_epoch => {
                 let checkpoint = Checkpoint {
                     number: self.next_number,
-                    generation: self.manifest.generation,
+                    generation: log.manifest().generation,
                     from_epoch,
                     to_epoch: 0,
                     segments,
@@ -107,7 +105,7 @@ impl Checkpointer {
                 };
                 self.next_number += 1;
                 let files =
-                    RowsFiles::new(&self.folders, self.manifest.log(), &checkpoint, self.file_bytes, self.compress);
+                    RowsFiles::new(&self.folders, log.manifest().log(), &checkpoint, self.file_bytes, self.compress);
                 shared.begin_walk();
                 log.walk(true);
                 Phase::Walking { checkpoint, files }
@@ -133,7 +131,7 @@ impl Checkpointer {
                 let is_durable = log.marked() >= checkpoint.to_epoch
                     || log.canary() == Some(DurabilityCanary::UndurableCheckpoint);
                 match is_durable {
-                    true => self.close(checkpoint, shared)?,
+                    true => self.close(checkpoint, shared, log)?,
                     false => Phase::Closing(checkpoint),
                 }
             }
@@ -155,19 +153,16 @@ impl Checkpointer {
     }
 
     /// The checkpoint counts from now on, and what was before it goes.
-    fn close(&mut self, checkpoint: Checkpoint, shared: &Checkpoints) -> Result<Phase, LogError> {
-        let next = Manifest { checkpoint: Some(checkpoint), ..self.manifest.clone() };
-        manifest::write(&self.folders[0], &next)?;
-        self.manifest = next;
-        remove_outdated(&self.folders, &self.manifest)?;
+    fn close(&mut self, checkpoint: Checkpoint, shared: &Checkpoints, log: &Log) -> Result<Phase, LogError> {
+        let report = checkpoint.report();
+        log.change_manifest(|manifest| manifest.checkpoint = Some(checkpoint))?;
+        remove_outdated(&self.folders, &log.manifest())?;
         // Release: pairs with the Acquire in `is_taken`.
         shared.is_taken.store(0, Ordering::Release);
         let began = self.last_began.expect("it has begun");
         self.report.checkpoints += 1;
-        self.report.last_checkpoint = self.manifest.checkpoint.as_ref().map(|checkpoint| CheckpointReport {
-            took_ns: clock::nanoseconds(clock::now().since(began)),
-            ..checkpoint.report()
-        });
+        let took_ns = clock::nanoseconds(clock::now().since(began));
+        self.report.last_checkpoint = Some(CheckpointReport { took_ns, ..report });
         Ok(Phase::Resting)
     }
 
@@ -181,7 +176,7 @@ impl Checkpointer {
         shared.is_taken.store(0, Ordering::Release);
         if let Phase::Walking { .. } = std::mem::replace(&mut self.phase, Phase::Resting)
             && !log.has_failed()
-            && let Err(error) = remove_outdated(&self.folders, &self.manifest)
+            && let Err(error) = remove_outdated(&self.folders, &log.manifest())
         {
             log.fail(&error);
         }

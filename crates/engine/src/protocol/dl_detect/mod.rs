@@ -217,6 +217,9 @@ impl Protocol for DlDetect {
     type Slot = Attempts;
     type Access<A: Architecture<Protocol = Self>> = Locked;
 
+    // Each has an entry for its queue.
+    const MOST_RECORDS: usize = contract::transaction::MOST_RECORDS;
+
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
         Common {
             entries: Entries::new(slots, partitions, options.latch),

@@ -205,8 +205,14 @@ impl<R: Rules> Engine for Toy<R> {
                     name.clear();
                     workload.loaded_bytes(table, key, &mut name);
                 }
-                let mut bytes = vec![0; description.row_bytes];
-                workload.fill(table, key, &mut bytes);
+                let mut bytes = Vec::new();
+                match description.varies() {
+                    true => workload.fill_varying(table, key, &mut bytes),
+                    false => {
+                        bytes.resize(description.row_bytes, 0);
+                        workload.fill(table, key, &mut bytes);
+                    }
+                }
                 let loaded = store.rows.insert((table, name), Row { bytes: Some(bytes), tid: 0 });
                 assert!(loaded.is_none(), "{key:?} was loaded twice");
             }
@@ -268,7 +274,14 @@ impl<R: Rules> Engine for Toy<R> {
 
     fn leak_check(store: &Store) -> LeakCheck {
         let linked = store.rows.values().filter(|row| row.bytes.is_some()).count() as u64;
-        LeakCheck { linked_records: linked, allocated_records: linked, held: 0, memory_bytes: 0 }
+        LeakCheck {
+            linked_records: linked,
+            allocated_records: linked,
+            linked_values: 0,
+            allocated_values: 0,
+            held: 0,
+            memory_bytes: 0,
+        }
     }
 }
 

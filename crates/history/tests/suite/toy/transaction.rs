@@ -294,6 +294,23 @@ fn apply(pending: &PendingMerge, bytes: &mut Option<Vec<u8>>, arguments: &mut [V
     }
 }
 
+impl<R: Rules> ToyTransaction<'_, R> {
+    /// Replaces a row by another one, or by none.
+    fn put_if_there(&mut self, table: TableId, key: Key, row: Option<Vec<u8>>) -> Result<Presence, Abort> {
+        let mut world = self.begin()?;
+        self.refuse_if_stale()?;
+        let place = self.place(table, key);
+        if !self.feel(&world, place.clone()) {
+            return Ok(Presence::Missing);
+        }
+        if let Some(own) = self.own.get_mut(&place) {
+            own.pending.clear();
+        }
+        self.put(&mut world, place, row);
+        Ok(Presence::Present)
+    }
+}
+
 fn overwrite(current: &mut [u8], argument: &mut [u8]) {
     current.copy_from_slice(argument);
 }
@@ -348,6 +365,27 @@ impl<R: Rules> Transaction for ToyTransaction<'_, R> {
         self.blind(self.place(table, key), span, merge, argument)
     }
 
+    fn read_whole(
+        &mut self,
+        table: TableId,
+        key: Key,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let world = self.begin()?;
+        let place = self.place(table, key);
+        Ok(match self.look(&world, place) {
+            Some(bytes) => {
+                see(&bytes);
+                Presence::Present
+            }
+            None => Presence::Missing,
+        })
+    }
+
+    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
+        self.put_if_there(table, key, Some(row.to_vec()))
+    }
+
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         let mut world = self.begin()?;
         self.refuse_if_stale()?;
@@ -360,17 +398,7 @@ impl<R: Rules> Transaction for ToyTransaction<'_, R> {
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
-        let mut world = self.begin()?;
-        self.refuse_if_stale()?;
-        let place = self.place(table, key);
-        if !self.feel(&world, place.clone()) {
-            return Ok(Presence::Missing);
-        }
-        if let Some(own) = self.own.get_mut(&place) {
-            own.pending.clear();
-        }
-        self.put(&mut world, place, None);
-        Ok(Presence::Present)
+        self.put_if_there(table, key, None)
     }
 
     fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {

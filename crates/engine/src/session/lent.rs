@@ -1,0 +1,260 @@
+//! Slots that are lent: a thread of the program that embeds the engine runs transactions in one, when it likes, where transactions
+//! run in place.
+//!
+//! A slot that is lent rests between two transactions: it is in no epoch, however long its thread then does something else, and
+//! what it has logged is with its logger ([`crate::durability::redo`]). It belongs to no run. What its system keeps (tables, epochs,
+//! log, shared metadata) it owns a part of, so it may outlive any borrow; tables come and go only while no slot is lent.
+//!
+//! A loop that retries is the borrower's: after an abort it calls [`Lent::retry`], which backs off and, once there have been too many,
+//! waits for precedence ([`super::precedence`]).
+
+use super::precedence::{Precedence, Turn};
+use crate::architecture::{Architecture, BackOff, SharedEverything, SharedState};
+use crate::commit_id::CommitIds;
+use crate::durability::{Log, Redo};
+use crate::epoch::Epochs;
+use crate::facade::cpu;
+use crate::facade::shared::Arc;
+use crate::physical::Concurrent;
+use crate::protocol::{Attempt, Protocol, SlotId};
+use crate::storage::{AllocationCache, Table};
+use crate::transaction::Txn;
+use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Transaction};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Transactions between two looks at the garbage.
+const RECLAIM_EVERY: u64 = 64;
+
+/// What a store that stays open has beside its tables.
+pub(crate) struct Runtime {
+    pub epochs: Epochs,
+    pub log: Option<Log>,
+    /// Where ids of committed transactions come from, if they are logged.
+    pub ids: Option<CommitIds>,
+    pub precedence: Option<Precedence>,
+    pub options: EngineOptions,
+}
+
+/// A transaction that has committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Its place in the serial order, if the store is logged.
+    pub id: Option<CommitId>,
+    /// It is durable once this epoch is; `None`: the store is not logged.
+    pub epoch: Option<u64>,
+}
+
+/// A slot, whatever its system.
+pub(crate) trait Lent: Send {
+    /// Begins a transaction; the last one has ended.
+    fn begin(&mut self, attempt: Attempt);
+
+    /// Its operations.
+    fn transaction(&mut self) -> &mut dyn Transaction;
+
+    /// Commits it, or aborts it.
+    fn commit(&mut self) -> Result<Committed, Abort>;
+
+    /// Undoes it.
+    fn abort(&mut self);
+
+    /// The transaction was aborted `attempts` times in a row, and is to begin again: lets time pass.
+    fn retry(&mut self, attempts: u32);
+
+    /// The transaction will not begin again.
+    fn give_up(&mut self);
+
+    /// Records that a transaction may touch, and gaps on which it may rely; more is a panic.
+    fn most_records(&self) -> usize;
+
+    /// The tables.
+    fn tables(&self) -> &[Table];
+
+    /// What the slot has at hand of the tables' memory; the slot is gone.
+    fn end(self: Box<Self>) -> Box<AllocationCache>;
+}
+
+/// Makes slots of a system that runs transactions in place.
+pub(crate) trait Lender: Send + Sync {
+    /// A slot. Nobody else has this number.
+    fn lend(
+        &self,
+        tables: &Arc<Vec<Table>>,
+        runtime: &Arc<Runtime>,
+        slot: SlotId,
+        allocations: Box<AllocationCache>,
+    ) -> Box<dyn Lent>;
+}
+
+/// Of shared-everything.
+pub(crate) struct LendsShared<P: Protocol, F: Concurrent>(Arc<SharedState<P, F>>);
+
+impl<P: Protocol, F: Concurrent> LendsShared<P, F> {
+    /// Of so many slots, over tables of one partition.
+    pub fn new(slots: usize, options: &EngineOptions) -> Self {
+        LendsShared(Arc::new(SharedState::new(slots, 1, options)))
+    }
+}
+
+impl<P: Protocol + 'static, F: Concurrent + 'static> Lender for LendsShared<P, F>
+where
+    P::Common<F>: Send + Sync,
+{
+    fn lend(
+        &self,
+        tables: &Arc<Vec<Table>>,
+        runtime: &Arc<Runtime>,
+        slot: SlotId,
+        allocations: Box<AllocationCache>,
+    ) -> Box<dyn Lent> {
+        let owned: Owned<P, F> = (Arc::clone(&self.0), Arc::clone(tables), Arc::clone(runtime));
+        let (state, tables, runtime) = (&raw const *owned.0, &raw const **owned.1, &raw const *owned.2);
+        // SAFETY: the slot owns a part of each for as long as it has the references: it drops them before `owned`. Nobody changes
+        // tables of which anybody owns a part (`Arc::get_mut`).
+        let (state, tables, runtime): (&'static SharedState<P, F>, &'static [Table], &'static Runtime) =
+            unsafe { (&*state, &*tables, &*runtime) };
+        let allocations = Box::leak(allocations);
+        let kept = NonNull::from(&mut *allocations);
+        let back_off = BackOff::new(&runtime.options, slot.0);
+        let architecture = SharedEverything::new(tables, state, back_off);
+        let mut txn = Txn::new(architecture, tables, &runtime.epochs, slot, allocations);
+        txn.ids = runtime.ids.as_ref();
+        if let Some(log) = &runtime.log {
+            txn.log_to(log);
+        }
+        txn.suspend();
+        Box::new(Slot {
+            turn: None,
+            txn: ManuallyDrop::new(txn),
+            plan: Plan::default(),
+            ended: 0,
+            tables,
+            runtime,
+            allocations: Some(kept),
+            _owned: owned,
+        })
+    }
+}
+
+/// A slot of shared-everything.
+struct Slot<P: Protocol + 'static, F: Concurrent + 'static> {
+    turn: Option<Turn<'static>>,
+    txn: ManuallyDrop<Txn<'static, SharedEverything<'static, P, F>>>,
+    /// Nothing is planned.
+    plan: Plan,
+    ended: u64,
+    tables: &'static [Table],
+    runtime: &'static Runtime,
+    /// What the transaction borrows, and nobody else: from a box. `None`: the slot has ended.
+    allocations: Option<NonNull<AllocationCache>>,
+    /// What the others borrow from.
+    _owned: Owned<P, F>,
+}
+
+/// A part of all that a slot borrows from.
+type Owned<P, F> = (Arc<SharedState<P, F>>, Arc<Vec<Table>>, Arc<Runtime>);
+
+// SAFETY: a slot is used by one thread at a time; what it shares with others is `Sync`, and its protocol's state for the slot goes
+// with it.
+unsafe impl<P: Protocol, F: Concurrent> Send for Slot<P, F> where P::Common<F>: Send + Sync {}
+
+impl<P: Protocol, F: Concurrent> Slot<P, F> {
+    /// The transaction has ended: rests.
+    fn rest(&mut self) {
+        self.txn.suspend();
+        self.ended += 1;
+        if self.ended.is_multiple_of(RECLAIM_EVERY) {
+            self.txn.allocations.reclaim(self.runtime.epochs.reclaimable());
+        }
+        if self.txn.redo().is_some_and(Redo::is_behind) {
+            let mut spin = cpu::Spin::new();
+            while self.txn.redo().is_some_and(Redo::is_behind) {
+                spin.rest();
+            }
+        }
+    }
+
+    /// Ends the transaction that runs, if any, and drops what borrows; answers what it had borrowed, the first time.
+    fn close(&mut self) -> Option<Box<AllocationCache>> {
+        let allocations = self.allocations.take()?;
+        self.turn = None;
+        // SAFETY: dropped here and nowhere else, once: the allocations were there.
+        unsafe { ManuallyDrop::drop(&mut self.txn) };
+        // SAFETY: it came from a box, and the transaction that borrowed it is gone.
+        Some(unsafe { Box::from_raw(allocations.as_ptr()) })
+    }
+}
+
+impl<P: Protocol + 'static, F: Concurrent + 'static> Lent for Slot<P, F>
+where
+    P::Common<F>: Send + Sync,
+{
+    fn begin(&mut self, attempt: Attempt) {
+        if self.turn.is_none()
+            && let Some(precedence) = &self.runtime.precedence
+            && precedence.is_claimed()
+        {
+            precedence.defer(&mut self.txn.architecture);
+        }
+        self.txn.resume();
+        self.txn.begin(attempt, &self.plan);
+    }
+
+    fn transaction(&mut self) -> &mut dyn Transaction {
+        &mut *self.txn
+    }
+
+    fn commit(&mut self) -> Result<Committed, Abort> {
+        let ended = self
+            .txn
+            .commit()
+            .map(|()| Committed { id: self.txn.commit_id(), epoch: self.txn.redo().map(Redo::epoch) });
+        if ended.is_ok() {
+            self.turn = None;
+        }
+        self.rest();
+        if let (Ok(Committed { epoch: Some(epoch), .. }), Some(log)) = (&ended, &self.runtime.log)
+            && log.level() == Durability::Sync
+        {
+            log.close(*epoch);
+        }
+        ended
+    }
+
+    fn abort(&mut self) {
+        self.txn.abort();
+        self.rest();
+    }
+
+    fn retry(&mut self, attempts: u32) {
+        self.txn.architecture.back_off(attempts);
+        if self.turn.is_none()
+            && let Some(precedence) = &self.runtime.precedence
+        {
+            self.turn = precedence.turn(attempts, &mut self.txn.architecture);
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.turn = None;
+    }
+
+    fn most_records(&self) -> usize {
+        P::MOST_RECORDS
+    }
+
+    fn tables(&self) -> &[Table] {
+        self.tables
+    }
+
+    fn end(mut self: Box<Self>) -> Box<AllocationCache> {
+        self.close().expect("a slot ends once")
+    }
+}
+
+impl<P: Protocol, F: Concurrent> Drop for Slot<P, F> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

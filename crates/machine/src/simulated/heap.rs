@@ -1,0 +1,118 @@
+//! Memory for pieces of any size, as on the hardware, in regions: so what an access costs does not depend on where the host's
+//! allocator would have put a piece.
+//!
+//! A piece takes the next power of two, a line at least, so that no two share a line. It comes from those of its size that were given
+//! back, the last one first, or from the end of the last region.
+
+use super::cpu;
+use super::region::Region;
+pub use crate::hardware::heap::ALIGNMENT;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+const LINE_BYTES: usize = 64;
+/// Address space of a region.
+const REGION_BYTES: usize = 1 << 30;
+/// What an allocator spends on a piece, about, beside the lines that it touches.
+const PIECE_CYCLES: u64 = 50;
+
+const _: () = assert!(LINE_BYTES.is_multiple_of(ALIGNMENT));
+
+/// As [`hardware::Heap`](crate::hardware::heap::Heap); its memory is given back to the host when it is dropped.
+#[derive(Debug, Default)]
+pub struct Heap(Mutex<Pieces>);
+
+#[derive(Debug, Default)]
+struct Pieces {
+    regions: Vec<Region>,
+    /// Bytes of the last region that were taken.
+    used: usize,
+    /// By the logarithm of their size.
+    given_back: [Vec<NonNull<u8>>; 32],
+    told: i64,
+}
+
+// SAFETY: pieces that were given back are nobody's; where they are means the same to every thread.
+unsafe impl Send for Pieces {}
+
+impl Heap {
+    /// As [`hardware::Heap::new`](crate::hardware::heap::Heap::new).
+    pub fn new() -> Heap {
+        Heap::default()
+    }
+
+    /// As [`hardware::Heap::take`](crate::hardware::heap::Heap::take).
+    pub fn take(&self, bytes: usize) -> NonNull<u8> {
+        assert!(bytes > 0, "a piece of no bytes");
+        cpu::work(PIECE_CYCLES);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(size_of_piece(bytes))
+    }
+
+    /// As [`hardware::Heap::give_back`](crate::hardware::heap::Heap::give_back).
+    ///
+    /// # Safety
+    /// The same.
+    pub unsafe fn give_back(&self, piece: NonNull<u8>, bytes: usize) {
+        cpu::work(PIECE_CYCLES);
+        let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.given_back[size_of_piece(bytes).trailing_zeros() as usize].push(piece);
+    }
+
+    /// As [`hardware::Heap::tell`](crate::hardware::heap::Heap::tell); here nobody watches, for what a run does must not depend on the
+    /// host's memory.
+    pub fn tell(&self, bytes: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told += bytes;
+    }
+
+    /// As [`hardware::Heap::told_bytes`](crate::hardware::heap::Heap::told_bytes).
+    pub fn told_bytes(&self) -> i64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told
+    }
+}
+
+fn size_of_piece(bytes: usize) -> usize {
+    bytes.next_power_of_two().max(LINE_BYTES)
+}
+
+impl Pieces {
+    fn take(&mut self, size: usize) -> NonNull<u8> {
+        if let Some(piece) = self.given_back[size.trailing_zeros() as usize].pop() {
+            return piece;
+        }
+        let room = self.regions.last().map_or(0, Region::len);
+        if room - self.used < size {
+            let region = Region::reserve_to_grow(REGION_BYTES.max(size), 0);
+            self.regions.push(region.unwrap_or_else(|error| panic!("{error}")));
+            self.used = 0;
+        }
+        let region = self.regions.last().expect("there is one now");
+        // SAFETY: `used + size` is at most the region's length, by the room that there is.
+        let piece = unsafe { region.base().add(self.used) };
+        self.used += size;
+        NonNull::new(piece).expect("a region is not at address 0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heap, LINE_BYTES};
+
+    #[test]
+    fn pieces_do_not_overlap_and_are_used_again() {
+        let heap = Heap::new();
+        let sizes = [1, 15, 16, 17, 64, 65, 4095, 1 << 20];
+        let pieces: Vec<_> = sizes.iter().map(|&bytes| (heap.take(bytes), bytes)).collect();
+        let mut ranges: Vec<_> =
+            pieces.iter().map(|&(piece, bytes)| (piece.addr().get(), piece.addr().get() + bytes)).collect();
+        ranges.sort_unstable();
+        assert!(ranges.windows(2).all(|two| two[0].1 <= two[1].0), "{ranges:?}");
+        assert!(ranges.iter().all(|(first, _)| first % LINE_BYTES == 0));
+        for &(piece, bytes) in &pieces {
+            // SAFETY: taken above, given back once, never used.
+            unsafe { heap.give_back(piece, bytes) };
+        }
+        for (piece, bytes) in pieces.into_iter().rev() {
+            assert_eq!(heap.take(bytes), piece, "the last that was given back of its size");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! A database: a store of the engine that stays open, with the threads that serve it.
+
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::key::Key;
+use crate::pool::{Lent, Pool};
+use crate::registry::{Registry, SEPARATOR, UNFINISHED, indexing};
+use crate::retry::RetryPolicy;
+use crate::stats::Stats;
+use crate::table::{Index, OpenIndex, OpenTable, Table, TableInfo};
+use crate::ticket::{Durable, Ticket};
+use crate::transaction::Transaction;
+use crate::value::{Row, Value};
+use crate::verify::Verified;
+use contract::{Engine as _, Indexing, LogReport, Recovered, RowLength, TableId};
+use engine::embedded::{Embedded, NewTable, OpenError, OpenOptions, Services, TableWords};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+/// A main-memory database: serializable transactions from any thread, durable if it has a folder.
+///
+/// A handle; clones are handles of the same database, which is closed when the last one is dropped.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Of this process's databases.
+    number: u64,
+    pool: Pool,
+    store: Mutex<Store>,
+    durable: Arc<Durable>,
+    retry: RetryPolicy,
+    memory_limit: Option<u64>,
+    recovered: Option<Recovered>,
+    /// Of the log.
+    folders: Vec<PathBuf>,
+}
+
+/// What changes only while no transaction runs.
+pub(crate) struct Store {
+    /// `None`: it is closed.
+    embedded: Option<Embedded>,
+    pub(crate) registry: Arc<Registry>,
+    servants: Vec<JoinHandle<()>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Database {
+    /// The database in a folder, which is made if it is not there, with all that the builder has by default: durable by groups of
+    /// transactions.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Database, Error> {
+        Database::builder().open(folder)
+    }
+
+    /// A database that is gone when its last handle is.
+    pub fn in_memory() -> Result<Database, Error> {
+        Database::builder().in_memory()
+    }
+
+    /// What a database is opened with.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn open_with(
+        options: &OpenOptions,
+        retry: RetryPolicy,
+        memory_limit: Option<u64>,
+    ) -> Result<Database, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (embedded, recovered) = Embedded::open(options)?;
+        let durable = Arc::new(Durable::default());
+        let ended = Arc::new(AtomicBool::new(false));
+        let services = embedded.services().count();
+        let servants = (0..services)
+            .map(|number| serve(embedded.services(), number, Arc::clone(&durable), Arc::clone(&ended)))
+            .collect();
+        let registry = Arc::new(Registry::new(embedded.tables()));
+        let mut store = Store { embedded: Some(embedded), registry, servants, ended };
+        store.drop_unfinished()?;
+        let store = Mutex::new(store);
+        let pool = Pool::new(number, options.slots);
+        let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
+        let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered, folders };
+        Ok(Database { inner: Arc::new(inner) })
+    }
+
+    /// Opens a table, and makes it if it is not there; [`Error::Schema`] if it is there and of other types.
+    pub fn table<K: Key, V: Value>(&self, table: Table<K, V>) -> Result<OpenTable<K, V>, Error> {
+        let name = table.name();
+        assert!(!name.contains(SEPARATOR), "table '{name}': a name without '{SEPARATOR}'");
+        let schema = table.schema();
+        let there = self.stored(name, &schema)?;
+        let id = match there {
+            Some(id) => id,
+            None => self.change(|store| match store.stored(name, &schema)? {
+                Some(id) => Ok(id),
+                None => {
+                    let (row_bytes, length) = match V::ROW {
+                        Row::Fixed(bytes) => (bytes, RowLength::Fixed),
+                        Row::Varying => (crate::MAX_VALUE_BYTES, RowLength::Varying),
+                    };
+                    let indexing = indexing::<K>(table.hashed.is_some());
+                    let capacity = table.hashed.unwrap_or(0);
+                    store.create(&NewTable { name, row_bytes, length, indexing, capacity, schema: &schema })
+                }
+            })?,
+        };
+        Ok(OpenTable::new(id, self.inner.number))
+    }
+
+    /// Opens an index of a table, and makes and fills it if it is not there. From then on it is kept with the table.
+    ///
+    /// A table that has an index refuses to be written to until that is open.
+    pub fn index<K: Key, V: Value, I: Key>(
+        &self,
+        index: Index<K, V, I>,
+    ) -> Result<OpenIndex<K, V, I>, Error> {
+        let table = self.table(index.table)?;
+        let (name, schema) = (index.full_name(), index.schema());
+        let id = self.change(|store| {
+            store.drop_unfinished()?;
+            let id = match store.stored(&name, &schema)? {
+                Some(id) => id,
+                None => {
+                    let entries = Indexing::OrderedBytes { most: crate::MAX_KEY_BYTES };
+                    let unfinished = format!("{UNFINISHED}{schema}");
+                    let id = store.create(&NewTable {
+                        name: &name,
+                        row_bytes: 0,
+                        length: RowLength::Fixed,
+                        indexing: entries,
+                        capacity: 0,
+                        schema: &unfinished,
+                    })?;
+                    Arc::make_mut(&mut store.registry).keep(id, index);
+                    let filled = store.fill(id).and_then(|epoch| {
+                        self.ticket(epoch).wait()?;
+                        store.finish(id, &schema)
+                    });
+                    if let Err(error) = filled {
+                        // If it cannot be dropped now, it is when the database is opened again.
+                        let _ = store.drop(id);
+                        return Err(error);
+                    }
+                    id
+                }
+            };
+            Arc::make_mut(&mut store.registry).keep(id, index);
+            Ok(id)
+        })?;
+        Ok(OpenIndex::new(id, table))
+    }
+
+    /// Drops a table with its rows and indexes.
+    pub fn drop_table(&self, name: &str) -> Result<(), Error> {
+        self.change(|store| {
+            let no_table = || Error::NoTable { table: name.to_owned() };
+            let (id, table) = store.registry.find(name).ok_or_else(no_table)?;
+            let indexes: Vec<TableId> = table.indexes.iter().map(|index| index.id).collect();
+            indexes.into_iter().chain([id]).try_for_each(|id| store.drop(id))
+        })
+    }
+
+    /// Drops an index.
+    pub fn drop_index<K: Key, V: Value, I: Key>(&self, index: Index<K, V, I>) -> Result<(), Error> {
+        self.change(|store| {
+            let name = index.full_name();
+            let found = store.registry.find(&name).map(|(id, _)| id);
+            store.drop(found.ok_or(Error::NoTable { table: name })?)
+        })
+    }
+
+    /// Its tables and indexes.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        let info = |(_, table): (TableId, &crate::registry::Registered)| TableInfo {
+            name: table.name.clone(),
+            schema: table.schema.clone(),
+            is_index: table.index_of.is_some(),
+        };
+        self.store().registry.iter().map(info).collect()
+    }
+
+    /// Runs a transaction until it commits, and if it has written, waits until that is durable; what the closure answered.
+    ///
+    /// **The closure is run again** whenever the transaction is aborted, because it met another one: it must have no effect but on the
+    /// database. It hands errors of operations up with `?`. If it answers an error of its own, the transaction is undone, and the
+    /// error is answered. [`RetryPolicy`] says how often it is run.
+    ///
+    /// A transaction that has only read does not wait: what it saw may be durable a moment later. [`Database::submit`] gives a ticket for
+    /// that.
+    pub fn transact<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (value, ticket, has_written) = self.run(body)?;
+        if has_written {
+            ticket.wait()?;
+        }
+        Ok(value)
+    }
+
+    /// As [`Database::transact`], and does not wait until it is durable: the ticket says when it is.
+    pub fn submit<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Ticket), E> {
+        let (value, ticket, _) = self.run(body)?;
+        Ok((value, ticket))
+    }
+
+    fn run<T, E: From<Error>>(
+        &self,
+        mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Ticket, bool), E> {
+        let policy = self.inner.retry;
+        let began = policy.deadline.map(|_| Instant::now());
+        let mut transaction = Transaction::new(self, self.inner.pool.take(|number| self.lend(number)));
+        let mut attempts = 1;
+        loop {
+            transaction.begin(attempts == 1);
+            let ended = match body(&mut transaction) {
+                Ok(value) => match transaction.finish() {
+                    Ok(ticket) => return Ok((value, ticket, transaction.has_written())),
+                    Err(error) => Err(error.into()),
+                },
+                Err(error) => Err(error),
+            };
+            let Some(reason) = transaction.aborted() else { return ended };
+            transaction.undo();
+            let elapsed = || began.map(|began| began.elapsed()).unwrap_or_default();
+            if !policy.allows_another(attempts, elapsed) {
+                return Err(Error::GaveUp { attempts, after: elapsed(), reason }.into());
+            }
+            transaction.back_off(attempts);
+            attempts = attempts.saturating_add(1);
+        }
+    }
+
+    /// Begins a transaction, to be committed by hand. Who is aborted has to begin again.
+    pub fn begin(&self) -> Transaction<'_> {
+        let mut transaction = Transaction::new(self, self.inner.pool.take(|number| self.lend(number)));
+        transaction.begin(true);
+        transaction
+    }
+
+    /// Everything that committed in this epoch or before is durable ([`Ticket::epoch`]); 0 in memory.
+    pub fn durable_epoch(&self) -> u64 {
+        self.inner.durable.epoch()
+    }
+
+    /// What was recovered when it was opened; `None`: it was new.
+    pub fn recovered(&self) -> Option<&Recovered> {
+        self.inner.recovered.as_ref()
+    }
+
+    /// What it has done since it was opened, and what it has.
+    pub fn stats(&self) -> Stats {
+        let (commits, roll_backs, aborts) = self.inner.pool.counts();
+        let store = self.store();
+        let embedded = store.embedded.as_ref().expect("open while there is a handle");
+        let log: Option<LogReport> = embedded.services().log_report();
+        Stats { commits, roll_backs, aborts, memory_bytes: embedded.memory_bytes(), log }
+    }
+
+    /// Holds every index against its table, and reads the log, while no transaction runs; an error names what is wrong.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        let mut verified = self.change(Store::verify)?;
+        if !self.inner.folders.is_empty() {
+            // What is being written meanwhile may look torn.
+            let (_, ticket) = self.submit(|_| Ok::<_, Error>(()))?;
+            ticket.wait()?;
+            let inspected = engine::ThisEngine::inspect_log(&self.inner.folders).map_err(OpenError::from)?;
+            for file in inspected.files {
+                verified.log_bytes += file.bytes;
+                verified.torn.extend(file.wrong.map(|(at, _)| (file.path, at)));
+            }
+        }
+        Ok(verified)
+    }
+
+    /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle.
+    pub fn close(self) -> Result<(), Error> {
+        let inner = Arc::into_inner(self.inner).ok_or(Error::InUse)?;
+        inner.close()
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.inner.number
+    }
+
+    pub(crate) fn memory_limit(&self) -> Option<u64> {
+        self.inner.memory_limit
+    }
+
+    pub(crate) fn log_failure(&self) -> Option<String> {
+        self.inner.durable.failure()
+    }
+
+    pub(crate) fn ticket(&self, epoch: Option<u64>) -> Ticket {
+        Ticket::new(&self.inner.durable, epoch)
+    }
+
+    fn lend(&self, number: usize) -> Lent {
+        self.store().lend(number)
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.inner.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stored(&self, name: &str, schema: &str) -> Result<Option<TableId>, Error> {
+        self.store().stored(name, schema)
+    }
+
+    /// Changes which tables there are, while no transaction runs.
+    fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        let mut places = self.inner.pool.take_all().ok_or(Error::InTransaction)?;
+        let mut store = self.store();
+        let embedded = store.embedded();
+        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
+        change(&mut store)
+    }
+}
+
+impl Store {
+    pub(crate) fn embedded(&mut self) -> &mut Embedded {
+        self.embedded.as_mut().expect("open while there is a handle")
+    }
+
+    fn lend(&mut self, number: usize) -> Lent {
+        let slot = self.embedded().lend(number);
+        Lent { slot, registry: Arc::clone(&self.registry) }
+    }
+
+    /// A table by its name, if it is there.
+    fn stored(&self, name: &str, schema: &str) -> Result<Option<TableId>, Error> {
+        match self.registry.find(name) {
+            None => Ok(None),
+            Some((id, table)) if table.schema == schema => Ok(Some(id)),
+            Some((_, table)) => Err(Error::Schema {
+                table: name.to_owned(),
+                stored: table.schema.clone(),
+                asked: schema.to_owned(),
+            }),
+        }
+    }
+
+    fn create(&mut self, table: &NewTable<'_>) -> Result<TableId, Error> {
+        let id = self.embedded().create_table(table)?;
+        let &NewTable { name, row_bytes, length, indexing, schema, .. } = table;
+        let (name, schema) = (name.to_owned(), schema.to_owned());
+        Arc::make_mut(&mut self.registry).add(TableWords { id, name, row_bytes, length, indexing, schema });
+        Ok(id)
+    }
+
+    /// An index has all its entries, which are durable.
+    fn finish(&mut self, index: TableId, schema: &str) -> Result<(), Error> {
+        self.embedded().set_schema(index, schema)?;
+        Arc::make_mut(&mut self.registry).finish(index, schema.to_owned());
+        Ok(())
+    }
+
+    /// Drops indexes that nobody has finished filling, because of a crash or a panic.
+    fn drop_unfinished(&mut self) -> Result<(), Error> {
+        self.registry.unfinished().into_iter().try_for_each(|index| self.drop(index))
+    }
+
+    fn drop(&mut self, table: TableId) -> Result<(), Error> {
+        self.embedded().drop_table(table)?;
+        Arc::make_mut(&mut self.registry).remove(table);
+        Ok(())
+    }
+}
+
+/// Does a service of the store until it has ended.
+fn serve(services: Services, number: usize, durable: Arc<Durable>, ended: Arc<AtomicBool>) -> JoinHandle<()> {
+    let name = if number == 0 { "trireme-epochs" } else { "trireme-logger" };
+    let serve = move || {
+        let written = || durable.tell(services.durable_epoch(), services.failure());
+        // Acquire: pairs with the Release in `close`.
+        services.serve(number, &|| ended.load(Ordering::Acquire), &written);
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(serve).expect("the system has a thread for a service")
+}
+
+impl Inner {
+    fn close(&self) -> Result<(), Error> {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut embedded) = store.embedded.take() else { return Ok(()) };
+        let places = self.pool.take_all().ok_or(Error::InUse)?;
+        for mut place in places {
+            if let Some(lent) = place.take() {
+                embedded.take_back(lent.slot);
+            }
+        }
+        // Release: pairs with the Acquire in `serve`.
+        store.ended.store(true, Ordering::Release);
+        for servant in store.servants.drain(..) {
+            servant.thread().unpark();
+            servant.join().expect("services do not panic");
+        }
+        match embedded.close() {
+            Ok(()) => {
+                self.durable.tell(u64::MAX, None);
+                Ok(())
+            }
+            Err(error) => {
+                let why = error.to_string();
+                self.durable.tell(0, Some(why.clone()));
+                Err(Error::LogStopped { why })
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Who wants to know calls `Database::close`; tickets say it, too.
+        let _ = self.close();
+    }
+}
