@@ -26,9 +26,9 @@ use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, ErasedClient, Insertion, Key,
-    LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered, RecoveryOptions,
-    RunError, RunOutcome, Selection, TableDescription, TableId, Transaction,
+    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, ErasedClient,
+    Insertion, Key, LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered,
+    RecoveryOptions, RunError, RunOutcome, Selection, TableDescription, TableId, Transaction,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -135,11 +135,7 @@ pub(crate) fn recover(
         files,
         unreadable,
         folders: &folders,
-        recovered: Recovered {
-            origin: manifest.origin.clone(),
-            checkpoint: loaded,
-            ..Recovered::default()
-        },
+        recovered: Recovered { origin: manifest.origin.clone(), checkpoint: loaded, ..Recovered::default() },
         skipped,
         latest: 0,
         canary: options.canary,
@@ -439,13 +435,11 @@ fn admit(tables: &[TableDescription], record: &RedoRecord<'_>) -> Result<(), Str
         Change::Update { .. } if table.varies() => {
             Err(format!("bytes of a row of table '{name}', whose rows are replaced whole"))
         }
-        Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => {
-            Err(format!(
-                "bytes {offset}..{} of a row of table '{name}', which has {}",
-                offset as usize + bytes.len(),
-                table.row_bytes
-            ))
-        }
+        Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => Err(format!(
+            "bytes {offset}..{} of a row of table '{name}', which has {}",
+            offset as usize + bytes.len(),
+            table.row_bytes
+        )),
         _ => Ok(()),
     }
 }

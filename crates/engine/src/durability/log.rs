@@ -318,7 +318,12 @@ pub(crate) fn service<'a>(
     work: &'a (dyn Fn() + Sync),
 ) -> Service<'a> {
     let Some((number, log)) = number.checked_sub(1).zip(log) else {
-        return Service { name: "epochs", period: epoch_interval, bell: log.map(|log| &log.epochs_bell), work };
+        return Service {
+            name: "epochs",
+            period: epoch_interval,
+            bell: log.map(|log| &log.epochs_bell),
+            work,
+        };
     };
     // A logger takes blocks that are full before their epoch ends, so that slots need not wait for theirs, and wake nobody.
     let period = (epoch_interval / 8).max(Duration::from_micros(10)).min(Duration::from_millis(5));

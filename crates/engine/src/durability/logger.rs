@@ -125,9 +125,8 @@ impl Logger {
         // Acquire: pairs with the Release in `round`.
         let has_begun = self.begun.load(Ordering::Acquire) >= number;
         // Relaxed, both: as said.
-        has_begun.then(|| {
-            (self.newest_before.load(Ordering::Relaxed), self.first_file.load(Ordering::Relaxed))
-        })
+        has_begun
+            .then(|| (self.newest_before.load(Ordering::Relaxed), self.first_file.load(Ordering::Relaxed)))
     }
 
     /// See the module.

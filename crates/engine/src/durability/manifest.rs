@@ -277,7 +277,8 @@ fn decode(bytes: &[u8]) -> Result<Manifest, String> {
         let earlier = manifest.earlier.get(checkpoint.generation as usize);
         let loggers = earlier.map_or(manifest.loggers, |earlier| earlier.loggers);
         let is_of_a_generation = checkpoint.generation <= manifest.generation;
-        if !is_of_a_generation || checkpoint.segments.len() != loggers as usize || checkpoint.from_epoch == 0 {
+        if !is_of_a_generation || checkpoint.segments.len() != loggers as usize || checkpoint.from_epoch == 0
+        {
             return Err("the checkpoint and the generations do not add up".to_owned());
         }
     }

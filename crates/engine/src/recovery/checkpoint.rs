@@ -31,7 +31,9 @@ pub(super) fn load(
     let Some(checkpoint) = &manifest.checkpoint else { return Ok(None) };
     let began = clock::now();
     if canary != Some(DurabilityCanary::ForgetsADelete) {
-        store.empty().map_err(|why| LogError::Refused { why: format!("the store cannot be emptied: {why}") })?;
+        store
+            .empty()
+            .map_err(|why| LogError::Refused { why: format!("the store cannot be emptied: {why}") })?;
     }
     let tables: Arc<[TableDescription]> =
         store.tables.iter().map(|table| table.description.clone()).collect();
@@ -103,7 +105,9 @@ impl Loader {
                 let records = transaction.and_then(|transaction| {
                     transaction.records().try_for_each(|record| admit(&self.tables, &record?))
                 });
-                records.map_err(|why| LogError::Refused { why: format!("the checkpoint cannot be loaded: {why}") })?;
+                records.map_err(|why| LogError::Refused {
+                    why: format!("the checkpoint cannot be loaded: {why}"),
+                })?;
                 self.places.push((number, from..bytes.len() - transactions.rest()));
             }
         }

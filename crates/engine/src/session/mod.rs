@@ -115,10 +115,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
 
 /// Counts what has become durable, and walks for a checkpoint, if one is taken.
 #[inline(always)]
-fn acknowledge<A: Architecture, C: Client>(
-    slot: &mut Slot<'_, A>,
-    statistics: &mut WorkerStatistics<'_, C>,
-) {
+fn acknowledge<A: Architecture, C: Client>(slot: &mut Slot<'_, A>, statistics: &mut WorkerStatistics<'_, C>) {
     if let Some(log) = slot.acknowledge(statistics)
         && let Err(error) = slot.walk(log)
     {

@@ -32,8 +32,7 @@ impl Walk {
     /// Nothing was walked.
     pub fn new() -> Walk {
         let (keys, rows) = (KeyList::default(), RefCell::default());
-        let procedure =
-            ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows };
+        let procedure = ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows };
         Walk { next: Ticks(0), read: Drawn { procedure, plan: Plan::default() } }
     }
 }
@@ -102,8 +101,7 @@ impl<A: Architecture> Slot<'_, A> {
         let mut attempts = 0;
         loop {
             self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
-            let told =
-                self.txn.walk(part.table, part.partition, &mut part.position, &mut procedure.keys);
+            let told = self.txn.walk(part.table, part.partition, &mut part.position, &mut procedure.keys);
             self.txn.end_reconnaissance();
             if told.is_ok() {
                 break;

@@ -211,12 +211,7 @@ impl Run<'_> {
         })
     }
 
-    fn judge<E: Engine, T: Told<E>>(
-        mut self,
-        workload: &T,
-        told: &T::Told,
-        mut crashed: Crashed,
-    ) -> Crashed {
+    fn judge<E: Engine, T: Told<E>>(mut self, workload: &T, told: &T::Told, mut crashed: Crashed) -> Crashed {
         let operations = self.disk.operations();
         let mut points: Vec<usize> = (0..POINTS).map(|_| self.random.usize(..=operations)).collect();
         points.push(operations);

@@ -38,7 +38,7 @@ enum Phase {
     /// Epochs before `from_epoch`, of which the files before those have something, become complete.
     Completing { from_epoch: u64, segments: Vec<u64> },
     /// The tables are walked.
-    Walking { checkpoint: Checkpoint, files: RowsFiles },
+    Walking { checkpoint: Checkpoint, files: Box<RowsFiles> },
     /// Its files are synced; the log is not yet, as far as the rows need it.
     Closing(Checkpoint),
 }
@@ -104,8 +104,13 @@ impl Checkpointer {
                     files: Vec::new(),
                 };
                 self.next_number += 1;
-                let files =
-                    RowsFiles::new(&self.folders, log.manifest().log(), &checkpoint, self.file_bytes, self.compress);
+                let files = Box::new(RowsFiles::new(
+                    &self.folders,
+                    log.manifest().log(),
+                    &checkpoint,
+                    self.file_bytes,
+                    self.compress,
+                ));
                 shared.begin_walk();
                 log.walk(true);
                 Phase::Walking { checkpoint, files }

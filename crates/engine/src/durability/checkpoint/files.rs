@@ -75,7 +75,8 @@ impl RowsFiles {
         file_bytes: u64,
         compress: bool,
     ) -> RowsFiles {
-        let header = Header { log, checkpoint: checkpoint.number, file: 0, from_epoch: checkpoint.from_epoch };
+        let header =
+            Header { log, checkpoint: checkpoint.number, file: 0, from_epoch: checkpoint.from_epoch };
         let (folders, sealer) = (folders.to_vec(), Sealer::new(compress));
         RowsFiles { folders, header, file_bytes, sealer, ended: Vec::new(), open: None }
     }
@@ -141,7 +142,8 @@ pub(crate) fn read_file(
     let (name, expected) = (file_name(checkpoint.number, number), checkpoint.files[number]);
     let folder = folders.iter().find(|folder| folder.open_file(&name).is_ok());
     let path = folder.unwrap_or(&folders[number % folders.len()]).path().join(&name);
-    let corrupt = |offset: usize, why: String| LogError::Corrupt { file: path.clone(), offset: offset as u64, why };
+    let corrupt =
+        |offset: usize, why: String| LogError::Corrupt { file: path.clone(), offset: offset as u64, why };
     let Some(folder) = folder else { return Err(corrupt(0, "it is missing".to_owned())) };
     let mut reader = folder.open_file(&name).map_err(|why| io_error("open", &path, &why))?;
     if reader.len() != expected.bytes {
@@ -158,12 +160,14 @@ pub(crate) fn read_file(
     let (bytes, mut at) = (Arc::new(bytes), FILE_HEADER_BYTES);
     let (mut payloads, mut rows) = (Vec::new(), 0);
     while at < bytes.len() {
-        let (header, payload) = BlockHeader::decode_if(&bytes[at..], is_checked).map_err(|why| corrupt(at, why))?;
+        let (header, payload) =
+            BlockHeader::decode_if(&bytes[at..], is_checked).map_err(|why| corrupt(at, why))?;
         if header.kind != Kind::Rows {
             return Err(corrupt(at, "a block without rows".to_owned()));
         }
         let from = at + BLOCK_HEADER_BYTES;
-        let payload = Payload::of(&header, &bytes, from..from + payload.len()).map_err(|why| corrupt(at, why))?;
+        let payload =
+            Payload::of(&header, &bytes, from..from + payload.len()).map_err(|why| corrupt(at, why))?;
         for transaction in Transactions::of(payload.bytes()) {
             rows += u64::from(transaction.map_err(|why| corrupt(at, why))?.records);
         }
@@ -184,7 +188,8 @@ pub(crate) fn remove_outdated(folders: &[Folder], manifest: &Manifest) -> Result
     });
     for folder in folders {
         for name in folder.names().map_err(|why| io_error("list", folder.path(), &why))? {
-            let is_rows = name.starts_with("checkpoint-") && name.ends_with(".trc") && !needed.contains(&name);
+            let is_rows =
+                name.starts_with("checkpoint-") && name.ends_with(".trc") && !needed.contains(&name);
             let is_log = LogFileName::read(&name)
                 .is_some_and(|name| checkpoint.is_some_and(|checkpoint| !checkpoint.needs(name)));
             if is_rows || is_log {

@@ -88,10 +88,13 @@ impl Part {
     }
 }
 
+/// Where a part begins: its table and partition, the bytes of a row, whether keys are byte strings, and the first position.
+type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
+
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
     /// Where parts begin, of the store that is logged.
-    beginnings: Latched<Vec<(TableId, PartitionId, usize, bool, WalkPosition)>>,
+    beginnings: Latched<Vec<Beginning>>,
     /// Parts that nobody has in hand.
     parts: Latched<Vec<Part>>,
     /// Parts that have not ended.
@@ -137,7 +140,7 @@ impl Checkpoints {
 
     /// Whether one is being taken.
     pub fn is_taken(&self) -> bool {
-        // Acquire: pairs with the Release in `Checkpointer::turn_to`.
+        // Acquire: pairs with the Release in `Checkpointer::close` and `finish`.
         self.is_taken.load(Ordering::Acquire) != 0
     }
 
