@@ -150,7 +150,9 @@ impl Checkpointer {
         // Relaxed: a counter.
         let wanted = shared.wanted.load(Ordering::Relaxed);
         let is_time = self.every.is_some_and(|every| now.since(began) >= clock::ticks_of(every));
-        let is_due = is_time || wanted > self.begun;
+        // Who has said of no tables what they are has none walked, and an empty checkpoint would take their log away.
+        let has_tables = !shared.beginnings.with(|beginnings| beginnings.is_empty());
+        let is_due = has_tables && (is_time || wanted > self.begun);
         if is_due {
             (self.last_began, self.begun) = (Some(now), wanted);
         }
