@@ -449,6 +449,12 @@ impl Slot {
         self.lent.commit()
     }
 
+    /// Undoes it, by its own will, if all that it has seen was there at one time. Otherwise it is aborted, and what it made of that counts for
+    /// nothing.
+    pub fn roll_back(&mut self) -> Result<(), Abort> {
+        self.lent.roll_back()
+    }
+
     /// Undoes it.
     pub fn abort(&mut self) {
         self.lent.abort();

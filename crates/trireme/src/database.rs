@@ -82,13 +82,13 @@ impl Database {
             .map(|number| serve(embedded.services(), number, Arc::clone(&durable), Arc::clone(&ended)))
             .collect();
         let registry = Arc::new(Registry::new(embedded.tables()));
-        let mut store = Store { embedded: Some(embedded), registry, servants, ended };
-        store.drop_unfinished()?;
-        let store = Mutex::new(store);
+        let store = Mutex::new(Store { embedded: Some(embedded), registry, servants, ended });
         let pool = Pool::new(number, options.slots);
         let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
         let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered, folders };
-        Ok(Database { inner: Arc::new(inner) })
+        let database = Database { inner: Arc::new(inner) };
+        database.change(Store::drop_unfinished)?;
+        Ok(database)
     }
 
     /// Opens a table, and makes it if it is not there; [`Error::Schema`] if it is there and of other types.
@@ -230,7 +230,10 @@ impl Database {
                     Ok(ticket) => return Ok((value, ticket, transaction.has_written())),
                     Err(error) => Err(error.into()),
                 },
-                Err(error) => Err(error),
+                Err(error) => {
+                    transaction.refuse();
+                    Err(error)
+                }
             };
             let Some(reason) = transaction.aborted() else { return ended };
             transaction.undo();

@@ -93,12 +93,24 @@ impl<'db> Transaction<'db> {
         }
     }
 
+    /// Undoes it because of an error that it has answered: which counts only if what it has seen was there at one time. Otherwise it is
+    /// aborted.
+    pub(crate) fn refuse(&mut self) {
+        if self.is_open && self.aborted().is_none() {
+            self.is_open = false;
+            let seen = self.seat.slot.roll_back();
+            self.poison = seen.err().map(|abort| abort.into());
+            self.seat.counts.rolled_back(self.aborted());
+        }
+    }
+
     /// Commits it, or undoes it.
     pub(crate) fn finish(&mut self) -> Result<Ticket, Error> {
         if let Some(poison) = &self.poison {
             let poison = poison.clone();
+            self.refuse();
             self.undo();
-            return Err(poison);
+            return Err(self.aborted().map_or(poison, Error::Aborted));
         }
         if self.has_written
             && let Some(why) = self.database.log_failure()

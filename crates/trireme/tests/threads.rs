@@ -223,3 +223,38 @@ fn retries_end_where_the_policy_says() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// An error that a transaction answers counts only if what it has seen was there at one time.
+#[test]
+fn nobody_is_refused_for_what_never_was() -> Result<(), Error> {
+    for protocol in PROTOCOLS {
+        let db = Database::builder().system(ArchitectureName::SharedEverything, protocol).in_memory()?;
+        let (accounts, jobs, waiting) = (db.table(ACCOUNTS)?, db.table(JOBS)?, db.index(WAITING)?);
+        db.transact(|tx| (0..2).try_for_each(|account| tx.insert(accounts, account, &50)))?;
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                (0..3000u64).try_for_each(|round| {
+                    db.transact(|tx| {
+                        tx.update(accounts, 0, |balance| *balance -= 1)?;
+                        tx.update(accounts, 1, |balance| *balance += 1)?;
+                        if !tx.remove(jobs, round % 3)? {
+                            tx.insert(jobs, round % 3, &(false, round))?;
+                        }
+                        Ok::<_, Error>(())
+                    })
+                })
+            });
+            let mut looked = 0;
+            while !writing.is_finished() || looked < 100 {
+                db.transact(|tx| {
+                    let found = tx.find(waiting, true)?;
+                    let sum = tx.get(accounts, 0)?.expect("there") + tx.get(accounts, 1)?.expect("there");
+                    if sum != 100 || found.len() > 3 { Err(Error::InUse) } else { Ok(()) }
+                })?;
+                looked += 1;
+            }
+            writing.join().expect("no panic")
+        })?;
+    }
+    Ok(())
+}

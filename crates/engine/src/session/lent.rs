@@ -18,7 +18,7 @@ use crate::facade::shared::Arc;
 use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
-use crate::transaction::Txn;
+use crate::transaction::{Decision, Txn};
 use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Transaction};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -55,6 +55,9 @@ pub(crate) trait Lent: Send {
 
     /// Commits it, or aborts it.
     fn commit(&mut self) -> Result<Committed, Abort>;
+
+    /// Undoes it, by its own will, if it has seen what it could have committed with; an abort otherwise, as if it had wanted to commit.
+    fn roll_back(&mut self) -> Result<(), Abort>;
 
     /// Undoes it.
     fn abort(&mut self);
@@ -220,6 +223,12 @@ where
             log.close(*epoch);
         }
         ended
+    }
+
+    fn roll_back(&mut self) -> Result<(), Abort> {
+        let seen = self.txn.prepare().map(|prepared| self.txn.decide(prepared, Decision::Abort));
+        self.rest();
+        seen
     }
 
     fn abort(&mut self) {
