@@ -9,7 +9,7 @@ use super::slot::Slot;
 use crate::architecture::Architecture;
 use crate::durability::Log;
 use crate::durability::checkpoint::Part;
-use crate::durability::format::Writer;
+use crate::durability::format::{LoggedKey, Writer};
 use crate::facade::clock::{self, Ticks};
 use crate::protocol::Attempt;
 use crate::transaction::KeyList;
@@ -53,13 +53,13 @@ impl Procedure for ReadRows {
         read.0.clear();
         let mut rows = Writer::begin(&mut read.0, 0, 0);
         for bytes in self.keys.iter() {
-            let key = match self.has_byte_strings {
-                true => txn.key(self.table, bytes),
-                false => Key::prefix_of(bytes),
+            let (key, logged) = match bytes.try_into() {
+                Ok(number) if !self.has_byte_strings => (Key::prefix_of(bytes), LoggedKey::Number(number)),
+                _ => (txn.key(self.table, bytes), LoggedKey::String(bytes)),
             };
             // One that is gone meanwhile is in the log as deleted.
             let _: Presence = txn.read_whole(self.table, key, &mut |row| {
-                rows.insert(self.table.0, bytes, row.len(), |into| into.copy_from_slice(row));
+                rows.insert(self.table.0, logged, row.len(), |into| into.copy_from_slice(row));
             })?;
         }
         read.1 = u64::from(rows.state().1);
