@@ -48,12 +48,15 @@ use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
 use crate::index::WalkPosition;
 use crate::storage::Table;
+use crate::transaction::KeyList;
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
 /// Bytes at which a block of rows is handed over.
 const FULL_BYTES: usize = 128 << 10;
-/// Blocks that wait to be written before nobody walks any further.
-const MOST_WAITING: usize = 64;
+/// Bytes that wait to be written before nobody walks any further.
+const MOST_WAITING_BYTES: usize = 8 << 20;
+/// Larger memory, of a block with a large row, is not kept for others.
+const KEPT_BYTES: usize = 2 * FULL_BYTES;
 /// Parts of a hashed partition, if it has so many buckets.
 const PARTS_OF_PARTITION: u64 = 16;
 
@@ -73,6 +76,8 @@ pub(crate) struct Part {
     /// Whether keys are byte strings.
     pub has_byte_strings: bool,
     pub position: WalkPosition,
+    /// Keys before the position whose rows are still to be read.
+    pub keys: KeyList,
     block: Rows,
 }
 
@@ -146,7 +151,8 @@ impl Checkpoints {
 
     /// A part to be walked by whoever takes it. `None`: others have all of them, or the checkpointer is behind.
     pub fn take_part(&self) -> Option<Part> {
-        if self.full.with(|full| full.len() >= MOST_WAITING) {
+        let waiting = self.full.with(|full| full.iter().map(|rows| rows.bytes.len()).sum::<usize>());
+        if waiting >= MOST_WAITING_BYTES {
             return None;
         }
         self.parts.with(Vec::pop)
@@ -154,18 +160,26 @@ impl Checkpoints {
 
     /// Gives a part back after a step.
     pub fn give_back(&self, mut part: Part) {
-        let has_ended = part.position == WalkPosition::End;
+        let has_ended = part.position == WalkPosition::End && part.keys.is_empty();
         if part.block.bytes.len() >= FULL_BYTES || has_ended && part.block.rows > 0 {
             let fresh = Rows { bytes: self.empty.with(Vec::pop).unwrap_or_default(), rows: 0 };
             let full = std::mem::replace(&mut part.block, fresh);
             self.full.with(|blocks| blocks.push(full));
         }
         if has_ended {
-            self.empty.with(|empty| empty.push(part.block.bytes));
+            self.recycle(part.block.bytes);
             // Release: its blocks are there; pairs with the Acquire in `have_all_ended`.
             self.unfinished.fetch_sub(1, Ordering::Release);
         } else {
             self.parts.with(|parts| parts.push(part));
+        }
+    }
+
+    /// Keeps a block's memory for another.
+    fn recycle(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        if (1..=KEPT_BYTES).contains(&bytes.capacity()) {
+            self.empty.with(|empty| empty.push(bytes));
         }
     }
 
@@ -177,6 +191,7 @@ impl Checkpoints {
             row_bytes,
             has_byte_strings,
             position,
+            keys: KeyList::default(),
             block: Rows::default(),
         };
         let mut parts: Vec<Part> =
