@@ -31,20 +31,39 @@ pub(super) struct Walk {
 impl Walk {
     /// Nothing was walked.
     pub fn new() -> Walk {
-        let (keys, rows) = (KeyList::default(), RefCell::default());
-        let procedure = ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows };
-        Walk { next: Ticks(0), read: Drawn { procedure, plan: Plan::default() } }
+        Walk { next: Ticks(0), read: Drawn { procedure: ReadRows::none(), plan: Plan::default() } }
     }
 }
 
 /// Reads the rows of some keys.
-struct ReadRows {
+pub(super) struct ReadRows {
     table: TableId,
     row_bytes: usize,
     has_byte_strings: bool,
-    keys: KeyList,
+    pub keys: KeyList,
     /// As transactions of the log, and how many.
     rows: RefCell<(Vec<u8>, u64)>,
+}
+
+impl ReadRows {
+    /// Reads nothing.
+    pub fn none() -> ReadRows {
+        let (keys, rows) = (KeyList::default(), RefCell::default());
+        ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows }
+    }
+
+    /// Is going to read rows of a part.
+    pub fn of(&mut self, part: &Part) {
+        (self.table, self.row_bytes, self.has_byte_strings) =
+            (part.table, part.row_bytes, part.has_byte_strings);
+    }
+
+    /// Gives the rows that it has read to their part.
+    pub fn hand_to(&self, part: &mut Part) {
+        let mut rows = self.rows.borrow_mut();
+        part.append(&rows.0, rows.1);
+        rows.0.clear();
+    }
 }
 
 impl Procedure for ReadRows {
@@ -96,8 +115,7 @@ impl<A: Architecture> Slot<'_, A> {
 
     fn step(&mut self, part: &mut Part, read: &mut Drawn<ReadRows>) -> Result<(), RunError> {
         let procedure = &mut read.procedure;
-        (procedure.table, procedure.row_bytes) = (part.table, part.row_bytes);
-        procedure.has_byte_strings = part.has_byte_strings;
+        procedure.of(part);
         let mut attempts = 0;
         loop {
             self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
@@ -121,9 +139,7 @@ impl<A: Architecture> Slot<'_, A> {
         assert!(ended.is_some(), "it is not given up");
         // What a stopwatch saw of it is no part of the workload.
         self.txn.stopwatch.take();
-        let mut rows = read.procedure.rows.borrow_mut();
-        part.append(&rows.0, rows.1);
-        rows.0.clear();
+        read.procedure.hand_to(part);
         Ok(())
     }
 }
