@@ -38,14 +38,12 @@ pub(super) struct Walk {
 impl Walk {
     /// Nothing was walked.
     pub fn new() -> Walk {
-        let (keys, read) = (KeyList::default(), RefCell::default());
-        let procedure = ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, read };
-        Walk { next: Ticks(0), read: Drawn { procedure, plan: Plan::default() } }
+        Walk { next: Ticks(0), read: Drawn { procedure: ReadRows::none(), plan: Plan::default() } }
     }
 }
 
 /// Reads the rows of some keys.
-struct ReadRows {
+pub(super) struct ReadRows {
     table: TableId,
     row_bytes: usize,
     has_byte_strings: bool,
@@ -61,6 +59,44 @@ struct Rows {
     /// As a transaction of the log.
     payload: Vec<u8>,
     rows: u64,
+}
+
+impl ReadRows {
+    /// Reads nothing.
+    pub fn none() -> ReadRows {
+        let (keys, read) = (KeyList::default(), RefCell::default());
+        ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, read }
+    }
+
+    /// Begins a step of a part: with the keys that are at hand.
+    pub fn begin(&mut self, part: &mut Part) {
+        (self.table, self.row_bytes, self.has_byte_strings) =
+            (part.table, part.row_bytes, part.has_byte_strings);
+        std::mem::swap(&mut self.keys, &mut part.keys);
+    }
+
+    /// If none are at hand, those that `walk` tells; answers whether there are any. Of a part that has not ended there may be none.
+    pub fn find(&mut self, part: &mut Part, walk: impl FnOnce(&mut Part, &mut KeyList)) -> bool {
+        if self.keys.is_empty() && part.position != WalkPosition::End {
+            walk(part, &mut self.keys);
+        }
+        !self.keys.is_empty()
+    }
+
+    /// Ends a step: gives the rows that were read, and the keys whose rows were not, to the part.
+    pub fn end(&mut self, part: &mut Part) {
+        let Rows { mut payload, keys, rows } = self.read.take();
+        self.keys.take(keys);
+        if rows > 0 {
+            part.append(&payload, rows);
+        }
+        std::mem::swap(&mut self.keys, &mut part.keys);
+        payload.clear();
+        // Memory for a large row is not kept.
+        if payload.capacity() <= 2 * ENOUGH_BYTES {
+            self.read.replace(Rows { payload, ..Rows::default() });
+        }
+    }
 }
 
 impl Procedure for ReadRows {
@@ -117,50 +153,32 @@ impl<A: Architecture> Slot<'_, A> {
     }
 
     fn step(&mut self, part: &mut Part, read: &mut Drawn<ReadRows>) -> Result<(), RunError> {
-        let procedure = &mut read.procedure;
-        (procedure.table, procedure.row_bytes) = (part.table, part.row_bytes);
-        procedure.has_byte_strings = part.has_byte_strings;
-        std::mem::swap(&mut procedure.keys, &mut part.keys);
-        let mut attempts = 0;
-        while procedure.keys.is_empty() && part.position != WalkPosition::End {
-            self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
-            let told = self.txn.walk(part.table, part.partition, &mut part.position, &mut procedure.keys);
-            self.txn.end_reconnaissance();
-            match told {
-                // Nothing may be there for a while.
-                Ok(()) => break,
-                Err(_) => {
-                    attempts += 1;
-                    self.txn.architecture.back_off(attempts);
+        read.procedure.begin(part);
+        let has_keys = read.procedure.find(part, |part, keys| {
+            let mut attempts = 0;
+            loop {
+                self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
+                let told = self.txn.walk(part.table, part.partition, &mut part.position, keys);
+                self.txn.end_reconnaissance();
+                if told.is_ok() {
+                    break;
                 }
+                attempts += 1;
+                self.txn.architecture.back_off(attempts);
             }
+        });
+        if has_keys {
+            self.plan(read);
+            self.prefetch_now(read);
+            // None of its aborts counts, and it is not given up.
+            let never = Ticks(u64::MAX);
+            let apart = Interval { from: never, to: never, given_up_at: never };
+            let ended = self.execute(read, apart)?;
+            assert!(ended.is_some(), "it is not given up");
+            // What a stopwatch saw of it is no part of the workload.
+            self.txn.stopwatch.take();
         }
-        let read_rows = match read.procedure.keys.is_empty() {
-            true => Ok(()),
-            false => self.read_rows(part, read),
-        };
-        std::mem::swap(&mut read.procedure.keys, &mut part.keys);
-        read_rows
-    }
-
-    /// Reads rows of the keys at hand.
-    fn read_rows(&mut self, part: &mut Part, read: &mut Drawn<ReadRows>) -> Result<(), RunError> {
-        self.plan(read);
-        self.prefetch_now(read);
-        // None of its aborts counts, and it is not given up.
-        let never = Ticks(u64::MAX);
-        let apart = Interval { from: never, to: never, given_up_at: never };
-        let ended = self.execute(read, apart)?;
-        assert!(ended.is_some(), "it is not given up");
-        // What a stopwatch saw of it is no part of the workload.
-        self.txn.stopwatch.take();
-        let Rows { keys, payload, rows } = read.procedure.read.get_mut();
-        part.append(payload, *rows);
-        if payload.capacity() > 2 * ENOUGH_BYTES {
-            // It had a large row.
-            *payload = Vec::new();
-        }
-        read.procedure.keys.take(*keys);
+        read.procedure.end(part);
         Ok(())
     }
 }
