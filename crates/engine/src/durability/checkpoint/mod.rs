@@ -47,7 +47,6 @@ use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
 use crate::index::WalkPosition;
-use crate::storage::Table;
 use crate::transaction::KeyList;
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
@@ -58,13 +57,25 @@ const MOST_WAITING_BYTES: usize = 8 << 20;
 /// Larger memory, of a block with a large row, is not kept for others.
 const KEPT_BYTES: usize = 2 * FULL_BYTES;
 /// Parts of a hashed partition, if it has so many buckets.
-const PARTS_OF_PARTITION: u64 = 16;
+pub(crate) const PARTS_OF_PARTITION: u64 = 16;
 
 /// Rows of one part, after room for a block's header.
 #[derive(Default)]
 struct Rows {
     bytes: Vec<u8>,
     rows: u64,
+}
+
+/// Where a part begins.
+#[derive(Clone)]
+pub(crate) struct Beginning {
+    pub table: TableId,
+    pub partition: PartitionId,
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Whether keys are byte strings.
+    pub has_byte_strings: bool,
+    pub position: WalkPosition,
 }
 
 /// Some of the rows of a partition, of which a walk has told those before its position.
@@ -92,9 +103,6 @@ impl Part {
         self.block.rows += rows;
     }
 }
-
-/// Where a part begins: its table and partition, the bytes of a row, whether keys are byte strings, and the first position.
-type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
 
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
@@ -134,17 +142,8 @@ impl Checkpoints {
         }
     }
 
-    /// From now on, these are the tables; nobody runs.
-    pub fn provide(&self, tables: &[Table]) {
-        let mut beginnings = Vec::new();
-        for table in tables {
-            for (number, partition) in (0..).zip(table.partitions()) {
-                let (row_bytes, has_byte_strings) = (table.shape.row_bytes, table.has_byte_strings());
-                for walk in partition.index.walks(PARTS_OF_PARTITION) {
-                    beginnings.push((table.id, PartitionId(number), row_bytes, has_byte_strings, walk));
-                }
-            }
-        }
+    /// From now on, all tables have these parts; nobody runs.
+    pub fn provide(&self, beginnings: Vec<Beginning>) {
         self.beginnings.with(|old| *old = Some(beginnings));
     }
 
@@ -218,7 +217,7 @@ impl Checkpoints {
 
     /// Lays the parts out.
     fn begin_walk(&self) {
-        let part = |(table, partition, row_bytes, has_byte_strings, position)| Part {
+        let part = |Beginning { table, partition, row_bytes, has_byte_strings, position }| Part {
             table,
             partition,
             row_bytes,
