@@ -13,9 +13,8 @@ use crate::durability::checkpoint::Part;
 use crate::durability::format::{LoggedKey, Writer};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::latched::Latched;
-use crate::index::WalkPosition;
+use crate::index::{KeyList, WalkPosition};
 use crate::protocol::Attempt;
-use crate::transaction::KeyList;
 use contract::{
     Abort, Access, Key, Outcome, Plan, Presence, Procedure, RunError, Span, TableId, Transaction,
 };

@@ -46,8 +46,7 @@ use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
-use crate::index::WalkPosition;
-use crate::transaction::KeyList;
+use crate::index::{KeyList, WalkPosition};
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
 /// Bytes at which a block of rows is handed over.
