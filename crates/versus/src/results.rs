@@ -1,9 +1,8 @@
 //! What came of it, cell by cell, as it is kept.
 
 use crate::contender::{Contender, StoreName, WorkloadName};
-use crate::measure::Round;
+use crate::measure::{Round, histogram};
 use crate::store::{Class, Failed};
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// All cells.
@@ -80,13 +79,13 @@ pub struct Measured {
 impl Measured {
     /// Of these rounds.
     pub fn new(store: StoreName, rounds: Vec<Result<Round, Failed>>, contender: &dyn Contender) -> Measured {
-        let mut latency = Histogram::<u64>::new(3).expect("three digits are few");
+        let mut latency = histogram();
         let (mut retries, mut failure) = (0, None);
         let mut throughputs = Vec::new();
         for round in rounds {
             match round {
                 Ok(round) => {
-                    latency.add(&round.latency).expect("both resize");
+                    latency.add(&round.latency).expect("both have the same bounds");
                     retries += round.retries;
                     throughputs.push(round.throughput);
                 }

@@ -16,16 +16,38 @@ pub fn of_results(results: &Results) -> String {
     text
 }
 
-/// Where Trireme stands in each cell that has others, in a sentence each.
+/// Where Trireme stands: in how many cells its best is the fastest, and where it is not.
 pub fn findings(results: &Results) -> Vec<String> {
-    let finding = |cell: &Cell| {
-        let ours = cell.ranked().into_iter().find(|measured| measured.store.is_ours())?.throughput_per_s?;
-        let best = cell.best_of_others().filter(|&best| best > 0.0)?;
-        let other = cell.ranked().into_iter().find(|measured| !measured.store.is_ours())?;
-        let (times, other) = (ratio(ours / best), shown(&other.store));
-        Some(format!("{}: Trireme's best does {times} times what {other} does.", title(cell)))
+    let (mut cells, mut ahead, mut behind) = (0, Vec::new(), Vec::new());
+    for cell in &results.cells {
+        let Some((times, other)) = beside_best(cell) else { continue };
+        cells += 1;
+        match times >= 1.0 {
+            true => ahead.push(times),
+            false => behind.push(format!("{}: {} times what {other} does.", title(cell), ratio(times))),
+        }
+    }
+    if cells == 0 {
+        return Vec::new();
+    }
+    ahead.sort_by(f64::total_cmp);
+    let range = match (ahead.first(), ahead.last()) {
+        (Some(least), Some(most)) => {
+            format!(", {} to {} times as fast as the best of the others", ratio(*least), ratio(*most))
+        }
+        _ => String::new(),
     };
-    results.cells.iter().filter_map(finding).collect()
+    let first = format!("Trireme is the fastest in {} of {}{range}.", ahead.len(), counted(cells, "cell"));
+    [first].into_iter().chain(behind).collect()
+}
+
+/// The best of Trireme's medians beside the best of the others', and whose that is.
+fn beside_best(cell: &Cell) -> Option<(f64, String)> {
+    let ranked = cell.ranked();
+    let best = |is_ours: bool| ranked.iter().find(|measured| measured.store.is_ours() == is_ours).copied();
+    let (ours, other) = (best(true)?, best(false)?);
+    let (ours, others) = (ours.throughput_per_s?, other.throughput_per_s.filter(|&others| others > 0.0)?);
+    Some((ours / others, shown(&other.store)))
 }
 
 /// What a cell is about.

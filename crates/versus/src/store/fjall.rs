@@ -95,6 +95,7 @@ impl Session for Fjall {
                 let ticket = group.as_ref().map(Group::commit);
                 return Ok(Committed { value, attempts, ticket });
             }
+            super::back_off(attempts);
         }
     }
 }

@@ -27,6 +27,7 @@ use serde::Serialize;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -44,6 +45,16 @@ impl<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + Send + Sync + '
 fn row<R: Row>(bytes: &[u8]) -> Result<R, Failed> {
     R::read_from_bytes(bytes)
         .map_err(|_| Failed::because(format!("a row of {} bytes instead of {}", bytes.len(), size_of::<R>())))
+}
+
+/// Lets time pass after so many attempts of a transaction that met others, where its store leaves that to the program: at random, after
+/// the first ones up to twice as long each time, and to a millisecond in the end.
+fn back_off(attempts: u64) {
+    let most_us = 1 << attempts.saturating_sub(4).min(10);
+    match fastrand::u64(..most_us) {
+        0 => thread::yield_now(),
+        us => thread::sleep(Duration::from_micros(us)),
+    }
 }
 
 /// A table of rows, by its number in its workload, below [`MOST_TABLES`].

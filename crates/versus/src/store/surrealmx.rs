@@ -84,7 +84,7 @@ impl Session for SurrealMx {
             let ran = procedure.run(&mut transaction);
             match ran.and_then(|value| transaction.inner.commit().map_err(failed).map(|()| value)) {
                 Ok(value) => return Ok(Committed { value, attempts, ticket: () }),
-                Err(Failed::Conflict) => (),
+                Err(Failed::Conflict) => super::back_off(attempts),
                 Err(failure) => return Err(failure),
             }
         }
