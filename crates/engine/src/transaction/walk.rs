@@ -8,11 +8,12 @@ use crate::index::WalkPosition;
 use crate::index::hash::Hash;
 use contract::{Abort, Key, PartitionId, TableId};
 
-/// Keys as ordered indexes have them, one behind the other.
+/// Keys as ordered indexes have them, one behind the other; those in front are taken first.
 #[derive(Default)]
 pub(crate) struct KeyList {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    taken: usize,
 }
 
 impl KeyList {
@@ -24,17 +25,25 @@ impl KeyList {
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.taken = 0;
     }
 
-    /// Whether there is none.
+    /// Whether all were taken.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.taken == self.ends.len()
     }
 
-    /// All of them.
+    /// Takes so many.
+    pub fn take(&mut self, keys: usize) {
+        self.taken += keys;
+        assert!(self.taken <= self.ends.len(), "only what is there is taken");
+    }
+
+    /// Those that were not taken.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start as usize..end as usize])
+        let all = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start as usize..end as usize]);
+        all.skip(self.taken)
     }
 }
 

@@ -48,12 +48,15 @@ use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
 use crate::index::WalkPosition;
 use crate::storage::Table;
+use crate::transaction::KeyList;
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
 /// Bytes at which a block of rows is handed over.
 const FULL_BYTES: usize = 128 << 10;
-/// Blocks that wait to be written before nobody walks any further.
-const MOST_WAITING: usize = 64;
+/// Bytes that wait to be written before nobody walks any further.
+const MOST_WAITING_BYTES: usize = 8 << 20;
+/// Larger memory, of a block with a large row, is not kept for others.
+const KEPT_BYTES: usize = 2 * FULL_BYTES;
 /// Parts of a hashed partition, if it has so many buckets.
 const PARTS_OF_PARTITION: u64 = 16;
 
@@ -73,6 +76,8 @@ pub(crate) struct Part {
     /// Whether keys are byte strings.
     pub has_byte_strings: bool,
     pub position: WalkPosition,
+    /// Keys before the position whose rows are still to be read.
+    pub keys: KeyList,
     block: Rows,
 }
 
@@ -93,8 +98,8 @@ type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
 
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
-    /// Where parts begin, of the store that is logged.
-    beginnings: Latched<Vec<Beginning>>,
+    /// Where parts begin, of the store that is logged; `None`: nobody has said what its tables are.
+    beginnings: Latched<Option<Vec<Beginning>>>,
     /// Parts that nobody has in hand.
     parts: Latched<Vec<Part>>,
     /// Parts that have not ended.
@@ -104,8 +109,11 @@ pub(crate) struct Checkpoints {
     empty: Latched<Vec<Vec<u8>>>,
     /// 1 while a checkpoint is taken: loggers sync their marks, whatever the level.
     is_taken: AtomicU32,
-    /// Checkpoints that somebody has asked for.
+    /// Checkpoints that somebody has asked for, and how many of them were taken.
     wanted: AtomicU64,
+    taken: AtomicU64,
+    /// Those who read the last one, so that none may take its place.
+    readers: AtomicU64,
     checkpointer: Latched<Checkpointer>,
 }
 
@@ -120,6 +128,8 @@ impl Checkpoints {
             empty: Latched::default(),
             is_taken: AtomicU32::new(0),
             wanted: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            readers: AtomicU64::new(0),
             checkpointer: Latched::new(Checkpointer::new(options, folders, manifest)),
         }
     }
@@ -135,7 +145,7 @@ impl Checkpoints {
                 }
             }
         }
-        self.beginnings.with(|old| *old = beginnings);
+        self.beginnings.with(|old| *old = Some(beginnings));
     }
 
     /// Whether one is being taken.
@@ -144,9 +154,38 @@ impl Checkpoints {
         self.is_taken.load(Ordering::Acquire) != 0
     }
 
+    /// Asks for one of all that has committed by now; it was taken once [`Checkpoints::taken`] is as much as the answer.
+    pub fn want(&self) -> u64 {
+        // Release: what the caller has committed comes before; pairs with the Acquire in `Checkpointer::is_due`.
+        self.wanted.fetch_add(1, Ordering::Release) + 1
+    }
+
+    /// How many of those that were asked for were taken.
+    pub fn taken(&self) -> u64 {
+        // Acquire: its files are there; pairs with the Release in `Checkpointer::close`.
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// While `read` runs, the checkpointer rests: the last checkpoint stays the last, with all of the log from that on.
+    pub fn while_it_is_last<R>(&self, read: impl FnOnce() -> R) -> R {
+        /// Ends it, also after a panic.
+        struct Reader<'a>(&'a AtomicU64);
+        impl Drop for Reader<'_> {
+            fn drop(&mut self) {
+                // Relaxed: who comes after it finds what it needs by the latch.
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        // Relaxed: under the latch, as in `round`.
+        self.checkpointer.with(|_| self.readers.fetch_add(1, Ordering::Relaxed));
+        let _reader = Reader(&self.readers);
+        read()
+    }
+
     /// A part to be walked by whoever takes it. `None`: others have all of them, or the checkpointer is behind.
     pub fn take_part(&self) -> Option<Part> {
-        if self.full.with(|full| full.len() >= MOST_WAITING) {
+        let waiting = self.full.with(|full| full.iter().map(|rows| rows.bytes.len()).sum::<usize>());
+        if waiting >= MOST_WAITING_BYTES {
             return None;
         }
         self.parts.with(Vec::pop)
@@ -154,18 +193,26 @@ impl Checkpoints {
 
     /// Gives a part back after a step.
     pub fn give_back(&self, mut part: Part) {
-        let has_ended = part.position == WalkPosition::End;
+        let has_ended = part.position == WalkPosition::End && part.keys.is_empty();
         if part.block.bytes.len() >= FULL_BYTES || has_ended && part.block.rows > 0 {
             let fresh = Rows { bytes: self.empty.with(Vec::pop).unwrap_or_default(), rows: 0 };
             let full = std::mem::replace(&mut part.block, fresh);
             self.full.with(|blocks| blocks.push(full));
         }
         if has_ended {
-            self.empty.with(|empty| empty.push(part.block.bytes));
+            self.recycle(part.block.bytes);
             // Release: its blocks are there; pairs with the Acquire in `have_all_ended`.
             self.unfinished.fetch_sub(1, Ordering::Release);
         } else {
             self.parts.with(|parts| parts.push(part));
+        }
+    }
+
+    /// Keeps a block's memory for another.
+    fn recycle(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        if (1..=KEPT_BYTES).contains(&bytes.capacity()) {
+            self.empty.with(|empty| empty.push(bytes));
         }
     }
 
@@ -177,10 +224,11 @@ impl Checkpoints {
             row_bytes,
             has_byte_strings,
             position,
+            keys: KeyList::default(),
             block: Rows::default(),
         };
-        let mut parts: Vec<Part> =
-            self.beginnings.with(|beginnings| beginnings.clone()).into_iter().map(part).collect();
+        let beginnings = self.beginnings.with(|beginnings| beginnings.clone());
+        let mut parts: Vec<Part> = beginnings.into_iter().flatten().map(part).collect();
         // The last is taken first.
         parts.reverse();
         // Relaxed: the latch orders it before any part is taken.
@@ -199,7 +247,12 @@ impl Checkpoints {
 
     /// A round of the checkpointer's service.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
-        self.checkpointer.with(|checkpointer| checkpointer.round(self, log, epochs));
+        self.checkpointer.with(|checkpointer| {
+            // Relaxed: see `while_it_is_last`.
+            if self.readers.load(Ordering::Relaxed) == 0 {
+                checkpointer.round(self, log, epochs);
+            }
+        });
     }
 
     /// Nobody runs any more, and everything that was logged is durable: one that was walked counts, any other is given up.
