@@ -12,6 +12,7 @@ use std::process::Command;
 /// Each crate of ours with those that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["harness", "workloads", "history", "engine", "engine-simulated", "contract", "machine"]),
+    ("versus", &["trireme", "harness"]),
     ("trireme", &["engine", "contract"]),
     ("harness", &["workloads", "history", "contract", "machine"]),
     ("workloads", &["contract"]),
@@ -206,6 +207,19 @@ fn dependencies_point_downwards() {
         faults.extend(dependency_faults(&name(package), &dependencies, &ours));
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// What is built unless something else is asked for: everything but `versus`, which needs other stores, some of them in C.
+#[test]
+fn the_default_build_is_all_but_the_comparison_with_other_stores() {
+    let metadata = metadata();
+    let members = |key: &str| {
+        let ids = metadata[key].as_array().expect("members").iter();
+        ids.map(|id| id.as_str().expect("an id").to_owned()).collect::<Vec<String>>()
+    };
+    let (all, default) = (members("workspace_members"), members("workspace_default_members"));
+    let others: Vec<&String> = all.iter().filter(|id| !default.contains(id)).collect();
+    assert!(matches!(others.as_slice(), [id] if id.contains("crates/versus")), "{others:?}");
 }
 
 #[test]
