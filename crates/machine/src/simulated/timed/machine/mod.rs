@@ -16,6 +16,7 @@ use super::queue::{Key, Queue};
 use super::spin::{Spin, Watched};
 use super::{Progress, Report, Simulation, Statistics};
 use crate::simulated::cores::{self, CoreYielder};
+use crate::simulated::description::Disk;
 use crate::simulated::model::{Line, Model, picoseconds};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -66,6 +67,7 @@ struct Work {
 
 struct Settings {
     cores: usize,
+    disk: Option<Disk>,
     stack_bytes: usize,
     time_bound: u64,
     parks: bool,
@@ -126,6 +128,7 @@ impl Machine {
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {
             cores: description.cores,
+            disk: description.disk,
             stack_bytes: simulation.stack_bytes,
             time_bound: time_bound.saturating_mul(1000).min(Key::END_PS / 2),
             parks: simulation.parks,
@@ -167,6 +170,11 @@ impl Machine {
 
     pub fn cores(&self) -> usize {
         self.settings.cores
+    }
+
+    /// Its disks, if it has any.
+    pub fn disk(&self) -> Option<Disk> {
+        self.settings.disk
     }
 
     /// The core that control is on; `None` at the front.
