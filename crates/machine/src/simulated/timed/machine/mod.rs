@@ -193,6 +193,12 @@ impl Machine {
         self.clock.get() / 1000
     }
 
+    /// The same, in picoseconds.
+    #[inline]
+    pub fn clock_ps(&self) -> u64 {
+        self.clock.get()
+    }
+
     pub fn statistics(&self) -> Statistics {
         let inner = self.inner.borrow();
         let running = inner.began.map_or(Duration::ZERO, |began| began.elapsed());
