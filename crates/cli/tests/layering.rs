@@ -192,18 +192,25 @@ fn metadata() -> Value {
 fn dependencies_point_downwards() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("packages");
-    let name = |package: &'_ Value| package["name"].as_str().expect("a name").to_owned();
+    // Ours are called by their folders: what a registry calls them has the project's name before it.
+    let name = |package: &'_ Value| {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let folder = manifest.parent().and_then(Path::file_name).expect("a folder");
+        folder.to_string_lossy().into_owned()
+    };
+    let named = |dependency: &'_ Value| {
+        let name = dependency["rename"].as_str().or(dependency["name"].as_str());
+        (name.expect("a name").to_owned(), dependency["kind"] == "dev")
+    };
     let names: Vec<String> = packages.iter().map(name).collect();
     let ours: Vec<&str> = names.iter().map(String::as_str).collect();
     assert!(ours.len() >= 8, "{ours:?}");
     let mut faults = Vec::new();
     for package in packages {
-        let dependencies: Vec<(&str, bool)> = package["dependencies"]
-            .as_array()
-            .expect("dependencies")
-            .iter()
-            .map(|dependency| (dependency["name"].as_str().expect("a name"), dependency["kind"] == "dev"))
-            .collect();
+        let dependencies: Vec<(String, bool)> =
+            package["dependencies"].as_array().expect("dependencies").iter().map(named).collect();
+        let dependencies: Vec<(&str, bool)> =
+            dependencies.iter().map(|(name, test)| (name.as_str(), *test)).collect();
         faults.extend(dependency_faults(&name(package), &dependencies, &ours));
     }
     assert!(faults.is_empty(), "{faults:#?}");
