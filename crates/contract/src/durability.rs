@@ -173,6 +173,21 @@ pub struct LogReport {
     pub last_checkpoint: Option<CheckpointReport>,
 }
 
+impl LogReport {
+    /// What this and another log have taken together; checkpoints and epochs are those of the other.
+    pub fn beside(self, other: LogReport) -> LogReport {
+        LogReport {
+            bytes: self.bytes + other.bytes,
+            raw_bytes: self.raw_bytes + other.raw_bytes,
+            syncs: self.syncs + other.syncs,
+            longest_sync_ns: self.longest_sync_ns.max(other.longest_sync_ns),
+            checkpoints: self.checkpoints + other.checkpoints,
+            last_checkpoint: other.last_checkpoint.or(self.last_checkpoint),
+            ..other
+        }
+    }
+}
+
 /// A checkpoint that was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointReport {

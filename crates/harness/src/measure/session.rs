@@ -71,7 +71,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let Some(options) = logging.of_store(self.number) else { return Ok(()) };
         if E::log_report(&self.store).is_none() {
             E::open_log(&mut self.store, &options)?;
-            if logging.each_apart {
+            // Where runs repeat, the disk is a simulated one, and goes with the store.
+            if logging.each_apart && !E::REPEATS {
                 self.passing = options.folders;
             }
         }
@@ -96,7 +97,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// Whether what runs over it next is what it would be over a newly loaded one: nothing has run over it, or nothing that one
     /// could tell.
     pub fn is_as_new(&self) -> bool {
-        self.clients.is_empty() || (self.memory.is_as_loaded() && !self.workload.is_data_dependent())
+        let is_as_loaded = self.memory.is_as_loaded() && !self.workload.is_data_dependent();
+        self.clients.is_empty() || (is_as_loaded && self.log_report().is_none())
     }
 
     /// Runs one repetition and checks what it left behind.
