@@ -63,6 +63,9 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
         let (bytes, syncs) = (measured["log"]["bytes"].as_u64(), measured["log"]["syncs"].as_u64());
         assert!(bytes > Some(0) && (syncs > Some(0)) == (level != "buffered"), "{system:?}: {}", ran.out);
 
+        // Who only reads writes nothing, not even a file to lock.
+        fs::remove_file(folder.join("log/LOCK")).expect("whoever logs has locked it");
+        let there = files_of(&folder.join("log"), "");
         let inspected = run(&folder, &["log", "inspect", "log", "--json"]).json();
         let files = inspected["files"].as_array().expect("a list");
         assert_eq!(files.len().to_string(), loggers, "{system:?}");
@@ -77,6 +80,7 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
             (recovered["transactions"].as_u64(), recovered["left_out"].as_u64()),
             (Some(logged), Some(0))
         );
+        assert_eq!(files_of(&folder.join("log"), ""), there, "{system:?}");
     }
 }
 
@@ -84,7 +88,9 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
 fn files_of(folder: &Path, prefix: &str) -> Vec<String> {
     let files = fs::read_dir(folder).expect("a folder");
     let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
-    names.filter(|name| name.starts_with(prefix)).collect()
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort();
+    names
 }
 
 /// A run that has taken a checkpoint, as soon as one of its length has on this machine: where it was, and what it says of its log.
