@@ -100,3 +100,44 @@ fn last_key(index: &Ordered) -> Option<Vec<u8>> {
         assert!(index.read_on(Direction::Backward, 1, &mut copy), "there is a bound");
     }
 }
+
+/// Keys as ordered indexes have them, one behind the other; those in front are taken first.
+#[derive(Default)]
+pub(crate) struct KeyList {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    taken: usize,
+}
+
+impl KeyList {
+    /// Adds one at the end.
+    pub fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("a step tells few keys"));
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.taken = 0;
+    }
+
+    /// Whether all were taken.
+    pub fn is_empty(&self) -> bool {
+        self.taken == self.ends.len()
+    }
+
+    /// Takes so many.
+    pub fn take(&mut self, keys: usize) {
+        self.taken += keys;
+        assert!(self.taken <= self.ends.len(), "only what is there is taken");
+    }
+
+    /// Those that were not taken.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let all = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start as usize..end as usize]);
+        all.skip(self.taken)
+    }
+}

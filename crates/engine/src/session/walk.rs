@@ -12,13 +12,12 @@ use crate::durability::Log;
 use crate::durability::checkpoint::Part;
 use crate::durability::format::{LoggedKey, Writer};
 use crate::facade::clock::{self, Ticks};
-use crate::index::WalkPosition;
+use crate::facade::latched::Latched;
+use crate::index::{KeyList, WalkPosition};
 use crate::protocol::Attempt;
-use crate::transaction::KeyList;
 use contract::{
     Abort, Access, Key, Outcome, Plan, Presence, Procedure, RunError, Span, TableId, Transaction,
 };
-use std::cell::RefCell;
 use std::time::Duration;
 
 /// How long a slot does not walk after a step, in steps.
@@ -48,7 +47,7 @@ pub(super) struct ReadRows {
     row_bytes: usize,
     has_byte_strings: bool,
     keys: KeyList,
-    read: RefCell<Rows>,
+    read: Latched<Rows>,
 }
 
 /// What the last attempt has read.
@@ -64,7 +63,7 @@ struct Rows {
 impl ReadRows {
     /// Reads nothing.
     pub fn none() -> ReadRows {
-        let (keys, read) = (KeyList::default(), RefCell::default());
+        let (keys, read) = (KeyList::default(), Latched::default());
         ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, read }
     }
 
@@ -85,7 +84,7 @@ impl ReadRows {
 
     /// Ends a step: gives the rows that were read, and the keys whose rows were not, to the part.
     pub fn end(&mut self, part: &mut Part) {
-        let Rows { mut payload, keys, rows } = self.read.take();
+        let Rows { mut payload, keys, rows } = self.read.with(std::mem::take);
         self.keys.take(keys);
         if rows > 0 {
             part.append(&payload, rows);
@@ -94,14 +93,14 @@ impl ReadRows {
         payload.clear();
         // Memory for a large row is not kept.
         if payload.capacity() <= 2 * ENOUGH_BYTES {
-            self.read.replace(Rows { payload, ..Rows::default() });
+            self.read.with(|read| read.payload = payload);
         }
     }
 }
 
 impl Procedure for ReadRows {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
-        let Rows { mut payload, .. } = self.read.take();
+        let Rows { mut payload, .. } = self.read.with(std::mem::take);
         payload.clear();
         let mut rows = Writer::begin(&mut payload, 0, 0);
         let mut keys = 0;
@@ -121,7 +120,7 @@ impl Procedure for ReadRows {
         }
         let count = u64::from(rows.state().1);
         rows.end();
-        self.read.replace(Rows { keys, payload, rows: count });
+        self.read.with(|read| *read = Rows { keys, payload, rows: count });
         Ok(Outcome::Commit)
     }
 

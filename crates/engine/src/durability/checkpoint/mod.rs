@@ -46,9 +46,7 @@ use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
-use crate::index::WalkPosition;
-use crate::storage::Table;
-use crate::transaction::KeyList;
+use crate::index::{KeyList, WalkPosition};
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
 /// Bytes at which a block of rows is handed over.
@@ -58,13 +56,25 @@ const MOST_WAITING_BYTES: usize = 8 << 20;
 /// Larger memory, of a block with a large row, is not kept for others.
 const KEPT_BYTES: usize = 2 * FULL_BYTES;
 /// Parts of a hashed partition, if it has so many buckets.
-const PARTS_OF_PARTITION: u64 = 16;
+pub(crate) const PARTS_OF_PARTITION: u64 = 16;
 
 /// Rows of one part, after room for a block's header.
 #[derive(Default)]
 struct Rows {
     bytes: Vec<u8>,
     rows: u64,
+}
+
+/// Where a part begins.
+#[derive(Clone)]
+pub(crate) struct Beginning {
+    pub table: TableId,
+    pub partition: PartitionId,
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Whether keys are byte strings.
+    pub has_byte_strings: bool,
+    pub position: WalkPosition,
 }
 
 /// Some of the rows of a partition, of which a walk has told those before its position.
@@ -93,9 +103,6 @@ impl Part {
     }
 }
 
-/// Where a part begins: its table and partition, the bytes of a row, whether keys are byte strings, and the first position.
-type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
-
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
     /// Where parts begin, of the store that is logged; `None`: nobody has said what its tables are.
@@ -115,6 +122,8 @@ pub(crate) struct Checkpoints {
     /// Those who read the last one, so that none may take its place.
     readers: AtomicU64,
     checkpointer: Latched<Checkpointer>,
+    /// What was taken. Whoever asks does not wait for the checkpointer.
+    told: Latched<LogReport>,
 }
 
 impl Checkpoints {
@@ -131,20 +140,12 @@ impl Checkpoints {
             taken: AtomicU64::new(0),
             readers: AtomicU64::new(0),
             checkpointer: Latched::new(Checkpointer::new(options, folders, manifest)),
+            told: Latched::default(),
         }
     }
 
-    /// From now on, these are the tables; nobody runs.
-    pub fn provide(&self, tables: &[Table]) {
-        let mut beginnings = Vec::new();
-        for table in tables {
-            for (number, partition) in (0..).zip(table.partitions()) {
-                let (row_bytes, has_byte_strings) = (table.shape.row_bytes, table.has_byte_strings());
-                for walk in partition.index.walks(PARTS_OF_PARTITION) {
-                    beginnings.push((table.id, PartitionId(number), row_bytes, has_byte_strings, walk));
-                }
-            }
-        }
+    /// From now on, all tables have these parts; nobody runs.
+    pub fn provide(&self, beginnings: Vec<Beginning>) {
         self.beginnings.with(|old| *old = Some(beginnings));
     }
 
@@ -218,7 +219,7 @@ impl Checkpoints {
 
     /// Lays the parts out.
     fn begin_walk(&self) {
-        let part = |(table, partition, row_bytes, has_byte_strings, position)| Part {
+        let part = |Beginning { table, partition, row_bytes, has_byte_strings, position }| Part {
             table,
             partition,
             row_bytes,
@@ -264,6 +265,8 @@ impl Checkpoints {
 
     /// Adds what was taken.
     pub fn add_to(&self, report: &mut LogReport) {
-        self.checkpointer.with(|checkpointer| checkpointer.add_to(report));
+        let told = self.told.with(|told| *told);
+        report.checkpoints += told.checkpoints;
+        report.last_checkpoint = told.last_checkpoint;
     }
 }
