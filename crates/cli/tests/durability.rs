@@ -271,7 +271,12 @@ fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
 fn a_log_of_an_earlier_program_is_recovered() {
     let folder = fresh_folder("earlier");
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
-    for (name, transactions) in [("version-1", 433), ("version-1-compressed", 106)] {
+    let kept = [
+        ("version-1", 433, None),
+        ("version-1-compressed", 106, None),
+        ("version-1-checkpoint", 57, Some(180)),
+    ];
+    for (name, transactions, rows) in kept {
         fs::create_dir(folder.join(name)).expect("a new folder");
         for file in fs::read_dir(logs.join(name)).expect("a log") {
             let file = file.expect("a file").path();
@@ -281,6 +286,7 @@ fn a_log_of_an_earlier_program_is_recovered() {
         assert_eq!(ran.code, Some(0), "{name}: {}{}", ran.out, ran.err);
         assert!(checks_passed(&ran.json()), "{name}: {}", ran.out);
         assert_eq!(ran.json()["transactions"], transactions, "{name}");
+        assert_eq!(ran.json()["checkpoint"]["rows"].as_u64(), rows, "{name}");
     }
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn recover<W: Workload>(
     let threads = if options.threads == 0 { worker::cores() } else { options.threads };
     let loaded = match &manifest.checkpoint {
         None => Store::load(workload, layout, progress),
-        Some(_) => Store::without_rows(&workload.tables(), layout),
+        Some(_) => unobserved(|| Store::without_rows(&workload.tables(), layout)),
     };
     let mut store = loaded.map_err(|error| LogError::Refused { why: error.to_string() })?;
     let began = clock::now();

@@ -16,7 +16,7 @@ use crate::storage::{Linker, Store};
 use contract::{CheckpointReport, DurabilityCanary, LogError, RecoveryOptions, TableDescription};
 
 /// Records of a table that a thread takes at once.
-const RECORDS_AT_ONCE: u64 = 1024;
+const RECORDS_AT_ONCE: u64 = 256;
 
 /// Loads the manifest's checkpoint, by so many threads; what was loaded.
 pub(super) fn load(
