@@ -353,6 +353,9 @@ fn free_values(table: &Table, allocations: &mut AllocationCache) {
         // SAFETY: of the store's heap; a value is in one record's row, and the table goes.
         unsafe { allocations.values.drop_linked(value) };
     });
+    for graveyard in table.partitions().iter().filter_map(|partition| partition.graveyard.as_ref()) {
+        graveyard.free_tombs(allocations.versions.heap());
+    }
 }
 
 impl Drop for Embedded {
@@ -373,7 +376,7 @@ fn memory_bytes(tables: &[Table], heap: &Heap) -> u64 {
 
 /// A table without rows.
 fn reserve(table: &LoggedTable, id: TableId, allocations: &mut AllocationCache) -> Result<Table, LoadError> {
-    let mut most = memory::address_space_among(USUAL_TABLES * Table::REGIONS);
+    let mut most = memory::address_space_among(USUAL_TABLES * Table::regions(LAYOUT));
     loop {
         match Table::reserve(described(table), id, LAYOUT, most, allocations) {
             Ok(table) => return Ok(table),

@@ -117,7 +117,7 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
 }
 
 fn epochs() -> Epochs {
-    let mut epochs = Epochs::new();
+    let mut epochs = Epochs::new(0);
     epochs.provide(2);
     epochs
 }

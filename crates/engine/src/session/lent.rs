@@ -168,7 +168,7 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
         self.txn.suspend();
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
-            self.txn.allocations.reclaim(self.runtime.epochs.reclaimable());
+            self.txn.reclaim();
         }
         if self.txn.redo().is_some_and(Redo::is_behind) {
             let mut spin = cpu::Spin::new();

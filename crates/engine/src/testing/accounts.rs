@@ -91,7 +91,7 @@ impl Workload for Accounts {
 
 /// The accounts, loaded.
 pub fn load(indexing: Indexing, partitions: u32, header: Header) -> Store {
-    Store::load(&Accounts(indexing), Layout { partitions, header }, &|_| {}).expect("a few records")
+    Store::load(&Accounts(indexing), Layout { header, ..Layout::of(partitions) }, &|_| {}).expect("a few records")
 }
 
 /// The balances of a store over which nobody runs.

@@ -62,6 +62,7 @@ impl<A: Architecture> Txn<'_, A> {
             return self.abort();
         }
         self.log_rows();
+        self.keep_versions();
         self.retire_replaced();
         AccessOf::<A>::install(self, prepared.version);
         AccessOf::<A>::release_all(self, prepared.version);
@@ -75,7 +76,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// epoch: see [`crate::durability`].
     #[inline(always)]
     pub(super) fn draw_epoch_and_id(&mut self) {
-        if self.redo().is_some() {
+        if self.redo().is_some() || self.keeps_versions {
             let epoch = self.epochs.serialization_point();
             self.commits_in(epoch);
         }
@@ -105,7 +106,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Ends a look, which has read and not written.
     #[inline(always)]
     pub fn end_reconnaissance(&mut self) {
-        if !self.accesses.is_empty() || !self.gaps.is_empty() || self.poisoned.is_some() {
+        if !self.accesses.is_empty() || !self.gaps.is_empty() || self.aside.is_some() {
             self.abort();
         } else {
             self.release_all();
@@ -117,6 +118,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub fn abort(&mut self) {
         self.stopwatch.enter(TimeClass::Manager);
         self.retire_made();
+        self.leave_versions();
         AccessOf::<A>::undo(self);
         for position in 0..self.accesses.len() {
             match self.accesses[position].kind {
@@ -131,7 +133,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.prune_emptied();
         self.forget();
         self.release_all();
-        self.poisoned = None;
+        self.aside = None;
     }
 
     /// Removes what was deleted, where there is nothing else to give back.

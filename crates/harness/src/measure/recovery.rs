@@ -18,7 +18,7 @@ pub fn recover<E: Engine, W: Audited>(
     options: &RunOptions,
     observer: &dyn Observer,
 ) -> Result<(Recovered, Vec<Check>, Memory), Failure> {
-    let layout = layout_of::<E>(pair.architecture, options)?;
+    let layout = layout_of::<E>(pair, options)?;
     let mut session = Session::<E, W>::load(workload, layout, observer)?;
     let recovered = session.recover(folders, how)?;
     let mut checks = vec![session.nothing_held()];

@@ -29,6 +29,7 @@ impl Draft {
             outcome: Outcome::Commit,
             id: None,
             epoch: None,
+            snapshot: None,
         };
         Draft { ending, worker, operations: Vec::new(), scans: Vec::new(), writes: 0 }
     }
