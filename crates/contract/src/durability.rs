@@ -126,6 +126,9 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// How often a checkpoint is taken beside the transactions of a run; `None`: never.
     pub checkpoint_every: Option<Duration>,
+    /// After how many bytes of the log a checkpoint is taken, or as many as the last one has, if that is more: so the log is never much
+    /// longer than the store is large. `None`: at no length.
+    pub checkpoint_bytes: Option<u64>,
     /// What the log begins from, in the words of whoever opens it; recovery gives it back.
     pub origin: String,
     /// A step that is left out, for crash tests.
@@ -142,6 +145,7 @@ impl LogOptions {
             compress: false,
             segment_bytes: 256 << 20,
             checkpoint_every: None,
+            checkpoint_bytes: None,
             origin: String::new(),
             canary: None,
         }
@@ -184,6 +188,17 @@ pub struct CheckpointReport {
     pub files: u64,
     /// How long it took, in nanoseconds; 0 if that is not known.
     pub took_ns: u64,
+}
+
+/// A copy of a store's checkpoint and log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backup {
+    /// All that committed in this epoch or before is in it, and nothing of a later one.
+    pub epoch: u64,
+    /// Files.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
 }
 
 /// How a log is recovered.

@@ -28,11 +28,12 @@ use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
 use contract::{
-    Abort, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
+    Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
     PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
     Workload,
 };
 use std::fmt;
+use std::path::Path;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -217,7 +218,9 @@ impl Embedded {
         let empty = || Some(Box::new(AllocationCache::new(tables.len(), 1, &heap)));
         caches.resize_with(caches.len().max(*slots), empty);
         let (tables, services) = (Arc::new(tables), Services { runtime });
-        Ok((Embedded { lender, tables, logged, services, caches, heap }, recovered))
+        let embedded = Embedded { lender, tables, logged, services, caches, heap };
+        embedded.provide();
+        Ok((embedded, recovered))
     }
 
     /// What serves the store.
@@ -286,6 +289,7 @@ impl Embedded {
             Ok(table) => {
                 tables.push(table);
                 self.logged.push(logged);
+                self.provide();
                 Ok(id)
             }
             Err(error) => {
@@ -327,7 +331,15 @@ impl Embedded {
         free_values(&tables[table.index()], first);
         tables[table.index()] = reserve(&dropped, table, first)?;
         self.logged[table.index()] = dropped;
+        self.provide();
         Ok(())
+    }
+
+    /// Tells checkpoints which tables there are.
+    fn provide(&self) {
+        if let Some(log) = &self.services.runtime.log {
+            log.checkpoints().provide(&self.tables);
+        }
     }
 
     /// Bytes of memory taken, indexes and rows that vary in length included; of the latter, those that a slot has taken or given back
@@ -423,6 +435,28 @@ impl Services {
         if log.has_failed() { log.failure() } else { None }
     }
 
+    /// Whether a checkpoint is being taken that slots are to walk for ([`Slot::walk`]).
+    pub fn is_walked(&self) -> bool {
+        self.runtime.log.as_ref().is_some_and(|log| log.notice().is_walked())
+    }
+
+    /// Asks for a checkpoint of all that has committed by now: it was taken once [`Services::checkpoints_taken`] is as much as the answer.
+    /// `None`: nothing is logged.
+    pub fn want_checkpoint(&self) -> Option<u64> {
+        self.runtime.log.as_ref().map(|log| log.checkpoints().want())
+    }
+
+    /// How many of the checkpoints that were asked for were taken.
+    pub fn checkpoints_taken(&self) -> u64 {
+        self.runtime.log.as_ref().map_or(0, |log| log.checkpoints().taken())
+    }
+
+    /// Copies the last checkpoint, and the log from that on, to a folder that is empty or is made. An error if none was taken.
+    pub fn back_up(&self, to: &Path) -> Result<Backup, LogError> {
+        let no_log = || LogError::Refused { why: "what is in memory only has no log to copy".to_owned() };
+        self.runtime.log.as_ref().ok_or_else(no_log)?.back_up(to)
+    }
+
     /// What the log has taken, if there is one.
     pub fn log_report(&self) -> Option<LogReport> {
         self.runtime.log.as_ref().map(log::Log::report)
@@ -456,6 +490,11 @@ impl Slot {
     /// nothing.
     pub fn roll_back(&mut self) -> Result<(), Abort> {
         self.lent.roll_back()
+    }
+
+    /// Between two transactions: does a step for the checkpoint that is being taken, some thirty rows; `false`: there is nothing to do.
+    pub fn walk(&mut self) -> bool {
+        self.lent.walk()
     }
 
     /// Undoes it.

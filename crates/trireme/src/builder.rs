@@ -22,6 +22,7 @@ pub struct Builder {
     loggers: usize,
     log_folders: Vec<PathBuf>,
     compress: bool,
+    checkpoint_after: u64,
     salvage: bool,
     slots: Option<usize>,
     memory_limit: Option<u64>,
@@ -38,6 +39,7 @@ impl Default for Builder {
             loggers: 1,
             log_folders: Vec::new(),
             compress: false,
+            checkpoint_after: 1 << 30,
             salvage: false,
             slots: None,
             memory_limit: None,
@@ -79,6 +81,12 @@ impl Builder {
         Builder { compress, ..self }
     }
 
+    /// Bytes of the log after which a checkpoint is taken, or as many as the last checkpoint has, if that is more: 1 GiB by default; `u64::MAX`:
+    /// only when asked to ([`Database::checkpoint`]). The longer the log, the longer it takes to open the database again.
+    pub fn checkpoint_after(self, bytes: u64) -> Builder {
+        Builder { checkpoint_after: bytes, ..self }
+    }
+
     /// Whether a log that is corrupt is recovered up to there, instead of refused; not by default. What was lost
     /// [`Database::recovered`] tells.
     pub fn salvage(self, salvage: bool) -> Builder {
@@ -106,6 +114,7 @@ impl Builder {
         let mut log = LogOptions::new(self.durability, folder.as_ref());
         log.folders.extend(self.log_folders.iter().cloned());
         (log.loggers, log.compress) = (self.loggers, self.compress);
+        log.checkpoint_bytes = Some(self.checkpoint_after);
         log.origin = "trireme::Database".to_owned();
         self.open_with((self.durability != Durability::None).then_some(log))
     }

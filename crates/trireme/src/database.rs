@@ -3,22 +3,26 @@
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::key::Key;
-use crate::pool::{Lent, Pool};
-use crate::registry::{Registry, SEPARATOR, UNFINISHED, indexing};
+use crate::registry::{Registered, SEPARATOR, UNFINISHED, indexing};
 use crate::retry::RetryPolicy;
+use crate::servants::Servants;
 use crate::stats::Stats;
+use crate::store::{Shared, Store};
 use crate::table::{Index, OpenIndex, OpenTable, Table, TableInfo};
 use crate::ticket::{Durable, Ticket};
 use crate::transaction::Transaction;
 use crate::value::{Row, Value};
 use crate::verify::Verified;
-use contract::{Engine as _, Indexing, LogReport, Recovered, RowLength, TableId};
-use engine::embedded::{Embedded, NewTable, OpenError, OpenOptions, Services, TableWords};
+use contract::{Backup, CheckpointReport, Engine as _, Indexing, Recovered, RowLength, TableId};
+use engine::embedded::{Embedded, NewTable, OpenError, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often somebody looks whether a checkpoint was taken.
+const POLL: Duration = Duration::from_millis(1);
 
 /// A main-memory database: serializable transactions from any thread, durable if it has a folder.
 ///
@@ -31,23 +35,14 @@ pub struct Database {
 struct Inner {
     /// Of this process's databases.
     number: u64,
-    pool: Pool,
-    store: Mutex<Store>,
+    shared: Arc<Shared>,
+    servants: Servants,
     durable: Arc<Durable>,
     retry: RetryPolicy,
     memory_limit: Option<u64>,
     recovered: Option<Recovered>,
     /// Of the log.
     folders: Vec<PathBuf>,
-}
-
-/// What changes only while no transaction runs.
-pub(crate) struct Store {
-    /// `None`: it is closed.
-    embedded: Option<Embedded>,
-    pub(crate) registry: Arc<Registry>,
-    servants: Vec<JoinHandle<()>>,
-    ended: Arc<AtomicBool>,
 }
 
 impl Database {
@@ -76,18 +71,13 @@ impl Database {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (embedded, recovered) = Embedded::open(options)?;
         let durable = Arc::new(Durable::default());
-        let ended = Arc::new(AtomicBool::new(false));
-        let services = embedded.services().count();
-        let servants = (0..services)
-            .map(|number| serve(embedded.services(), number, Arc::clone(&durable), Arc::clone(&ended)))
-            .collect();
-        let registry = Arc::new(Registry::new(embedded.tables()));
-        let store = Mutex::new(Store { embedded: Some(embedded), registry, servants, ended });
-        let pool = Pool::new(number, options.slots);
         let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
-        let inner = Inner { number, pool, store, durable, retry, memory_limit, recovered, folders };
+        let shared = Arc::new(Shared::new(number, options.slots, embedded));
+        let servants = Servants::engage(&shared, &durable);
+        let inner = Inner { number, shared, servants, durable, retry, memory_limit, recovered, folders };
         let database = Database { inner: Arc::new(inner) };
         database.change(Store::drop_unfinished)?;
+        database.shorten_log(options);
         Ok(database)
     }
 
@@ -179,12 +169,12 @@ impl Database {
 
     /// Its tables and indexes.
     pub fn tables(&self) -> Vec<TableInfo> {
-        let info = |(_, table): (TableId, &crate::registry::Registered)| TableInfo {
+        let info = |(_, table): (TableId, &Registered)| TableInfo {
             name: table.name.clone(),
             schema: table.schema.clone(),
             is_index: table.index_of.is_some(),
         };
-        self.store().registry.iter().map(info).collect()
+        self.inner.shared.store().registry.iter().map(info).collect()
     }
 
     /// Runs a transaction until it commits, and if it has written, waits until that is durable; what the closure answered.
@@ -221,7 +211,7 @@ impl Database {
     ) -> Result<(T, Ticket, bool), E> {
         let policy = self.inner.retry;
         let began = policy.deadline.map(|_| Instant::now());
-        let mut transaction = Transaction::new(self, self.inner.pool.take(|number| self.lend(number)));
+        let mut transaction = Transaction::new(self, self.inner.shared.seat());
         let mut attempts = 1;
         loop {
             transaction.begin(attempts == 1);
@@ -248,7 +238,7 @@ impl Database {
 
     /// Begins a transaction, to be committed by hand. Who is aborted has to begin again.
     pub fn begin(&self) -> Transaction<'_> {
-        let mut transaction = Transaction::new(self, self.inner.pool.take(|number| self.lend(number)));
+        let mut transaction = Transaction::new(self, self.inner.shared.seat());
         transaction.begin(true);
         transaction
     }
@@ -265,11 +255,11 @@ impl Database {
 
     /// What it has done since it was opened, and what it has.
     pub fn stats(&self) -> Stats {
-        let (commits, roll_backs, aborts) = self.inner.pool.counts();
-        let store = self.store();
-        let embedded = store.embedded.as_ref().expect("open while there is a handle");
-        let log: Option<LogReport> = embedded.services().log_report();
-        Stats { commits, roll_backs, aborts, memory_bytes: embedded.memory_bytes(), log }
+        let (commits, roll_backs, aborts) = self.inner.shared.pool.counts();
+        let store = self.inner.shared.store();
+        let (memory_bytes, log) =
+            (store.embedded_ref().memory_bytes(), store.embedded_ref().services().log_report());
+        Stats { commits, roll_backs, aborts, memory_bytes, log }
     }
 
     /// Holds every index against its table, and reads the log, while no transaction runs; an error names what is wrong.
@@ -286,6 +276,33 @@ impl Database {
             }
         }
         Ok(verified)
+    }
+
+    /// Takes a checkpoint: writes all rows beside transactions that go on, so that the log before them can be removed; it was taken when
+    /// this returns. By itself the database takes one whenever the log has grown long ([`Builder::checkpoint_after`]).
+    pub fn checkpoint(&self) -> Result<CheckpointReport, Error> {
+        if self.inner.shared.pool.has_open() {
+            return Err(Error::InTransaction);
+        }
+        let services = self.inner.shared.store().embedded_ref().services();
+        let Some(wanted) = services.want_checkpoint() else { return Err(Error::InMemory) };
+        while services.checkpoints_taken() < wanted {
+            if let Some(why) = services.failure() {
+                return Err(Error::LogStopped { why });
+            }
+            thread::sleep(POLL);
+        }
+        let report = services.log_report().and_then(|report| report.last_checkpoint);
+        Ok(report.expect("one was taken"))
+    }
+
+    /// Copies the database to a folder, which is made, or is empty, while transactions go on: as it is when this returns, or a little
+    /// before, and with all that had committed when it was called. It is opened like any other. It takes a checkpoint.
+    pub fn backup_to(&self, folder: impl AsRef<Path>) -> Result<Backup, Error> {
+        let folder = folder.as_ref();
+        self.checkpoint()?;
+        let services = self.inner.shared.store().embedded_ref().services();
+        Ok(services.back_up(folder).map_err(OpenError::from)?)
     }
 
     /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle.
@@ -310,105 +327,30 @@ impl Database {
         Ticket::new(&self.inner.durable, epoch)
     }
 
-    fn lend(&self, number: usize) -> Lent {
-        self.store().lend(number)
-    }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.inner.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stored(&self, name: &str, schema: &str) -> Result<Option<TableId>, Error> {
-        self.store().stored(name, schema)
-    }
-
-    /// Changes which tables there are, while no transaction runs.
-    fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut places = self.inner.pool.take_all().ok_or(Error::InTransaction)?;
-        let mut store = self.store();
-        let embedded = store.embedded();
-        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
-        change(&mut store)
-    }
-}
-
-impl Store {
-    pub(crate) fn embedded(&mut self) -> &mut Embedded {
-        self.embedded.as_mut().expect("open while there is a handle")
-    }
-
-    fn lend(&mut self, number: usize) -> Lent {
-        let slot = self.embedded().lend(number);
-        Lent { slot, registry: Arc::clone(&self.registry) }
-    }
-
-    /// A table by its name, if it is there.
-    fn stored(&self, name: &str, schema: &str) -> Result<Option<TableId>, Error> {
-        match self.registry.find(name) {
-            None => Ok(None),
-            Some((id, table)) if table.schema == schema => Ok(Some(id)),
-            Some((_, table)) => Err(Error::Schema {
-                table: name.to_owned(),
-                stored: table.schema.clone(),
-                asked: schema.to_owned(),
-            }),
+    /// Asks for a checkpoint if so much of the log had to be replayed that one is due.
+    fn shorten_log(&self, options: &OpenOptions) {
+        let due = options.log.as_ref().and_then(|log| log.checkpoint_bytes);
+        if let (Some(recovered), Some(due)) = (&self.inner.recovered, due)
+            && recovered.bytes >= due.max(recovered.checkpoint.map_or(0, |checkpoint| checkpoint.bytes))
+        {
+            self.inner.shared.store().embedded_ref().services().want_checkpoint();
         }
     }
 
-    fn create(&mut self, table: &NewTable<'_>) -> Result<TableId, Error> {
-        let id = self.embedded().create_table(table)?;
-        let &NewTable { name, row_bytes, length, indexing, schema, .. } = table;
-        let (name, schema) = (name.to_owned(), schema.to_owned());
-        Arc::make_mut(&mut self.registry).add(TableWords { id, name, row_bytes, length, indexing, schema });
-        Ok(id)
+    fn stored(&self, name: &str, schema: &str) -> Result<Option<TableId>, Error> {
+        self.inner.shared.store().stored(name, schema)
     }
 
-    /// An index has all its entries, which are durable.
-    fn finish(&mut self, index: TableId, schema: &str) -> Result<(), Error> {
-        self.embedded().set_schema(index, schema)?;
-        Arc::make_mut(&mut self.registry).finish(index, schema.to_owned());
-        Ok(())
+    fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        self.inner.shared.change(change)
     }
-
-    /// Drops indexes that nobody has finished filling, because of a crash or a panic.
-    fn drop_unfinished(&mut self) -> Result<(), Error> {
-        self.registry.unfinished().into_iter().try_for_each(|index| self.drop(index))
-    }
-
-    fn drop(&mut self, table: TableId) -> Result<(), Error> {
-        self.embedded().drop_table(table)?;
-        Arc::make_mut(&mut self.registry).remove(table);
-        Ok(())
-    }
-}
-
-/// Does a service of the store until it has ended.
-fn serve(services: Services, number: usize, durable: Arc<Durable>, ended: Arc<AtomicBool>) -> JoinHandle<()> {
-    let name = if number == 0 { "trireme-epochs" } else { "trireme-logger" };
-    let serve = move || {
-        let written = || durable.tell(services.durable_epoch(), services.failure());
-        // Acquire: pairs with the Release in `close`.
-        services.serve(number, &|| ended.load(Ordering::Acquire), &written);
-    };
-    thread::Builder::new().name(name.to_owned()).spawn(serve).expect("the system has a thread for a service")
 }
 
 impl Inner {
     fn close(&self) -> Result<(), Error> {
-        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut embedded) = store.embedded.take() else { return Ok(()) };
-        let places = self.pool.take_all().ok_or(Error::InUse)?;
-        for mut place in places {
-            if let Some(lent) = place.take() {
-                embedded.take_back(lent.slot);
-            }
-        }
-        // Release: pairs with the Acquire in `serve`.
-        store.ended.store(true, Ordering::Release);
-        for servant in store.servants.drain(..) {
-            servant.thread().unpark();
-            servant.join().expect("services do not panic");
-        }
+        // They may have a slot; what they leave undone is done below.
+        self.servants.dismiss();
+        let Some(embedded) = self.shared.close()? else { return Ok(()) };
         match embedded.close() {
             Ok(()) => {
                 self.durable.tell(u64::MAX, None);

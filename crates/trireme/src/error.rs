@@ -98,10 +98,12 @@ pub enum Error {
         /// What differs.
         why: String,
     },
-    /// Tables cannot be made or dropped by a thread that has a transaction open.
+    /// Tables cannot be made or dropped, and checkpoints not be taken, by a thread that has a transaction open.
     InTransaction,
     /// Other handles of the database are still there.
     InUse,
+    /// The database has no folder, and so nothing to write there.
+    InMemory,
     /// Another process has the database open.
     Locked {
         /// Its folder.
@@ -168,9 +170,10 @@ impl fmt::Display for Error {
             }
             Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
-                "this thread has a transaction open, which has to end before tables are made or dropped",
+                "this thread has a transaction open, which has to end before tables are made or dropped, and checkpoints taken",
             ),
             Error::InUse => f.write_str("the database is still in use"),
+            Error::InMemory => f.write_str("the database is in memory only: it has no log, and no checkpoints"),
             Error::Locked { folder } => {
                 write!(f, "the database in {} is open in another process", folder.display())
             }

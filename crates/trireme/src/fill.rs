@@ -1,9 +1,9 @@
 //! Filling a new index with the rows that its table has, while nobody else runs.
 
-use crate::database::Store;
 use crate::error::Error;
 use crate::key;
 use crate::registry::{Entry, KeptIndex};
+use crate::store::Store;
 use crate::walk::in_steps;
 use contract::{Direction, Insertion, Scan, Span, TableId};
 use engine::embedded::{Embedded, Slot};

@@ -36,7 +36,9 @@ mod key;
 mod pool;
 mod registry;
 mod retry;
+mod servants;
 mod stats;
+mod store;
 mod table;
 mod ticket;
 mod transaction;
@@ -45,7 +47,10 @@ mod verify;
 mod walk;
 
 pub use builder::Builder;
-pub use contract::{AbortReason, ArchitectureName, Durability, LogError, LogReport, ProtocolName, Recovered};
+pub use contract::{
+    AbortReason, ArchitectureName, Backup, CheckpointReport, Durability, LogError, LogReport, ProtocolName,
+    Recovered,
+};
 pub use database::Database;
 pub use engine::embedded::OpenError;
 pub use error::Error;

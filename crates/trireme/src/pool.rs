@@ -108,10 +108,15 @@ impl Pool {
     /// Waits until no transaction runs, and keeps others from beginning until the answer is dropped: all places. `None`: this very thread
     /// has a transaction.
     pub fn take_all(&self) -> Option<Vec<MutexGuard<'_, Option<Lent>>>> {
-        if OPEN.with_borrow(|open| open.contains(&self.database)) {
+        if self.has_open() {
             return None;
         }
         Some(self.places.iter().map(|place| locked(&place.lent)).collect())
+    }
+
+    /// Whether this very thread has a transaction.
+    pub fn has_open(&self) -> bool {
+        OPEN.with_borrow(|open| open.contains(&self.database))
     }
 
     /// What came of all transactions.

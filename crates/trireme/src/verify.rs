@@ -1,8 +1,8 @@
 //! Verifying: does every index have exactly the entries of its table's rows, and can the log be read?
 
-use crate::database::Store;
 use crate::error::Error;
 use crate::registry::KeptIndex;
+use crate::store::Store;
 use crate::walk::in_steps;
 use contract::{Presence, TableId};
 use engine::embedded::Slot;

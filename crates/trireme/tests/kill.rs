@@ -29,7 +29,9 @@ const COUNT: u32 = 8;
 const CENTS: i64 = 1000;
 
 fn open(folder: &Path, durability: Durability) -> Result<Database, Error> {
-    Database::builder().durability(durability).epoch(Duration::from_millis(2)).loggers(2).open(folder)
+    let builder = Database::builder().durability(durability).epoch(Duration::from_millis(2)).loggers(2);
+    // A checkpoint is nearly always being taken.
+    builder.checkpoint_after(100 << 10).open(folder)
 }
 
 /// Commits until it is killed, and tells on its standard output what is durable.

@@ -3,6 +3,7 @@
 //! Numbers are little-endian, sizes are explicit, and nothing is aligned. Reading trusts nothing: lengths are held against what is
 //! there before anything is done with them.
 
+use contract::Span;
 use crc32fast::Hasher;
 
 /// The version that is written, and the only one that is read.
@@ -247,6 +248,18 @@ pub(crate) struct LoggedTransaction<'a> {
 const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
 const DELETE: u8 = 3;
+const KINDS: u8 = 3;
+/// The key is a byte string, whose length is told; otherwise a number of eight bytes.
+const STRING: u8 = 4;
+/// Offset and length have four bytes each; otherwise two.
+const WIDE: u8 = 8;
+
+/// A key, as an ordered index has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoggedKey<'a> {
+    Number([u8; 8]),
+    String(&'a [u8]),
+}
 
 /// Appends transactions to a payload.
 pub(crate) struct Writer<'b> {
@@ -276,40 +289,56 @@ impl<'b> Writer<'b> {
         (self.from, self.records)
     }
 
-    fn record(&mut self, kind: u8, table: u16, key: &[u8]) {
-        let key_bytes = u16::try_from(key.len()).expect("keys are shorter than 64 KiB");
-        let mut head = [0; 5];
-        head[0] = kind;
-        head[1..3].copy_from_slice(&table.to_le_bytes());
-        head[3..5].copy_from_slice(&key_bytes.to_le_bytes());
-        self.payload.extend_from_slice(&head);
-        self.payload.extend_from_slice(key);
+    fn record(&mut self, kind: u8, table: u16, key: LoggedKey<'_>) {
+        let [low, high] = table.to_le_bytes();
+        match key {
+            LoggedKey::Number(key) => {
+                self.payload.extend_from_slice(&[kind, low, high]);
+                self.payload.extend_from_slice(&key);
+            }
+            LoggedKey::String(key) => {
+                let bytes = u16::try_from(key.len()).expect("keys are shorter than 64 KiB").to_le_bytes();
+                self.payload.extend_from_slice(&[kind | STRING, low, high, bytes[0], bytes[1]]);
+                self.payload.extend_from_slice(key);
+            }
+        }
         self.records += 1;
     }
 
-    fn bytes(&mut self, bytes: usize) -> &mut [u8] {
-        let bytes_u32 = u32::try_from(bytes).expect("a row is smaller than 4 GiB");
-        self.payload.extend_from_slice(&bytes_u32.to_le_bytes());
+    /// An offset or a length.
+    fn number(&mut self, number: u32, is_wide: bool) {
+        match is_wide {
+            true => self.payload.extend_from_slice(&number.to_le_bytes()),
+            false => self.payload.extend_from_slice(&(number as u16).to_le_bytes()),
+        }
+    }
+
+    /// Appends `bytes` bytes, which `fill` writes.
+    fn bytes(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) {
         let from = self.payload.len();
         self.payload.resize(from + bytes, 0);
-        &mut self.payload[from..]
+        fill(&mut self.payload[from..]);
     }
 
     /// A row that was inserted, or replaced as a whole; `fill` writes its bytes.
-    pub fn insert(&mut self, table: u16, key: &[u8], row_bytes: usize, fill: impl FnOnce(&mut [u8])) {
-        self.record(INSERT, table, key);
-        fill(self.bytes(row_bytes));
+    pub fn insert(&mut self, table: u16, key: LoggedKey<'_>, row_bytes: usize, fill: impl FnOnce(&mut [u8])) {
+        let is_wide = row_bytes > u16::MAX.into();
+        self.record(INSERT | if is_wide { WIDE } else { 0 }, table, key);
+        self.number(u32::try_from(row_bytes).expect("a row is smaller than 4 GiB"), is_wide);
+        self.bytes(row_bytes, fill);
     }
 
-    /// Bytes of a row that were changed.
-    pub fn update(&mut self, table: u16, key: &[u8], offset: u32, len: usize, fill: impl FnOnce(&mut [u8])) {
-        self.record(UPDATE, table, key);
-        self.payload.extend_from_slice(&offset.to_le_bytes());
-        fill(self.bytes(len));
+    /// Bytes of a row that were changed, which `fill` writes.
+    pub fn update(&mut self, table: u16, key: LoggedKey<'_>, span: Span, fill: impl FnOnce(&mut [u8])) {
+        let is_wide = span.end() > u16::MAX.into();
+        self.record(UPDATE | if is_wide { WIDE } else { 0 }, table, key);
+        self.number(span.offset, is_wide);
+        self.number(span.len, is_wide);
+        self.bytes(span.length(), fill);
     }
 
     /// A row that was deleted.
-    pub fn delete(&mut self, table: u16, key: &[u8]) {
+    pub fn delete(&mut self, table: u16, key: LoggedKey<'_>) {
         self.record(DELETE, table, key);
     }
 
@@ -385,8 +414,11 @@ impl<'a> Records<'a> {
         Some(taken)
     }
 
-    fn take_u32(&mut self) -> Option<u32> {
-        self.take(4).map(|bytes| u32_at(bytes, 0))
+    fn take_number(&mut self, is_wide: bool) -> Option<u32> {
+        match is_wide {
+            true => self.take(4).map(|bytes| u32_at(bytes, 0)),
+            false => self.take(2).map(|bytes| u16_at(bytes, 0).into()),
+        }
     }
 
     /// Bytes from the next record to the end of `payload`, of which the transaction is a part.
@@ -395,17 +427,22 @@ impl<'a> Records<'a> {
     }
 
     fn read(&mut self) -> Option<RedoRecord<'a>> {
-        let head = self.take(5)?;
-        let (kind, table) = (head[0], u16::from_le_bytes(array(head, 1)));
-        let key = self.take(u16::from_le_bytes(array(head, 3)) as usize)?;
-        let change = match kind {
+        let head = self.take(3)?;
+        let (kind, table) = (head[0], u16_at(head, 1));
+        let key_bytes = if kind & STRING != 0 { u16_at(self.take(2)?, 0) } else { 8 };
+        let key = self.take(key_bytes.into())?;
+        let is_wide = kind & WIDE != 0;
+        if kind > KINDS | STRING | WIDE {
+            return None;
+        }
+        let change = match kind & KINDS {
             INSERT => {
-                let bytes = self.take_u32()?;
+                let bytes = self.take_number(is_wide)?;
                 Change::Insert(self.take(bytes as usize)?)
             }
             UPDATE => {
-                let offset = self.take_u32()?;
-                let bytes = self.take_u32()?;
+                let offset = self.take_number(is_wide)?;
+                let bytes = self.take_number(is_wide)?;
                 Change::Update { offset, bytes: self.take(bytes as usize)? }
             }
             DELETE => Change::Delete,
@@ -437,6 +474,10 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     *bytes[at..].first_chunk().expect("the caller has looked how many bytes there are")
 }
 
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(array(bytes, at))
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(array(bytes, at))
 }
@@ -465,10 +506,12 @@ mod tests {
         let mut writer = Writer::begin(payload, epoch, id);
         for record in records {
             let (table, key) = (record.0, &record.1[..]);
+            let key = key.try_into().map_or(LoggedKey::String(key), LoggedKey::Number);
             match change_of(record) {
                 Change::Insert(row) => writer.insert(table, key, row.len(), |to| to.copy_from_slice(row)),
                 Change::Update { offset, bytes } => {
-                    writer.update(table, key, offset, bytes.len(), |to| to.copy_from_slice(bytes));
+                    let span = Span { offset, len: bytes.len() as u32 };
+                    writer.update(table, key, span, |to| to.copy_from_slice(bytes));
                 }
                 Change::Delete => writer.delete(table, key),
             }

@@ -1,5 +1,6 @@
 //! A store's log: what its slots, its loggers and the epochs' service share.
 
+use super::backup;
 use super::checkpoint::Checkpoints;
 use super::logger::Logger;
 use super::manifest::{self, Manifest};
@@ -12,7 +13,7 @@ use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::latched::Latched;
 use crate::facade::worker::Service;
 use crate::protocol::SlotId;
-use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
+use contract::{Backup, Durability, DurabilityCanary, LogError, LogOptions, LogReport};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -38,8 +39,8 @@ pub(crate) struct Log {
     notice: AtomicU32,
     failure: Latched<Option<String>>,
     epochs_bell: Bell,
-    /// Where the manifest is.
-    folder: Folder,
+    /// The first has the manifest.
+    folders: Vec<Folder>,
     manifest: Latched<Manifest>,
     _lock: FolderLock,
 }
@@ -96,12 +97,12 @@ impl Log {
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             files_wanted: AtomicU64::new(0),
-            takes_checkpoints: options.checkpoint_every.is_some(),
+            takes_checkpoints: options.checkpoint_every.is_some() || options.checkpoint_bytes.is_some(),
             checkpoints: Checkpoints::new(options, folders, manifest),
             notice: AtomicU32::new(0),
             failure: Latched::new(None),
             epochs_bell: Bell::default(),
-            folder: folders[0].clone(),
+            folders: folders.to_vec(),
             manifest: Latched::new(manifest.clone()),
             _lock: lock,
         })
@@ -127,7 +128,7 @@ impl Log {
         self.manifest.with(|current| {
             let mut next = current.clone();
             change(&mut next);
-            manifest::write(&self.folder, &next)?;
+            manifest::write(&self.folders[0], &next)?;
             *current = next;
             Ok(())
         })
@@ -281,6 +282,16 @@ impl Log {
         epochs.provide(0);
         self.loggers.iter().for_each(|logger| logger.round(self, epochs));
         self.checkpoints.finish(self, epochs);
+    }
+
+    /// Bytes that its loggers have written.
+    pub(super) fn bytes_written(&self) -> u64 {
+        self.loggers.iter().map(Logger::bytes_written).sum()
+    }
+
+    /// Copies the last checkpoint and the log from that on to a folder: see [`super::backup`]. An error if no checkpoint was taken.
+    pub fn back_up(&self, to: &Path) -> Result<Backup, LogError> {
+        self.checkpoints.while_it_is_last(|| backup::copy(self, &self.folders, to))
     }
 
     /// What the log has taken.

@@ -171,6 +171,11 @@ impl Logger {
         Ok(())
     }
 
+    /// Bytes that it has written.
+    pub fn bytes_written(&self) -> u64 {
+        self.files.with(|files| files.report.bytes)
+    }
+
     /// Adds what it has written.
     pub fn add_to(&self, report: &mut LogReport) {
         self.files.with(|files| {

@@ -38,12 +38,14 @@
 //! | [`block`] | sealing blocks |
 //! | [`logger`] | the loop of a logger |
 //! | [`checkpoint`] | all rows, written beside running transactions, so that the log before them can go |
+//! | [`backup`] | a copy of a checkpoint and the log from that on, of a store that goes on |
 //! | [`manifest`] | what a log is of, and which of its files count |
 //! | [`scan`] | reading a log: what is intact, and up to which epoch |
 //! | [`inspect`](mod@inspect) | telling what it has |
 //!
 //! Replaying it, through ordinary transactions, is [`crate::recovery`].
 
+mod backup;
 mod block;
 pub(crate) mod checkpoint;
 pub(crate) mod format;

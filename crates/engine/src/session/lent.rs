@@ -9,6 +9,7 @@
 //! waits for precedence ([`super::precedence`]).
 
 use super::precedence::{Precedence, Turn};
+use super::walk::ReadRows;
 use crate::architecture::{Architecture, BackOff, SharedEverything, SharedState};
 use crate::commit_id::CommitIds;
 use crate::durability::{Log, Redo};
@@ -19,7 +20,7 @@ use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
 use crate::transaction::{Decision, Txn};
-use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Transaction};
+use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Procedure, Transaction};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -73,6 +74,9 @@ pub(crate) trait Lent: Send {
 
     /// The tables.
     fn tables(&self) -> &[Table];
+
+    /// Between two transactions: walks a step of a part of the tables for a checkpoint; `false`: there is nothing to walk, or others have it.
+    fn walk(&mut self) -> bool;
 
     /// What the slot has at hand of the tables' memory; the slot is gone.
     fn end(self: Box<Self>) -> Box<AllocationCache>;
@@ -131,6 +135,7 @@ where
             turn: None,
             txn: ManuallyDrop::new(txn),
             plan: Plan::default(),
+            read: None,
             ended: 0,
             tables,
             runtime,
@@ -146,6 +151,8 @@ struct Slot<P: Protocol + 'static, F: Concurrent + 'static> {
     txn: ManuallyDrop<Txn<'static, SharedEverything<'static, P, F>>>,
     /// Nothing is planned.
     plan: Plan,
+    /// What it reads for checkpoints with.
+    read: Option<Box<ReadRows>>,
     ended: u64,
     tables: &'static [Table],
     runtime: &'static Runtime,
@@ -178,6 +185,16 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
         }
     }
 
+    /// Waits while another transaction goes before all others.
+    fn give_way(&mut self) {
+        if self.turn.is_none()
+            && let Some(precedence) = &self.runtime.precedence
+            && precedence.is_claimed()
+        {
+            precedence.defer(&mut self.txn.architecture);
+        }
+    }
+
     /// Ends the transaction that runs, if any, and drops what borrows; answers what it had borrowed, the first time.
     fn close(&mut self) -> Option<Box<AllocationCache>> {
         let allocations = self.allocations.take()?;
@@ -189,17 +206,38 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
     }
 }
 
+impl<P: Protocol + 'static, F: Concurrent + 'static> Slot<P, F>
+where
+    P::Common<F>: Send + Sync,
+{
+    /// Tries a transaction of the slot's own until it is not aborted.
+    fn until_done(
+        &mut self,
+        mut once: impl FnMut(&mut Txn<'static, SharedEverything<'static, P, F>>, Attempt) -> Result<(), Abort>,
+    ) {
+        let mut attempts = 0;
+        loop {
+            let attempt = if attempts == 0 { Attempt::First } else { Attempt::Retry };
+            self.give_way();
+            self.txn.resume();
+            let ended = once(&mut self.txn, attempt);
+            self.rest();
+            match ended {
+                Ok(()) => break,
+                Err(_) => attempts += 1,
+            }
+            self.retry(attempts);
+        }
+        self.turn = None;
+    }
+}
+
 impl<P: Protocol + 'static, F: Concurrent + 'static> Lent for Slot<P, F>
 where
     P::Common<F>: Send + Sync,
 {
     fn begin(&mut self, attempt: Attempt) {
-        if self.turn.is_none()
-            && let Some(precedence) = &self.runtime.precedence
-            && precedence.is_claimed()
-        {
-            precedence.defer(&mut self.txn.architecture);
-        }
+        self.give_way();
         self.txn.resume();
         self.txn.begin(attempt, &self.plan);
     }
@@ -255,6 +293,35 @@ where
 
     fn tables(&self) -> &[Table] {
         self.tables
+    }
+
+    fn walk(&mut self) -> bool {
+        let Some(log) = &self.runtime.log else { return false };
+        let Some(mut part) = log.checkpoints().take_part() else { return false };
+        let mut read = self.read.take().unwrap_or_else(|| Box::new(ReadRows::none()));
+        read.of(&part);
+        self.until_done(|txn, attempt| {
+            txn.begin_reconnaissance(attempt);
+            let told = txn.walk(part.table, part.partition, &mut part.position, &mut read.keys);
+            txn.end_reconnaissance();
+            told
+        });
+        if !read.keys.is_empty() {
+            self.until_done(|txn, attempt| {
+                txn.begin(attempt, &Plan::default());
+                match read.run(txn) {
+                    Ok(_) => txn.commit(),
+                    Err(abort) => {
+                        txn.abort();
+                        Err(abort)
+                    }
+                }
+            });
+            read.hand_to(&mut part);
+        }
+        log.checkpoints().give_back(part);
+        self.read = Some(read);
+        true
     }
 
     fn end(mut self: Box<Self>) -> Box<AllocationCache> {

@@ -9,7 +9,7 @@ use super::slot::Slot;
 use crate::architecture::Architecture;
 use crate::durability::Log;
 use crate::durability::checkpoint::Part;
-use crate::durability::format::Writer;
+use crate::durability::format::{LoggedKey, Writer};
 use crate::facade::clock::{self, Ticks};
 use crate::protocol::Attempt;
 use crate::transaction::KeyList;
@@ -31,20 +31,39 @@ pub(super) struct Walk {
 impl Walk {
     /// Nothing was walked.
     pub fn new() -> Walk {
-        let (keys, rows) = (KeyList::default(), RefCell::default());
-        let procedure = ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows };
-        Walk { next: Ticks(0), read: Drawn { procedure, plan: Plan::default() } }
+        Walk { next: Ticks(0), read: Drawn { procedure: ReadRows::none(), plan: Plan::default() } }
     }
 }
 
 /// Reads the rows of some keys.
-struct ReadRows {
+pub(super) struct ReadRows {
     table: TableId,
     row_bytes: usize,
     has_byte_strings: bool,
-    keys: KeyList,
+    pub keys: KeyList,
     /// As transactions of the log, and how many.
     rows: RefCell<(Vec<u8>, u64)>,
+}
+
+impl ReadRows {
+    /// Reads nothing.
+    pub fn none() -> ReadRows {
+        let (keys, rows) = (KeyList::default(), RefCell::default());
+        ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows }
+    }
+
+    /// Is going to read rows of a part.
+    pub fn of(&mut self, part: &Part) {
+        (self.table, self.row_bytes, self.has_byte_strings) =
+            (part.table, part.row_bytes, part.has_byte_strings);
+    }
+
+    /// Gives the rows that it has read to their part.
+    pub fn hand_to(&self, part: &mut Part) {
+        let mut rows = self.rows.borrow_mut();
+        part.append(&rows.0, rows.1);
+        rows.0.clear();
+    }
 }
 
 impl Procedure for ReadRows {
@@ -53,13 +72,13 @@ impl Procedure for ReadRows {
         read.0.clear();
         let mut rows = Writer::begin(&mut read.0, 0, 0);
         for bytes in self.keys.iter() {
-            let key = match self.has_byte_strings {
-                true => txn.key(self.table, bytes),
-                false => Key::prefix_of(bytes),
+            let (key, logged) = match bytes.try_into() {
+                Ok(number) if !self.has_byte_strings => (Key::prefix_of(bytes), LoggedKey::Number(number)),
+                _ => (txn.key(self.table, bytes), LoggedKey::String(bytes)),
             };
             // One that is gone meanwhile is in the log as deleted.
             let _: Presence = txn.read_whole(self.table, key, &mut |row| {
-                rows.insert(self.table.0, bytes, row.len(), |into| into.copy_from_slice(row));
+                rows.insert(self.table.0, logged, row.len(), |into| into.copy_from_slice(row));
             })?;
         }
         read.1 = u64::from(rows.state().1);
@@ -96,8 +115,7 @@ impl<A: Architecture> Slot<'_, A> {
 
     fn step(&mut self, part: &mut Part, read: &mut Drawn<ReadRows>) -> Result<(), RunError> {
         let procedure = &mut read.procedure;
-        (procedure.table, procedure.row_bytes) = (part.table, part.row_bytes);
-        procedure.has_byte_strings = part.has_byte_strings;
+        procedure.of(part);
         let mut attempts = 0;
         loop {
             self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
@@ -121,9 +139,7 @@ impl<A: Architecture> Slot<'_, A> {
         assert!(ended.is_some(), "it is not given up");
         // What a stopwatch saw of it is no part of the workload.
         self.txn.stopwatch.take();
-        let mut rows = read.procedure.rows.borrow_mut();
-        part.append(&rows.0, rows.1);
-        rows.0.clear();
+        read.procedure.hand_to(part);
         Ok(())
     }
 }

@@ -11,17 +11,17 @@ use super::access_set::{Access, Kind};
 use super::keys::Keys;
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
+use crate::durability::format::LoggedKey;
 use crate::durability::{Log, Redo};
 use crate::record::RecordRef;
 use crate::record::value::{Value, Word};
 use crate::storage::Table;
-use contract::Key;
 
-/// The bytes of a key, as the log has them.
-fn with_key<R>(tables: &[Table], keys: &Keys, access: Access, log: impl FnOnce(u16, &[u8]) -> R) -> R {
+/// A key, as the log has it.
+fn logged_key<'k>(tables: &[Table], keys: &'k Keys, access: Access) -> LoggedKey<'k> {
     match tables[access.table.index()].has_byte_strings() {
-        true => log(access.table.0, keys.bytes(access.key)),
-        false => log(access.table.0, &Key::bytes(access.key)),
+        true => LoggedKey::String(keys.bytes(access.key)),
+        false => LoggedKey::Number(access.key.bytes()),
     }
 }
 
@@ -39,15 +39,10 @@ unsafe fn value_in<A: Architecture>(record: RecordRef) -> Value {
 }
 
 /// Logs a row that varies in length.
-fn log_value(redo: &mut Redo<'_>, id: u64, at: (&[Table], &Keys, Access), value: Value) {
-    let (tables, keys, access) = at;
+fn log_value(redo: &mut Redo<'_>, id: u64, table: u16, key: LoggedKey<'_>, value: Value) {
     let log = |row: &[u8]| {
         Redo::work(row.len());
-        with_key(tables, keys, access, |table, key| {
-            redo.append(id, |writer| {
-                writer.insert(table, key, row.len(), |bytes| bytes.copy_from_slice(row))
-            });
-        });
+        redo.append(id, |writer| writer.insert(table, key, row.len(), |bytes| bytes.copy_from_slice(row)));
     };
     // SAFETY: it was linked while the transaction ran, which has not ended.
     unsafe { value.view(log) }
@@ -87,27 +82,24 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let id = id.expect("who logs has ids").0;
         for &position in write_set.iter() {
             let access = accesses[position as usize];
+            let (table, key) = (access.table.0, logged_key(tables, keys, access));
             match access.kind {
                 Kind::Insert if tables[access.table.index()].varies() => {
                     // SAFETY: the row is a word; the record is the transaction's own insert, not yet released.
                     let value = unsafe { value_in::<A>(access.record) };
-                    log_value(redo, id, (tables, keys, access), value);
+                    log_value(redo, id, table, key, value);
                 }
                 Kind::Insert => {
                     let row_bytes = tables[access.table.index()].shape.row_bytes;
                     Redo::work(row_bytes);
-                    with_key(tables, keys, access, |table, key| {
-                        redo.append(id, |writer| {
-                            writer.insert(table, key, row_bytes, |row| {
-                                // SAFETY: a whole row of the table; the record is the transaction's own insert, not yet released.
-                                unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
-                            });
+                    redo.append(id, |writer| {
+                        writer.insert(table, key, row_bytes, |row| {
+                            // SAFETY: a whole row of the table; the record is the transaction's own insert, not yet released.
+                            unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
                         });
                     });
                 }
-                Kind::Delete => with_key(tables, keys, access, |table, key| {
-                    redo.append(id, |writer| writer.delete(table, key));
-                }),
+                Kind::Delete => redo.append(id, |writer| writer.delete(table, key)),
                 // Its bytes follow.
                 Kind::Write | Kind::Vanished | Kind::Read | Kind::Absent => {}
             }
@@ -120,15 +112,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
             if access.kind == Kind::Write && tables[access.table.index()].varies() {
                 // SAFETY: the row is a word; the record is still held exclusively.
                 let value = unsafe { value_in::<A>(access.record) };
-                log_value(redo, id, (tables, keys, access), value);
+                log_value(redo, id, access.table.0, logged_key(tables, keys, access), value);
             } else if access.kind == Kind::Write {
                 Redo::work(span.length());
-                with_key(tables, keys, access, |table, key| {
-                    redo.append(id, |writer| {
-                        writer.update(table, key, span.offset, span.length(), |bytes| {
-                            // SAFETY: the span was checked against the row; the record is still held exclusively.
-                            unsafe { access.record.row::<HeaderOf<A>>().copy_out(span.offset, bytes) };
-                        });
+                let key = logged_key(tables, keys, access);
+                redo.append(id, |writer| {
+                    writer.update(access.table.0, key, span, |bytes| {
+                        // SAFETY: the span was checked against the row; the record is still held exclusively.
+                        unsafe { access.record.row::<HeaderOf<A>>().copy_out(span.offset, bytes) };
                     });
                 });
             }
@@ -152,16 +143,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 if access.kind == Kind::Write && tables[access.table.index()].varies() {
                     // SAFETY: the word of the value that was installed.
                     let value = unsafe { Value::of(log.get(write.bytes)) };
-                    log_value(redo, id, (tables, keys, access), value);
+                    log_value(redo, id, access.table.0, logged_key(tables, keys, access), value);
                 } else if access.kind == Kind::Write {
                     Redo::work(span.length());
-                    with_key(tables, keys, access, |table, key| {
-                        redo.append(id, |writer| {
-                            let from = log.get(write.bytes);
-                            writer.update(table, key, span.offset, from.len(), |bytes| {
-                                bytes.copy_from_slice(from)
-                            });
-                        });
+                    let (key, from) = (logged_key(tables, keys, access), log.get(write.bytes));
+                    redo.append(id, |writer| {
+                        writer.update(access.table.0, key, span, |bytes| bytes.copy_from_slice(from));
                     });
                 }
             }

@@ -20,6 +20,10 @@ pub(crate) struct Checkpointer {
     compress: bool,
     file_bytes: u64,
     every: Option<Duration>,
+    /// After so many bytes of the log, and as many as the last one has.
+    after_bytes: Option<u64>,
+    /// Bytes of the log when the last one began.
+    bytes_before: u64,
     /// When the last one began, or the first round was.
     last_began: Option<Ticks>,
     /// Of those asked for, so many have begun.
@@ -51,6 +55,8 @@ impl Checkpointer {
             compress: options.compress,
             file_bytes: options.segment_bytes.min(FILE_BYTES),
             every: options.checkpoint_every,
+            after_bytes: options.checkpoint_bytes,
+            bytes_before: 0,
             last_began: None,
             begun: 0,
             next_number: manifest.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number + 1),
@@ -82,7 +88,7 @@ impl Checkpointer {
         epochs: &Epochs,
     ) -> Result<Phase, LogError> {
         Ok(match phase {
-            Phase::Resting => match self.is_due(shared) {
+            Phase::Resting => match self.is_due(shared, log) {
                 true => {
                     // Release: pairs with the Acquire in `is_taken`.
                     shared.is_taken.store(1, Ordering::Release);
@@ -144,17 +150,22 @@ impl Checkpointer {
     }
 
     /// Whether another one is to begin; if so, it has.
-    fn is_due(&mut self, shared: &Checkpoints) -> bool {
+    fn is_due(&mut self, shared: &Checkpoints, log: &Log) -> bool {
         let now = clock::now();
         let began = *self.last_began.get_or_insert(now);
-        // Relaxed: a counter.
-        let wanted = shared.wanted.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `want`.
+        let wanted = shared.wanted.load(Ordering::Acquire);
         let is_time = self.every.is_some_and(|every| now.since(began) >= clock::ticks_of(every));
+        let is_much = self.after_bytes.is_some_and(|bytes| {
+            let logged = log.bytes_written() - self.bytes_before;
+            logged >= bytes.max(self.report.last_checkpoint.map_or(0, |last| last.bytes))
+        });
         // Who has said of no tables what they are has none walked, and an empty checkpoint would take their log away.
-        let has_tables = !shared.beginnings.with(|beginnings| beginnings.is_empty());
-        let is_due = has_tables && (is_time || wanted > self.begun);
+        let has_tables = shared.beginnings.with(|beginnings| beginnings.is_some());
+        let is_due = has_tables && (is_time || is_much || wanted > self.begun);
         if is_due {
             (self.last_began, self.begun) = (Some(now), wanted);
+            self.bytes_before = log.bytes_written();
         }
         is_due
     }
@@ -170,6 +181,8 @@ impl Checkpointer {
         self.report.checkpoints += 1;
         let took_ns = clock::nanoseconds(clock::now().since(began));
         self.report.last_checkpoint = Some(CheckpointReport { took_ns, ..report });
+        // Release: pairs with the Acquire in `taken`.
+        shared.taken.store(self.begun, Ordering::Release);
         Ok(Phase::Resting)
     }
 

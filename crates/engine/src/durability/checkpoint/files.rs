@@ -23,6 +23,11 @@ fn file_name(checkpoint: u64, file: usize) -> String {
     format!("checkpoint-{checkpoint:08}-{file:06}.trc")
 }
 
+/// Whether a file's name is one of this checkpoint's.
+pub(crate) fn is_of(checkpoint: &Checkpoint, name: &str) -> bool {
+    (0..checkpoint.files.len()).any(|file| name == file_name(checkpoint.number, file))
+}
+
 /// What a file of rows is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
@@ -183,13 +188,10 @@ pub(crate) fn read_file(
 /// Removes what the manifest says is not needed: files of rows but those of its checkpoint, and of the log what is before that.
 pub(crate) fn remove_outdated(folders: &[Folder], manifest: &Manifest) -> Result<(), LogError> {
     let checkpoint = manifest.checkpoint.as_ref();
-    let needed: Vec<String> = checkpoint.map_or_else(Vec::new, |checkpoint| {
-        (0..checkpoint.files.len()).map(|file| file_name(checkpoint.number, file)).collect()
-    });
     for folder in folders {
         for name in folder.names().map_err(|why| io_error("list", folder.path(), &why))? {
-            let is_rows =
-                name.starts_with("checkpoint-") && name.ends_with(".trc") && !needed.contains(&name);
+            let is_needed = checkpoint.is_some_and(|checkpoint| is_of(checkpoint, &name));
+            let is_rows = name.starts_with("checkpoint-") && name.ends_with(".trc") && !is_needed;
             let is_log = LogFileName::read(&name)
                 .is_some_and(|name| checkpoint.is_some_and(|checkpoint| !checkpoint.needs(name)));
             if is_rows || is_log {

@@ -93,8 +93,8 @@ type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
 
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
-    /// Where parts begin, of the store that is logged.
-    beginnings: Latched<Vec<Beginning>>,
+    /// Where parts begin, of the store that is logged; `None`: nobody has said what its tables are.
+    beginnings: Latched<Option<Vec<Beginning>>>,
     /// Parts that nobody has in hand.
     parts: Latched<Vec<Part>>,
     /// Parts that have not ended.
@@ -104,8 +104,11 @@ pub(crate) struct Checkpoints {
     empty: Latched<Vec<Vec<u8>>>,
     /// 1 while a checkpoint is taken: loggers sync their marks, whatever the level.
     is_taken: AtomicU32,
-    /// Checkpoints that somebody has asked for.
+    /// Checkpoints that somebody has asked for, and how many of them were taken.
     wanted: AtomicU64,
+    taken: AtomicU64,
+    /// Those who read the last one, so that none may take its place.
+    readers: AtomicU64,
     checkpointer: Latched<Checkpointer>,
 }
 
@@ -120,6 +123,8 @@ impl Checkpoints {
             empty: Latched::default(),
             is_taken: AtomicU32::new(0),
             wanted: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            readers: AtomicU64::new(0),
             checkpointer: Latched::new(Checkpointer::new(options, folders, manifest)),
         }
     }
@@ -135,13 +140,41 @@ impl Checkpoints {
                 }
             }
         }
-        self.beginnings.with(|old| *old = beginnings);
+        self.beginnings.with(|old| *old = Some(beginnings));
     }
 
     /// Whether one is being taken.
     pub fn is_taken(&self) -> bool {
         // Acquire: pairs with the Release in `Checkpointer::close` and `finish`.
         self.is_taken.load(Ordering::Acquire) != 0
+    }
+
+    /// Asks for one of all that has committed by now; it was taken once [`Checkpoints::taken`] is as much as the answer.
+    pub fn want(&self) -> u64 {
+        // Release: what the caller has committed comes before; pairs with the Acquire in `Checkpointer::is_due`.
+        self.wanted.fetch_add(1, Ordering::Release) + 1
+    }
+
+    /// How many of those that were asked for were taken.
+    pub fn taken(&self) -> u64 {
+        // Acquire: its files are there; pairs with the Release in `Checkpointer::close`.
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// While `read` runs, the checkpointer rests: the last checkpoint stays the last, with all of the log from that on.
+    pub fn while_it_is_last<R>(&self, read: impl FnOnce() -> R) -> R {
+        /// Ends it, also after a panic.
+        struct Reader<'a>(&'a AtomicU64);
+        impl Drop for Reader<'_> {
+            fn drop(&mut self) {
+                // Relaxed: who comes after it finds what it needs by the latch.
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        // Relaxed: under the latch, as in `round`.
+        self.checkpointer.with(|_| self.readers.fetch_add(1, Ordering::Relaxed));
+        let _reader = Reader(&self.readers);
+        read()
     }
 
     /// A part to be walked by whoever takes it. `None`: others have all of them, or the checkpointer is behind.
@@ -179,8 +212,8 @@ impl Checkpoints {
             position,
             block: Rows::default(),
         };
-        let mut parts: Vec<Part> =
-            self.beginnings.with(|beginnings| beginnings.clone()).into_iter().map(part).collect();
+        let beginnings = self.beginnings.with(|beginnings| beginnings.clone());
+        let mut parts: Vec<Part> = beginnings.into_iter().flatten().map(part).collect();
         // The last is taken first.
         parts.reverse();
         // Relaxed: the latch orders it before any part is taken.
@@ -199,7 +232,12 @@ impl Checkpoints {
 
     /// A round of the checkpointer's service.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
-        self.checkpointer.with(|checkpointer| checkpointer.round(self, log, epochs));
+        self.checkpointer.with(|checkpointer| {
+            // Relaxed: see `while_it_is_last`.
+            if self.readers.load(Ordering::Relaxed) == 0 {
+                checkpointer.round(self, log, epochs);
+            }
+        });
     }
 
     /// Nobody runs any more, and everything that was logged is durable: one that was walked counts, any other is given up.
