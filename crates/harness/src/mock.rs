@@ -210,7 +210,16 @@ impl Tally {
         let receipts = &MockReceipts(receipts);
         client.finished(
             procedure,
-            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, epoch: None, snapshot: None, receipts },
+            &Completion {
+                outcome,
+                began_ns,
+                ended_ns,
+                attempts: 1,
+                id: None,
+                epoch: None,
+                snapshot: None,
+                receipts,
+            },
         );
     }
 }

@@ -128,7 +128,8 @@ impl TransactionRecord {
     }
 
     fn ending(&self) -> Ending {
-        let TransactionRecord { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot, .. } = *self;
+        let TransactionRecord { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot, .. } =
+            *self;
         Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot }
     }
 }

@@ -167,7 +167,8 @@ impl RecordRef {
     pub fn trailer<'a>(self, shape: &Shape) -> Option<&'a Trailer> {
         // SAFETY: within the record, as `Shape::with_versions` says, and aligned; two words that are only ever accessed as these atomics,
         // live with the arena, which its store keeps.
-        (shape.trailer_at > 0).then(|| unsafe { self.0.byte_add(shape.trailer_at).cast::<Trailer>().as_ref() })
+        (shape.trailer_at > 0)
+            .then(|| unsafe { self.0.byte_add(shape.trailer_at).cast::<Trailer>().as_ref() })
     }
 
     /// Forgets what the last protocol left in the metadata of a quiescent store.

@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::interval::Interval;
+use super::lent::SnapshotRead;
 use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
@@ -190,14 +191,14 @@ impl<'e, A: Architecture> Slot<'e, A> {
         self.txn.begin_snapshot();
         let outcome = procedure.run(&mut self.txn);
         let outcome = outcome.expect("nothing aborts a transaction that reads a snapshot");
-        let (place, last_epoch) = self.txn.end_snapshot();
+        let SnapshotRead { number, last_epoch } = self.txn.end_snapshot();
         let sampled = self.txn.stopwatch.is_on();
         if sampled {
             self.txn.stopwatch.stop();
         }
         let (epoch, snapshot) = match outcome {
             // It counts when what it was shown is durable.
-            Outcome::Commit => (self.txn.redo().map(|_| last_epoch), Some(place)),
+            Outcome::Commit => (self.txn.redo().map(|_| last_epoch), Some(SnapshotPlace::Read(number))),
             Outcome::Rollback => (None, None),
         };
         Ended { outcome, attempts: 1, id: None, epoch, snapshot, sampled }

@@ -82,9 +82,7 @@ impl Table {
         let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
         let graves = match layout.snapshot_every {
             0 => None,
-            _ => {
-                Some(index::Memory::reserve(Self::in_order(&description), GRAVES, layout.partitions, most)?)
-            }
+            _ => Some(index::Memory::reserve(Self::in_order(&description), GRAVES, layout.partitions, most)?),
         };
         let partition = |number| {
             let PartitionCache { nodes, grave_nodes, .. } = allocations.at(id, PartitionId(number));

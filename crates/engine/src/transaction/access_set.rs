@@ -198,6 +198,7 @@ mod tests {
                     table,
                     kind: Kind::Read,
                     first_write: NO_WRITE,
+                    has_version: false,
                 };
                 assert_eq!(set.push(access, Hash::of(key)), n as usize);
                 let other = TableId(((n + 1) % 3) as u16);

@@ -72,8 +72,8 @@ impl<A: Architecture> Txn<'_, A> {
         self.forget();
     }
 
-    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`]; before it, where it is logged, it reads its
-    /// epoch: see [`crate::durability`].
+    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`]; before it, where it is logged, or there are snapshots,
+    /// it reads its epoch: see [`crate::durability`].
     #[inline(always)]
     pub(super) fn draw_epoch_and_id(&mut self) {
         if self.redo().is_some() || self.keeps_versions {
@@ -116,6 +116,11 @@ impl<A: Architecture> Txn<'_, A> {
     /// Undoes the transaction's effects; after a failed operation, or by the procedure's will.
     #[cold]
     pub fn abort(&mut self) {
+        if self.has_begun_snapshot() {
+            // There is nothing to undo.
+            self.end_snapshot();
+            return;
+        }
         self.stopwatch.enter(TimeClass::Manager);
         self.retire_made();
         self.leave_versions();

@@ -309,7 +309,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     /// The slot is in no epoch from now on.
-    fn leave_epoch(&mut self) {
+    pub fn leave_epoch(&mut self) {
         if let Some(redo) = &mut self.redo {
             redo.before_epoch();
         }
@@ -345,9 +345,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
-        if self.aside == Some(Aside::Snapshot) {
-            self.end_snapshot();
-        } else if self.accesses.is_empty() && self.gaps.is_empty() {
+        if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
             self.release_all();
         } else {
             self.abort();
@@ -455,7 +453,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn add(&mut self, place: Place<'_>, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
         let Place { table, key, partition, hash, .. } = place;
         let position = self.accesses.push(
-            Access { record, key, token, partition, table: table.id, kind, first_write: NO_WRITE, has_version: false },
+            Access {
+                record,
+                key,
+                token,
+                partition,
+                table: table.id,
+                kind,
+                first_write: NO_WRITE,
+                has_version: false,
+            },
             hash,
         );
         if AccessOf::<A>::ENTRIES_ARE_LOCKS {

@@ -9,17 +9,22 @@ use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::record::RecordRef;
 use crate::record::value::{WORD, Word};
+use crate::session::lent::SnapshotRead;
 use crate::storage::Table;
 use crate::versions::{Graveyard, Version};
 use crate::work;
-use contract::{Abort, Key, PartitionId, Presence, SnapshotCanary, SnapshotPlace, Span, TableId, TimeClass};
-
+use contract::{Abort, Key, PartitionId, Presence, SnapshotCanary, Span, TableId, TimeClass};
 
 impl<'e, A: Architecture> Txn<'e, A> {
     /// Whether transactions may read snapshots.
     #[inline(always)]
     pub fn has_snapshots(&self) -> bool {
         self.keeps_versions
+    }
+
+    /// Whether the transaction that runs reads a snapshot.
+    pub fn has_begun_snapshot(&self) -> bool {
+        self.aside == Some(Aside::Snapshot)
     }
 
     /// Starts a transaction that reads the newest snapshot; [`Txn::end_snapshot`] ends it.
@@ -29,12 +34,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.aside = Some(Aside::Snapshot);
     }
 
-    /// Ends it. Answers which snapshot it has read, and the last epoch of what that shows.
-    pub fn end_snapshot(&mut self) -> (SnapshotPlace, u64) {
-        assert!(self.aside == Some(Aside::Snapshot), "a transaction that reads a snapshot");
+    /// Ends it.
+    pub fn end_snapshot(&mut self) -> SnapshotRead {
+        assert!(self.has_begun_snapshot(), "a transaction that reads a snapshot");
         self.epochs.end_snapshot(self.slot.0 as usize);
         self.aside = None;
-        (SnapshotPlace::Read(self.snapshot), self.epochs.last_epoch_of(self.snapshot))
+        SnapshotRead { number: self.snapshot, last_epoch: self.epochs.last_epoch_of(self.snapshot) }
     }
 
     pub(super) fn read_aside(
@@ -63,8 +68,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
         // What the word names is there as long as the snapshot is read.
         let mut word = Word::default();
-        let presence =
-            self.read_aside(aside, table, key, WORD, &mut |bytes| word.copy_from_slice(bytes))?;
+        let presence = self.read_aside(aside, table, key, WORD, &mut |bytes| word.copy_from_slice(bytes))?;
         if presence == Presence::Present {
             values::show(&word, see);
         }

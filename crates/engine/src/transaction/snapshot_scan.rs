@@ -92,13 +92,7 @@ impl Stride {
     }
 
     /// Meets what is in a stride, the first, or the one that begins `here`. Answers whether another one follows, which begins at `next`.
-    fn fill(
-        &mut self,
-        table: &Table,
-        partitions: Range<u32>,
-        scan: &Scan<'_>,
-        is_first: bool,
-    ) -> bool {
+    fn fill(&mut self, table: &Table, partitions: Range<u32>, scan: &Scan<'_>, is_first: bool) -> bool {
         let Stride { leaf, tombs, met, keys, here, next } = self;
         let first = match scan.direction {
             _ if !is_first => here.bound(),

@@ -4,7 +4,7 @@
 //! | | in place | private copies |
 //! |---|---|---|
 //! | before a row is changed | a version, if the row is older than the local epoch's snapshot | |
-//! | at commit | a version, if the row is older than the commit's snapshot and none was made: without what undo has kept | a version, before install, if the row is older |
+//! | at commit | a version, if the row is older than the commit's snapshot and none was made: with what undo has kept put back | a version, before install, if the row is older |
 //! | at abort | what was made stays | none was made |
 //!
 //! A version of a row that varies in length has the row's value. So a transaction that aborts puts a copy of it back.
@@ -37,7 +37,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
-    /// Makes a version of a row that is older than `snapshot`, which shows what the transaction writes.
+    /// Makes a version of a row, which is as it was committed, if that is older than `snapshot`, which shows what the transaction writes.
     fn supersede_if_older(&mut self, position: usize, snapshot: u64) {
         let trailer = self.trailer(self.accesses[position]);
         if trailer.snapshot() < snapshot {
@@ -46,18 +46,13 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
-    /// A version of the committed row of a record that the transaction holds.
+    /// A version of the row of a record that the transaction holds.
     fn make_version(&mut self, position: usize) -> Version {
         let access = self.accesses[position];
         let (table, trailer) = (self.table(access.table), self.trailer(access));
         let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
         // SAFETY: the whole row; the record is held, so nobody else writes it.
         unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
-        if AccessOf::<A>::WRITES_IN_PLACE {
-            for write in self.log.writes().iter().rev().filter(|write| write.access as usize == position) {
-                row[write.span.start()..write.span.end()].copy_from_slice(self.log.get(write.bytes));
-            }
-        }
         let heap = self.allocations.versions.heap();
         let version = Version::make(heap, trailer.snapshot(), trailer.previous(), row);
         let (row_bytes, has_value) = (row.len() as u32, table.varies());
@@ -80,31 +75,59 @@ impl<'e, A: Architecture> Txn<'e, A> {
             _ => self.commit_epoch,
         };
         let snapshot = self.epochs.snapshot_of(epoch);
+        let mut changed = Vec::new();
         for number in 0..self.write_set.len() {
             let position = self.write_set[number] as usize;
             let access = self.accesses[position];
             match access.kind {
                 Kind::Insert => self.trailer(access).is_since(snapshot),
-                // Its version was made when it was changed, for the local epoch's snapshot.
-                Kind::Write if access.has_version => self.trailer(access).is_since(snapshot),
-                Kind::Write => self.supersede_if_older(position, snapshot),
-                Kind::Delete => self.bury(position, snapshot),
-                Kind::Vanished | Kind::Read | Kind::Absent => {}
+                Kind::Write | Kind::Delete if access.has_version => self.trailer(access).is_since(snapshot),
+                Kind::Write | Kind::Delete if !AccessOf::<A>::WRITES_IN_PLACE => {
+                    self.supersede_if_older(position, snapshot);
+                }
+                Kind::Write | Kind::Delete if self.trailer(access).snapshot() < snapshot => {
+                    changed.push(position)
+                }
+                Kind::Write | Kind::Delete | Kind::Vanished | Kind::Read | Kind::Absent => {}
+            }
+        }
+        self.supersede_changed(&changed, snapshot);
+        for number in 0..self.write_set.len() {
+            let position = self.write_set[number] as usize;
+            if self.accesses[position].kind == Kind::Delete {
+                self.bury(position, snapshot);
             }
         }
         self.hand_versions_over(snapshot);
     }
 
+    /// Makes versions of rows that have been changed in place: what they were before.
+    fn supersede_changed(&mut self, changed: &[usize], snapshot: u64) {
+        if changed.is_empty() {
+            return;
+        }
+        let mut versions = vec![None; self.accesses.len()];
+        for &position in changed {
+            versions[position] = Some(self.make_version(position));
+        }
+        for write in self.log.writes().iter().rev() {
+            if let Some(version) = versions[write.access as usize] {
+                // SAFETY: the span was checked against the row; the version was made above, and is linked below.
+                unsafe { version.put_back(write.span.offset, self.log.get(write.bytes)) };
+            }
+        }
+        for (access, version) in self.accesses.iter().zip(versions) {
+            if let Some(version) = version {
+                self.trailer(*access).supersede(version, snapshot);
+            }
+        }
+    }
+
     /// Buries the last version of a row that snapshots from `since` on do not show.
     fn bury(&mut self, position: usize, since: u64) {
         let access = self.accesses[position];
-        let trailer = self.trailer(access);
-        // If the row came to be what it is within this snapshot's epochs, nobody is ever shown it.
-        let last = match access.has_version || trailer.snapshot() >= since {
-            true => trailer.previous(),
-            false => Some(self.make_version(position)),
-        };
-        let Some(last) = last else { return };
+        // None: the row was inserted within this snapshot's epochs, and nobody is ever shown it.
+        let Some(last) = self.trailer(access).previous() else { return };
         if self.snapshot_canary == Some(SnapshotCanary::NoBurial) {
             return;
         }

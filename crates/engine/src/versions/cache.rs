@@ -10,6 +10,9 @@ use crate::record::value::{Value, ValueCache, WORD};
 use contract::{PartitionId, TableId};
 use std::collections::VecDeque;
 
+/// A slot tells what versions take when that is so many bytes more, or less.
+const TOLD_BYTES: u64 = 1 << 20;
+
 /// A version that was superseded.
 #[derive(Clone, Copy)]
 pub(crate) struct Superseded {
@@ -41,6 +44,8 @@ pub(crate) struct VersionCache {
     bytes: u64,
     /// The most that ever waited.
     most_bytes: u64,
+    /// What `bytes` was when the heap was told last.
+    told: u64,
 }
 
 // SAFETY: pieces of the heap, which nobody else frees.
@@ -64,6 +69,7 @@ impl VersionCache {
         assert!(self.superseded.back().is_none_or(|&(last, _)| last <= snapshot));
         self.bytes += Version::bytes(superseded.row_bytes as usize) as u64;
         self.most_bytes = self.most_bytes.max(self.bytes);
+        self.tell();
         self.superseded.push_back((snapshot, superseded));
     }
 
@@ -86,6 +92,16 @@ impl VersionCache {
                 }
                 version.free(&self.heap, row_bytes as usize);
             }
+        }
+        self.tell();
+    }
+
+    /// Tells the heap what was taken or given back, if that is much.
+    #[inline]
+    fn tell(&mut self) {
+        if self.bytes.abs_diff(self.told) >= TOLD_BYTES {
+            self.heap.tell(self.bytes as i64 - self.told as i64);
+            self.told = self.bytes;
         }
     }
 

@@ -140,7 +140,8 @@ impl Graveyard {
         last: Version,
     ) -> (Tomb, Grave) {
         let grave = Grave(heap.take(size_of::<Head>() + key.len()));
-        let head = Head { since, last: last.to_bits(), older: 0, older_since: 0, key_bytes: key.len() as u64 };
+        let head =
+            Head { since, last: last.to_bits(), older: 0, older_since: 0, key_bytes: key.len() as u64 };
         // SAFETY: the piece has so many bytes, is aligned, and nobody else's.
         unsafe {
             payload::put(grave.0.as_ptr().cast::<Head>(), head);
@@ -185,12 +186,7 @@ impl Graveyard {
     }
 
     /// Nobody needs a grave any more. Answers what of it is to be freed when the epoch has passed.
-    pub fn dig_up(
-        &self,
-        nodes: &mut AllocationCache,
-        tomb: Tomb,
-        grave: Grave,
-    ) -> (Piece, Option<Piece>) {
+    pub fn dig_up(&self, nodes: &mut AllocationCache, tomb: Tomb, grave: Grave) -> (Piece, Option<Piece>) {
         // SAFETY: it is dug up once, here.
         let piece = unsafe { grave.piece() };
         // Relaxed, both: nothing is published, and nothing is read.

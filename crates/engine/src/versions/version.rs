@@ -55,8 +55,8 @@ impl Trailer {
     pub fn still_is(&self, snapshot: u64) -> bool {
         // Acquire: the copy comes before the second look; pairs with the Release fence in `supersede`.
         fence(Ordering::Acquire);
-        // Relaxed: the fence orders it.
-        self.snapshot.load(Ordering::Relaxed) == snapshot
+        // And if it has changed, the version that was made before is what `previous` answers, or a later one.
+        self.snapshot() == snapshot
     }
 
     /// The row's previous version, which may have been freed.
@@ -151,6 +151,15 @@ impl Version {
     pub unsafe fn view<R>(self, span: Span, see: impl FnOnce(&[u8]) -> R) -> R {
         // SAFETY: as the caller says; nobody writes it.
         unsafe { payload::view(self.0.as_ptr().byte_add(HEAD_BYTES + span.start()), span.length(), see) }
+    }
+
+    /// Puts bytes of its row back to what they were.
+    ///
+    /// # Safety
+    /// The bytes lie in the row, and nobody else has found the version yet.
+    pub unsafe fn put_back(self, offset: u32, bytes: &[u8]) {
+        // SAFETY: by the caller's contract.
+        unsafe { payload::copy_in(self.0.as_ptr().byte_add(HEAD_BYTES + offset as usize), bytes) }
     }
 
     /// Frees it.

@@ -121,6 +121,8 @@ pub struct Teller {
     found: Found,
     last: Option<u64>,
     number: u64,
+    /// Whether it does nothing but sum up.
+    only_sums: bool,
 }
 
 pub struct Transfer {
@@ -137,9 +139,8 @@ impl Transfer {
         let ledger = self.ledger;
         let mut sums = Vec::new();
         let keyed = |txn: &mut X| {
-            (0..ACCOUNTS + RING).try_fold(0, |sum, account| {
-                Ok(ledger.balance(txn, account)?.unwrap_or(0) + sum)
-            })
+            (0..ACCOUNTS + RING)
+                .try_fold(0, |sum, account| Ok(ledger.balance(txn, account)?.unwrap_or(0) + sum))
         };
         sums.push(keyed(txn)?);
         if ledger.indexing != Indexing::Hashed {
@@ -243,7 +244,7 @@ impl Client for Teller {
         Transfer {
             ledger: self.ledger,
             seed: self.random.u64(..),
-            sums: self.number.is_multiple_of(4),
+            sums: self.only_sums || self.number.is_multiple_of(4),
             complaint: RefCell::new(None),
             runs: Cell::new(0),
         }
@@ -255,7 +256,11 @@ impl Client for Teller {
             assert_eq!(is_placed, completion.outcome == Outcome::Commit);
             return;
         }
-        assert_eq!((procedure.runs.get(), completion.attempts), (1, 1), "nothing aborts who reads a snapshot");
+        assert_eq!(
+            (procedure.runs.get(), completion.attempts),
+            (1, 1),
+            "nothing aborts who reads a snapshot"
+        );
         let Some(SnapshotPlace::Read(snapshot)) = completion.snapshot else {
             panic!("a sum is one of a snapshot: {:?}", completion.snapshot)
         };
@@ -300,7 +305,15 @@ impl Workload for Ledger {
     fn client(&self, seat: Seat) -> Teller {
         let random = fastrand::Rng::with_seed(seat.seed * 1000 + seat.worker as u64);
         let (broken, found) = (Vec::new(), Found::default());
-        Teller { ledger: *self, random, broken, found, last: None, number: seat.worker as u64 }
+        Teller {
+            ledger: *self,
+            random,
+            broken,
+            found,
+            last: None,
+            number: seat.worker as u64,
+            only_sums: false,
+        }
     }
 }
 
@@ -337,4 +350,36 @@ pub fn ledger_run<E: Engine>(
         }
     }
     Ok(all)
+}
+
+/// What is left of the versions that `workers` made when they ran over a ledger: nothing, if nobody needs them.
+pub fn versions_are_freed<E: Engine>(
+    ledger: Ledger,
+    selection: Selection,
+    workers: usize,
+    transactions: u64,
+    options: &EngineOptions,
+) {
+    let layout = E::arrange(selection, workers, options).expect("fits").layout;
+    let mut store = E::load(&ledger, layout, &|_| ()).expect("a small table");
+    let mut run = |only_sums, transactions| {
+        let client = |worker| {
+            let seat = Seat::new(worker, workers, options.seed).over(layout.partitions);
+            Teller { only_sums, ..ledger.client(seat) }
+        };
+        let (clients, until) = ((0..workers).map(client).collect(), Until::Transactions(transactions));
+        let run = E::run_checked(&mut store, selection, clients, until, options).expect("it runs");
+        assert!(run.clients.iter().all(|client| client.broken.is_empty()), "{:?}", run.clients[0].broken);
+        E::leak_check(&store)
+    };
+    let leaks = run(false, transactions);
+    assert!(leaks.version_bytes > 0 && leaks.most_version_bytes >= leaks.version_bytes, "{leaks:?}");
+    assert_eq!(leaks.trailer_bytes, 16 * leaks.linked_records);
+    // How many epochs pass in a run is the machine's business.
+    for _ in 0..10_000 {
+        if run(true, 64).version_bytes == 0 {
+            return;
+        }
+    }
+    panic!("versions that nobody needs: {:?}", E::leak_check(&store));
 }

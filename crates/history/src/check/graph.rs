@@ -245,7 +245,7 @@ fn followers(index: &Index<'_>) -> Vec<u32> {
         while let Some(position) = committed.next() {
             if let Some(&next) = committed.peek()
                 && records[next].began_ns == records[position].ended_ns
-            && !records[next].has_read_snapshot()
+                && !records[next].has_read_snapshot()
             {
                 followers[index.number(worker, position) as usize] = index.number(worker, next);
             }

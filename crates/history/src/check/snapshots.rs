@@ -15,11 +15,12 @@ pub(super) fn judge(index: &Index<'_>, edges: &[Vec<Edge>], findings: &mut Findi
         let place = |transaction| index.record(transaction).1.snapshot;
         let (Some(from), Some(to)) = (place(edge.from), place(edge.to)) else { continue };
         let agree = match (from, to) {
-            (SnapshotPlace::ShownBy(from), SnapshotPlace::ShownBy(to) | SnapshotPlace::Read(to)) => from <= to,
-            (SnapshotPlace::Read(from), SnapshotPlace::ShownBy(to)) => from < to,
-            (SnapshotPlace::Read(_), SnapshotPlace::Read(_)) => {
-                unreachable!("nobody depends on who has only read")
+            (SnapshotPlace::ShownBy(from), SnapshotPlace::ShownBy(to) | SnapshotPlace::Read(to)) => {
+                from <= to
             }
+            (SnapshotPlace::Read(from), SnapshotPlace::ShownBy(to)) => from < to,
+            // Nobody depends on who has only read.
+            (SnapshotPlace::Read(_), SnapshotPlace::Read(_)) => false,
         };
         if !agree {
             findings.found(AnomalyKind::WrongSnapshot, || {

@@ -312,8 +312,16 @@ fn transact<R: Rules, C: Client>(shared: &Shared, worker: usize, client: &mut C)
             }
         };
         let ended_ns = shared.pass(worker).clock_ns;
-        let completion =
-            Completion { outcome, began_ns, ended_ns, attempts, id: None, epoch: None, snapshot: None, receipts: &txn };
+        let completion = Completion {
+            outcome,
+            began_ns,
+            ended_ns,
+            attempts,
+            id: None,
+            epoch: None,
+            snapshot: None,
+            receipts: &txn,
+        };
         client.finished(procedure, &completion);
         return;
     }
