@@ -1,7 +1,7 @@
 //! What a person reads at the end, on standard output.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use contract::{Durability, TimeClass};
+use contract::{Durability, LogReport, TimeClass};
 use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
@@ -38,7 +38,10 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
     ];
     lines.extend(costs(&summary.costs));
     lines.push(("memory", memory(&summary.memory)));
-    lines.extend(summary.log.as_ref().map(|log| ("log", logged(summary.durability, log))));
+    if let Some(log) = &summary.log {
+        lines.push(("log", logged(summary.durability, log)));
+        lines.extend(log.checkpoint_every_us.map(|_| ("checkpoints", checkpoints(&log.report))));
+    }
     lines.push(("checked", checks(&summary.checks)));
     let mut text = format!(
         "{} over {}, {} on {}\n\n",
@@ -122,6 +125,21 @@ fn logged(durability: Durability, log: &Logged) -> String {
         if *compress { ", compressed" } else { "" },
         thousands(report.syncs as f64),
         latency(report.longest_sync_ns),
+    )
+}
+
+/// The checkpoints that were taken, and the last of them.
+fn checkpoints(report: &LogReport) -> String {
+    let Some(last) = report.last_checkpoint else {
+        return "none: no repetition was as long as one takes, and one that a repetition's end cuts off is given up".to_owned();
+    };
+    format!(
+        "{}, the last of {} rows, {} MB in {}, which took {}",
+        thousands(report.checkpoints as f64),
+        thousands(last.rows as f64),
+        thousands((last.bytes as f64 / 1e6).ceil()),
+        counted(last.files as usize, "file"),
+        latency(last.took_ns),
     )
 }
 

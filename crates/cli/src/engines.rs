@@ -81,14 +81,16 @@ impl Machine {
         }
     }
 
-    /// Refuses a level without a folder, and a log on a simulated machine, which has no disk yet that costs time.
+    /// Refuses a level without a folder, and a log on a simulated machine that has no disk.
     pub fn admit_logging(self, logging: &Logging) -> Result<(), Failure> {
         logging.admit().map_err(Failure::Usage)?;
         match self {
-            Machine::Simulated(_) if logging.level != Durability::None => Err(Failure::Usage(
-                "--durability is for the hardware: simulated machines have no disk that takes time yet"
-                    .to_owned(),
-            )),
+            Machine::Simulated(Description { disk: None, name, .. }) if logging.level != Durability::None => {
+                Err(Failure::Usage(format!(
+                    "--durability {}: {name} has no disk: its file has no table [disk]",
+                    logging.level
+                )))
+            }
             Machine::Simulated(_) | Machine::Hardware => Ok(()),
         }
     }

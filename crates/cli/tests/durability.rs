@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fresh_folder, run, trireme};
+use common::{Scratch, fresh_folder, run, trireme};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -80,16 +80,107 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
     }
 }
 
+/// The names of a folder's files that begin so.
+fn files_of(folder: &Path, prefix: &str) -> Vec<String> {
+    let files = fs::read_dir(folder).expect("a folder");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
+    names.filter(|name| name.starts_with(prefix)).collect()
+}
+
+/// A run that has taken a checkpoint, as soon as one of its length has on this machine: where it was, and what it says of its log.
+fn checkpointed(arguments: &[&str]) -> (Scratch, Value) {
+    for duration in ["300ms", "2s", "10s", "60s"] {
+        let folder = fresh_folder("checkpointed");
+        let more = ["--warmup", "10ms", "--duration", duration, "--repeat", "1"];
+        let ran = run(&folder, &[arguments, &more].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        let log = ran.json()["log"].clone();
+        if log["checkpoints"].as_u64() > Some(0) {
+            return (folder, log);
+        }
+    }
+    panic!("no checkpoint within a minute: {arguments:?}");
+}
+
+#[test]
+fn a_checkpoint_takes_the_place_of_the_log_before_it() {
+    let mut went = 0;
+    for (number, system) in SYSTEMS.into_iter().enumerate() {
+        let level = ["group", "buffered", "sync"][number % 3];
+        let compress = ["on", "off"][number % 2];
+        let loggers = (number % 2 + 1).to_string();
+        let more = [
+            "--durability",
+            level,
+            "--log",
+            "log",
+            "--loggers",
+            &loggers,
+            "--compress",
+            compress,
+            "--epoch",
+            "2ms",
+            "--checkpoint-every",
+            "5ms",
+        ];
+        let (folder, log) = checkpointed(&tpcc(system, &more));
+        let last = &log["last_checkpoint"];
+        assert!(last["rows"].as_u64() > Some(1000) && last["took_ns"].as_u64() > Some(0), "{log}");
+
+        let inspected = run(&folder, &["log", "inspect", "log", "--json"]).json();
+        let (rows, files) = (&inspected["checkpoint_files"], &inspected["files"]);
+        let rows = rows.as_array().expect("a list");
+        assert_eq!(
+            rows.iter().map(|file| file["rows"].as_u64().expect("a number")).sum::<u64>(),
+            last["rows"]
+        );
+        assert_eq!(files_of(&folder.join("log"), "checkpoint-").len(), rows.len(), "{inspected}");
+        // What was before the checkpoint is gone, and what is told is what is there.
+        let files = files.as_array().expect("a list");
+        assert_eq!(files_of(&folder.join("log"), "log-").len(), files.len(), "{inspected}");
+        went += usize::from(files.iter().all(|file| file["segment"].as_u64() > Some(0)));
+        assert!(files.iter().chain(rows).all(|file| file["wrong"].is_null()), "{inspected}");
+
+        let recovered = run(&folder, &["recover", "log", "--json"]);
+        assert_eq!(recovered.code, Some(0), "{system:?}: {}", recovered.out);
+        let recovered = recovered.json();
+        assert!(checks_passed(&recovered), "{recovered}");
+        assert_eq!(recovered["checkpoint"]["rows"], last["rows"], "{system:?}");
+    }
+    // A logger that had written nothing yet goes on with its first file.
+    assert!(went > 0, "no log has become shorter");
+}
+
+#[test]
+fn a_corrupt_checkpoint_is_refused_by_file_and_byte_and_cannot_be_salvaged() {
+    let more = ["--durability", "group", "--log", "log", "--epoch", "2ms", "--checkpoint-every", "5ms"];
+    let (folder, _) = checkpointed(&tpcc(SYSTEMS[0], &more));
+    let names = files_of(&folder.join("log"), "checkpoint-");
+    let name = names.first().expect("there was time for one");
+    let mut bytes = fs::read(folder.join("log").join(name)).expect("a file of the checkpoint");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(folder.join("log").join(name), bytes).expect("written");
+    for salvage in [&[][..], &["--salvage"]] {
+        let ran = run(&folder, &[&["recover", "log"], salvage].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.out);
+        assert!(ran.err.contains(&format!("the log is corrupt: file log/{name}, byte ")), "{}", ran.err);
+    }
+    let inspected = run(&folder, &["log", "inspect", "log"]);
+    assert!(inspected.out.contains(&format!("log/{name}, byte ")), "{}", inspected.out);
+}
+
 /// As often as `TRIREME_KILLS` says, six times by default.
 #[test]
 fn what_was_logged_survives_the_end_of_the_process() {
     let kills =
         std::env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(SYSTEMS.len());
-    let mut recovered_transactions = 0;
+    let (mut recovered_transactions, mut recovered_checkpoints) = (0, 0);
     for kill in 0..kills {
         let (folder, system) = (fresh_folder("killed"), SYSTEMS[kill % SYSTEMS.len()]);
         let level = ["group", "buffered", "sync"][kill / SYSTEMS.len() % 3];
         let loggers = (kill % 3 + 1).to_string();
+        let every = ["never", "5ms"][(kill + kill / SYSTEMS.len()) % 2];
         let more = [
             "--durability",
             level,
@@ -99,6 +190,8 @@ fn what_was_logged_survives_the_end_of_the_process() {
             &loggers,
             "--epoch",
             "3ms",
+            "--checkpoint-every",
+            every,
             "--duration",
             "60s",
         ];
@@ -108,7 +201,11 @@ fn what_was_logged_survives_the_end_of_the_process() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the binary runs");
-        while !folder.join("log/MANIFEST").exists() {
+        let has_begun = || match fs::read_to_string(folder.join("log/MANIFEST")) {
+            Ok(manifest) => every == "never" || manifest.contains("\"checkpoint\""),
+            Err(_) => false,
+        };
+        while !has_begun() {
             assert!(child.try_wait().expect("it can be asked").is_none(), "{system:?} has ended");
             sleep(Duration::from_millis(1));
         }
@@ -119,8 +216,10 @@ fn what_was_logged_survives_the_end_of_the_process() {
         assert_eq!(ran.code, Some(0), "{system:?}, {level}: {}{}", ran.out, ran.err);
         assert!(checks_passed(&ran.json()), "{system:?}, {level}: {}", ran.out);
         recovered_transactions += ran.json()["transactions"].as_u64().expect("a number");
+        recovered_checkpoints += u64::from(!ran.json()["checkpoint"].is_null());
     }
     assert!(recovered_transactions > 0, "nothing was logged before any of the ends");
+    assert!(recovered_checkpoints > 0, "no checkpoint was taken before any of the ends");
 }
 
 #[test]
@@ -135,6 +234,8 @@ fn crashes_at_ten_thousand_points_lose_nothing_that_was_acknowledged() {
         ("with_left_out", 1_000),
         ("flips_noticed", 500),
         ("failed_disks", 5),
+        ("checkpoints", 30),
+        ("with_checkpoint", 100),
     ] {
         assert!(crashed[number].as_u64() >= Some(least), "{number}\n{}", ran.out);
     }
@@ -143,7 +244,13 @@ fn crashes_at_ten_thousand_points_lose_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
-    for canary in ["publish-before-sync", "one-epoch-too-many", "unchecked-checksum"] {
+    for canary in [
+        "publish-before-sync",
+        "one-epoch-too-many",
+        "unchecked-checksum",
+        "forgets-a-delete",
+        "undurable-checkpoint",
+    ] {
         let folder = fresh_folder("canary");
         let crash = |more: &[&str]| run(&folder, &[&["crash", "--canary", canary, "--json"], more].concat());
         let ran = crash(&["--runs", "200"]);
@@ -210,6 +317,10 @@ fn a_log_is_never_written_over_and_needs_a_level() {
     refused(
         &more(&["--log", "x"]),
         "--log is for a level that logs: add --durability buffered, group or sync",
+    );
+    refused(
+        &more(&["--checkpoint-every", "1s"]),
+        "--checkpoint-every is for a log: add --durability buffered, group or sync, and --log FOLDER",
     );
     refused(&more(&["--durability", "full"]), "--durability full: allowed: none, buffered, group, sync");
     refused(&["recover", "nowhere"], "folder nowhere has no log");

@@ -438,3 +438,26 @@ fn a_machine_is_held_against_the_one_at_hand() {
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
 }
+
+#[test]
+fn a_commit_is_durable_once_the_simulated_disk_has_synced_its_epoch() {
+    let folder = fresh_folder("simulated-durable");
+    let bank =
+        "run smallbank --customers 1000 --hot-customers 100 --protocol silo --workers 4 --repeat 1 --json";
+    let line = format!("{bank} --warmup 1ms --duration 4ms");
+    let logged = format!("{line} --durability group --log a,b --loggers 2 --epoch 200us");
+    let nehalem = machine("nehalem-ex-4x8.toml");
+    let (first, second) = (on(&folder, &logged, &nehalem), on(&folder, &logged, &nehalem));
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    assert_eq!(first.out, second.out);
+    let p50 = |ran: &Ran| ran.json()["latency_ns"]["p50"].as_u64().expect("some latencies");
+    // Half an epoch on average until it ends, then a sync of 100 us at least.
+    let durable = p50(&first);
+    assert!((200_000..1_000_000).contains(&durable), "{durable} ns");
+    assert!(p50(&on(&folder, &line, &nehalem)) < 50_000);
+    assert!(first.json()["log"]["syncs"].as_u64() > Some(10), "{}", first.out);
+    assert!(!folder.join("a").exists(), "the simulated disk is in memory");
+    let refused = on(&folder, &logged, &haswell());
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("its file has no table [disk]"), "{}", refused.err);
+}

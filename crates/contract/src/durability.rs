@@ -254,10 +254,26 @@ pub struct LogInspection {
     /// The checkpoint from which it is recovered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointReport>,
-    /// Its files.
+    /// The checkpoint's files.
+    #[serde(default)]
+    pub checkpoint_files: Vec<InspectedRows>,
+    /// The log's own files.
     pub files: Vec<InspectedFile>,
     /// The last epoch that all loggers of the last generation have marked; 0 if there is none.
     pub durable_epoch: u64,
+}
+
+/// What a file of a checkpoint has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedRows {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes, as the manifest says.
+    pub bytes: u64,
+    /// Its rows, as the manifest says.
+    pub rows: u64,
+    /// The byte at which something is wrong, and what.
+    pub wrong: Option<(u64, String)>,
 }
 
 /// What a file of a log has.

@@ -30,8 +30,8 @@ pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use durability::{
-    Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, LogError, LogInspection,
-    LogOptions, LogReport, Recovered, RecoveryOptions,
+    Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, InspectedRows, LogError,
+    LogInspection, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
     Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,

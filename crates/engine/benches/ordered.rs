@@ -1,6 +1,6 @@
 //! The ordered index against `std::collections::BTreeMap`: look-ups, scans, inserts; and two threads against one.
 //!
-//! `cargo bench -p engine --bench ordered -- [entries]`: 10 million entries by default. Rounds are interleaved, so that what
+//! `cargo bench -p trireme-engine --bench ordered -- [entries]`: 10 million entries by default. Rounds are interleaved, so that what
 //! else the machine does meets both; the median of five rounds stands with the least and the greatest. Figures belong
 //! into `docs/results/`, with the machine.
 

@@ -1,6 +1,6 @@
 //! The inner steps of a transaction: index probe, lock and unlock, commit, clock reading.
 //!
-//! `cargo bench -p engine`. Figures belong into `docs/results/`, with the machine and the spread.
+//! `cargo bench -p trireme-engine`. Figures belong into `docs/results/`, with the machine and the spread.
 
 use contract::{
     Abort, Client, Engine, Indexing, Key, Layout, Outcome, Procedure, ProtocolName, RowLength, Seat, Span,

@@ -8,7 +8,7 @@
 //! that gives larger ids to those who draw later:
 //!
 //! - the time-stamp counter, read in order, where the cores' counters agree: it costs no line that cores share;
-//! - a counter that all share elsewhere, as on simulated machines.
+//! - a counter that all share elsewhere, as in explorations.
 //!
 //! The ids of TICTOC are not drawn: its order is one of logical time, and a transaction's commit time is its id.
 

@@ -343,7 +343,7 @@ impl Embedded {
     /// Tells checkpoints which tables there are.
     fn provide(&self) {
         if let Some(log) = &self.services.runtime.log {
-            log.checkpoints().provide(&self.tables);
+            log.checkpoints().provide(self.tables.iter().flat_map(Table::parts).collect());
         }
     }
 

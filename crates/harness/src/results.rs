@@ -295,6 +295,7 @@ fn write_systems(
         workload: &subject.workload,
         x: None,
         base: &base,
+        followers: Vec::new(),
         axes,
     };
     folder.write("parameters.toml", &again.toml())?;

@@ -1,4 +1,4 @@
-//! Prints what `doctor` knows of this machine: `cargo run --release -p machine --example facts [quick]`.
+//! Prints what `doctor` knows of this machine: `cargo run --release -p trireme-machine --example facts [quick]`.
 
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::Bench;

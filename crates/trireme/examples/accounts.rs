@@ -1,6 +1,6 @@
 //! Accounts: money moves between them, in a folder that has it again when the program runs again.
 //!
-//! `cargo run -p trireme --example accounts [FOLDER]`
+//! `cargo run -p trireme-db --example accounts [FOLDER]`
 
 use std::env;
 use trireme::{Database, Error, Table};

@@ -1,6 +1,6 @@
 //! A queue of jobs with a secondary index: workers take those that wait, the most urgent first, and each is done once.
 //!
-//! `cargo run -p trireme --example jobs`
+//! `cargo run -p trireme-db --example jobs`
 
 use serde::{Deserialize, Serialize};
 use std::thread;

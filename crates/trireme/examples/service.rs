@@ -1,7 +1,7 @@
 //! A service with many threads: each answers requests, and tells its client once the request is durable, without waiting for that
 //! itself.
 //!
-//! `cargo run --release -p trireme --example service [THREADS] [SECONDS] [FOLDER]`; without a folder in memory.
+//! `cargo run --release -p trireme-db --example service [THREADS] [SECONDS] [FOLDER]`; without a folder in memory.
 
 use std::collections::VecDeque;
 use std::env;

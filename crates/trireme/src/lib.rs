@@ -62,3 +62,8 @@ pub use ticket::Ticket;
 pub use transaction::{Range, Transaction};
 pub use value::{Bytes, MAX_VALUE_BYTES, Row, Serde, Value};
 pub use verify::Verified;
+
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

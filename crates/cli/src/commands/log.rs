@@ -5,11 +5,12 @@ use crate::engines::Hardware;
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
 use comfy_table::{CellAlignment, Table, presets};
-use contract::{Engine as _, LogInspection};
+use contract::{CheckpointReport, Engine as _, InspectedFile, InspectedRows, LogInspection};
 use harness::Failure;
 use harness::options::Logging;
+use harness::text::numbers::counted;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What can be typed.
@@ -56,24 +57,48 @@ fn told(inspection: &LogInspection) -> String {
     for (number, table) in tables.iter().enumerate() {
         let _ = writeln!(text, "table {number}: {table}");
     }
+    if let Some(CheckpointReport { from_epoch, to_epoch, rows, bytes, files, .. }) = &inspection.checkpoint {
+        let _ = writeln!(
+            text,
+            "checkpoint: {rows} rows of epochs {from_epoch} to {to_epoch}, of {bytes} bytes in {}",
+            counted(*files as usize, "file"),
+        );
+        let row = |file: &InspectedRows| (name_of(&file.path), vec![file.bytes, file.rows]);
+        let _ = writeln!(
+            text,
+            "{}",
+            table(&["file", "bytes", "rows"], inspection.checkpoint_files.iter().map(row))
+        );
+    }
+    let row = |file: &InspectedFile| {
+        let numbers = vec![file.bytes, file.blocks, file.transactions, file.records, file.marked];
+        (name_of(&file.path), numbers)
+    };
+    let head = ["file", "bytes", "blocks", "transactions", "records", "marked"];
+    let _ = writeln!(text, "{}", table(&head, files.iter().map(row)));
+    let wrong_rows = inspection.checkpoint_files.iter().map(|file| (&file.path, &file.wrong));
+    for (path, wrong) in wrong_rows.chain(files.iter().map(|file| (&file.path, &file.wrong))) {
+        if let Some((offset, why)) = wrong {
+            let _ = writeln!(text, "{}, byte {offset}: {why}", path.display());
+        }
+    }
+    text
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// A file a line.
+fn table(head: &[&str], files: impl Iterator<Item = (String, Vec<u64>)>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["file", "bytes", "blocks", "transactions", "records", "marked"]);
-    for file in files {
-        let name = file.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let numbers = [file.bytes, file.blocks, file.transactions, file.records, file.marked];
-        let mut row = vec![name];
-        row.extend(numbers.map(|number| number.to_string()));
-        table.add_row(row);
+    table.set_header(head);
+    for (name, numbers) in files {
+        table.add_row(std::iter::once(name).chain(numbers.iter().map(u64::to_string)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let _ = writeln!(text, "{}", table.trim_fmt());
-    for file in files {
-        if let Some((offset, why)) = &file.wrong {
-            let _ = writeln!(text, "{}, byte {offset}: {why}", file.path.display());
-        }
-    }
-    text
+    table.trim_fmt()
 }

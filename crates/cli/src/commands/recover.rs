@@ -7,10 +7,13 @@ use crate::progress::Progress;
 use ::workloads::audit::Audited;
 use ::workloads::{Parameters, WorkloadVisitor};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use contract::{ArchitectureName, Engine as _, PairName, ProtocolName, Recovered, RecoveryOptions};
+use contract::{
+    ArchitectureName, CheckpointReport, Engine as _, PairName, ProtocolName, Recovered, RecoveryOptions,
+};
 use harness::measure;
 use harness::options::Origin;
 use harness::summary::{Check, Memory};
+use harness::text::numbers::counted;
 use harness::{BadValue, Failure, Observer, RunOptions};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -73,6 +76,7 @@ pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             "bytes": recovered.bytes,
             "files": recovered.files,
             "elapsed_s": recovered.elapsed.as_secs_f64(),
+            "checkpoint": recovered.checkpoint,
             "lost": recovered.lost,
             "memory": memory,
             "checks": checks,
@@ -86,12 +90,23 @@ fn told(origin: &Origin, recovered: &Recovered, checks: &[Check]) -> String {
     let mut text = String::new();
     let Recovered { epoch, transactions, records, bytes, files, left_out, .. } = recovered;
     let seconds = recovered.elapsed.as_secs_f64();
-    let _ = writeln!(text, "{}: recovered up to epoch {epoch}", origin.workload);
+    let _ = writeln!(text, "{}: recovered up to epoch {epoch}, in {seconds:.2} s", origin.workload);
+    let mut log_seconds = seconds;
+    if let Some(CheckpointReport { from_epoch, rows, bytes, files, took_ns, .. }) = &recovered.checkpoint {
+        let took = *took_ns as f64 / 1e9;
+        log_seconds -= took;
+        let _ = writeln!(
+            text,
+            "the checkpoint of epoch {from_epoch}: {rows} rows, of {:.1} MB in {}, in {took:.2} s",
+            *bytes as f64 / 1e6,
+            counted(*files as usize, "file"),
+        );
+    }
     let _ = writeln!(
         text,
-        "{transactions} transactions with {records} records, of {:.1} MB in {files} file{}, in {seconds:.2} s",
+        "the log: {transactions} transactions with {records} records, of {:.1} MB in {}, in {log_seconds:.2} s",
         *bytes as f64 / 1e6,
-        if *files == 1 { "" } else { "s" },
+        counted(*files as usize, "file"),
     );
     if *left_out > 0 {
         let _ = writeln!(text, "left out: {left_out} transactions of later epochs, which nobody was told of");

@@ -6,7 +6,7 @@ use crate::engines::{self, Hardware, Job, Machine};
 use crate::progress::Progress;
 use crate::{answer, output, selection, validated};
 use clap::{Arg, ArgMatches, Command};
-use contract::Engine;
+use contract::{Durability, Engine};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::Surroundings;
@@ -97,8 +97,13 @@ pub fn prepare(
     let mut cases = Cases::resolve::<Hardware>(&experiment, &defaults, &place)?;
     for case in &mut cases.cases {
         machine.admit(case.subject.options.workers)?;
-        machine.admit_logging(&case.subject.options.logging)?;
-        case.subject.options.logging.each_apart = true;
+        let logging = &mut case.subject.options.logging;
+        // Where durability is swept, the points that log nothing have no use for the folder.
+        if logging.level == Durability::None {
+            logging.folders.clear();
+        }
+        machine.admit_logging(logging)?;
+        logging.each_apart = true;
     }
     Ok((experiment, cases))
 }

@@ -195,6 +195,14 @@ impl BlockHeader {
         Ok((block, payload))
     }
 
+    /// Bytes of the block whose header this is, as it says by itself: nothing was held against a checksum.
+    pub fn file_bytes_of(header: &[u8]) -> Result<u64, String> {
+        match header.len() == BLOCK_HEADER_BYTES && header[0..4] == BLOCK_MAGIC {
+            true => Ok(BLOCK_HEADER_BYTES as u64 + u64::from(u32_at(header, 8))),
+            false => Err("no block begins here".to_owned()),
+        }
+    }
+
     /// Bytes of the block in its file.
     pub fn file_bytes(&self) -> u64 {
         BLOCK_HEADER_BYTES as u64 + u64::from(self.stored_bytes)
@@ -287,6 +295,11 @@ impl<'b> Writer<'b> {
     /// Where the transaction began, and how many records it has.
     pub fn state(&self) -> (usize, u32) {
         (self.from, self.records)
+    }
+
+    /// Bytes of the transaction so far.
+    pub fn bytes_so_far(&self) -> usize {
+        self.payload.len() - self.from
     }
 
     fn record(&mut self, kind: u8, table: u16, key: LoggedKey<'_>) {

@@ -1,9 +1,12 @@
 //! What a log has, told without a store.
 
+use super::checkpoint::files::{path_of, read_file};
 use super::format::{FILE_HEADER_BYTES, Transactions};
+use super::manifest::{Checkpoint, RowsFile};
 use super::scan::{self, LogFile, Stream, find_folders};
 use super::{log::io_error, manifest};
-use contract::{InspectedFile, LogError, LogInspection};
+use crate::facade::disk::Folder;
+use contract::{InspectedFile, InspectedRows, LogError, LogInspection};
 use std::path::PathBuf;
 
 /// Reads all files of the log in these folders.
@@ -30,10 +33,33 @@ pub(crate) fn inspect(paths: &[PathBuf]) -> Result<LogInspection, LogError> {
         generation: manifest.generation,
         tables: manifest.tables.iter().map(manifest::LoggedTable::described).collect(),
         earlier: manifest.earlier.iter().map(|earlier| earlier.epoch).collect(),
-        origin: manifest.origin,
-        checkpoint: manifest.checkpoint.as_ref().map(manifest::Checkpoint::report),
+        origin: manifest.origin.clone(),
+        checkpoint: manifest.checkpoint.as_ref().map(Checkpoint::report),
+        checkpoint_files: match &manifest.checkpoint {
+            Some(checkpoint) => inspect_checkpoint(&folders, manifest.log(), checkpoint)?,
+            None => Vec::new(),
+        },
         files: inspected,
     })
+}
+
+fn inspect_checkpoint(
+    folders: &[Folder],
+    log: u128,
+    checkpoint: &Checkpoint,
+) -> Result<Vec<InspectedRows>, LogError> {
+    let inspect = |(number, &RowsFile { bytes, rows }): (usize, &RowsFile)| {
+        let mut take = |payload: &[u8]| {
+            Transactions::of(payload).map(|read| read.map(|transaction| u64::from(transaction.records))).sum()
+        };
+        let wrong = match read_file(folders, log, checkpoint, number, true, &mut take) {
+            Ok(()) => None,
+            Err(LogError::Corrupt { offset, why, .. }) => Some((offset, why)),
+            Err(error) => return Err(error),
+        };
+        Ok(InspectedRows { path: path_of(folders, checkpoint, number), bytes, rows, wrong })
+    };
+    checkpoint.files.iter().enumerate().map(inspect).collect()
 }
 
 fn inspect_file(file: LogFile) -> Result<InspectedFile, LogError> {

@@ -8,6 +8,8 @@ use super::log::io_error;
 use super::logger::append_all;
 use super::scan::LogFileName;
 use crate::facade::disk::Folder;
+use crate::index::ordered::MAX_KEY_BYTES;
+use contract::table::MOST_VARYING_BYTES;
 use contract::{CheckpointReport, Indexing, LogError, RowLength, TableDescription};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -23,6 +25,12 @@ const NEXT_NAME: &str = "MANIFEST.next";
 const MAGIC: &str = "trireme-manifest";
 /// Longer ones are not read.
 const MOST_BYTES: u64 = 64 << 20;
+/// More loggers do not write a log.
+const MOST_LOGGERS: u32 = 1 << 10;
+/// Tables have numbers of two bytes.
+const MOST_TABLES: usize = 1 << 16;
+/// Rows that a table may have been made for.
+const MOST_CAPACITY: u64 = 1 << 36;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +183,14 @@ impl LoggedTable {
         self.name == other.name && of(self) == of(other)
     }
 
+    /// Whether there can be such a table.
+    fn is_possible(&self) -> bool {
+        let most = if self.rows_vary { MOST_VARYING_BYTES as u64 } else { u64::from(u32::MAX) };
+        self.row_bytes <= most
+            && self.key_bytes.is_none_or(|most| most <= MAX_KEY_BYTES as u64)
+            && self.capacity <= MOST_CAPACITY
+    }
+
     /// In words.
     pub fn described(&self) -> String {
         let keys = match self.key_bytes {
@@ -270,8 +286,18 @@ fn decode(bytes: &[u8]) -> Result<Manifest, String> {
     if u128::from_str_radix(&manifest.log, 16).is_err() {
         return Err(format!("'{}' is not the name of a log", manifest.log));
     }
-    if manifest.earlier.len() != manifest.generation as usize || manifest.loggers == 0 {
+    let loggers = manifest.earlier.iter().map(|earlier| earlier.loggers).chain([manifest.loggers]);
+    if let Some(wrong) = loggers.into_iter().find(|loggers| !(1..=MOST_LOGGERS).contains(loggers)) {
+        return Err(format!("{wrong} loggers; 1 to {MOST_LOGGERS} are allowed"));
+    }
+    if manifest.earlier.len() != manifest.generation as usize {
         return Err("the generations do not add up".to_owned());
+    }
+    if manifest.tables.len() > MOST_TABLES {
+        return Err(format!("{} tables; up to {MOST_TABLES} are allowed", manifest.tables.len()));
+    }
+    if let Some(wrong) = manifest.tables.iter().find(|table| !table.is_possible()) {
+        return Err(format!("there can be no {}", wrong.described()));
     }
     if let Some(checkpoint) = &manifest.checkpoint {
         let earlier = manifest.earlier.get(checkpoint.generation as usize);

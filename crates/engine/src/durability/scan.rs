@@ -296,7 +296,7 @@ impl Stream {
 }
 
 /// A block's payload; an error in words.
-fn uncompressed(header: &BlockHeader, payload: &[u8]) -> Result<Vec<u8>, String> {
+pub(crate) fn uncompressed(header: &BlockHeader, payload: &[u8]) -> Result<Vec<u8>, String> {
     // No more than LZ4 can make of what is there, whatever the header says.
     let most = payload.len().saturating_mul(255).min(MOST_PAYLOAD_BYTES);
     let raw_bytes = header.raw_bytes as usize;

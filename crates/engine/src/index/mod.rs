@@ -8,7 +8,7 @@ pub(crate) mod hash;
 pub(crate) mod ordered;
 mod walk;
 
-pub(crate) use walk::WalkPosition;
+pub(crate) use walk::{KeyList, WalkPosition};
 
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;

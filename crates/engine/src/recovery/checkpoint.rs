@@ -8,7 +8,6 @@ use super::{Apply, RunClients, admit, run_clients};
 use crate::durability::checkpoint::files::read_file;
 use crate::durability::format::Transactions;
 use crate::durability::manifest::{Checkpoint, Manifest};
-use crate::durability::scan::Payload;
 use crate::facade::clock;
 use crate::facade::disk::Folder;
 use crate::facade::shared::Arc;
@@ -81,7 +80,7 @@ struct Loader {
     /// Of so many threads.
     threads: usize,
     /// Of the file that was read last.
-    rows: Arc<Vec<Payload>>,
+    rows: Arc<Vec<Vec<u8>>>,
     /// Transactions of it that were not taken yet, the last first: the block, and where in it the transaction is.
     places: Vec<(usize, Range<usize>)>,
     wrong: Option<LogError>,
@@ -94,23 +93,23 @@ impl Loader {
         if self.next_file >= checkpoint.files.len() {
             return Ok(false);
         }
-        let rows = read_file(folders, *log, checkpoint, self.next_file, *is_checked)?;
-        self.next_file += self.threads;
-        for (number, payload) in rows.iter().enumerate() {
-            let bytes = payload.bytes();
-            let mut transactions = Transactions::of(bytes);
+        let (mut rows, mut places) = (Vec::new(), Vec::new());
+        read_file(folders, *log, checkpoint, self.next_file, *is_checked, &mut |payload| {
+            let (number, mut transactions, mut records) = (rows.len(), Transactions::of(payload), 0);
             loop {
-                let from = bytes.len() - transactions.rest();
+                let from = payload.len() - transactions.rest();
                 let Some(transaction) = transactions.next() else { break };
-                let records = transaction.and_then(|transaction| {
-                    transaction.records().try_for_each(|record| admit(&self.tables, &record?))
-                });
-                records.map_err(|why| LogError::Refused {
-                    why: format!("the checkpoint cannot be loaded: {why}"),
-                })?;
-                self.places.push((number, from..bytes.len() - transactions.rest()));
+                for record in transaction?.records() {
+                    admit(&self.tables, &record?)?;
+                    records += 1;
+                }
+                places.push((number, from..payload.len() - transactions.rest()));
             }
-        }
+            rows.push(payload.to_vec());
+            Ok(records)
+        })?;
+        self.places = places;
+        self.next_file += self.threads;
         self.places.reverse();
         self.rows = Arc::new(rows);
         Ok(true)
@@ -145,7 +144,7 @@ impl Client for Loader {
 
 /// Inserts the rows of one transaction of a block.
 struct InsertRows {
-    rows: Arc<Vec<Payload>>,
+    rows: Arc<Vec<Vec<u8>>>,
     block: usize,
     range: Range<usize>,
     tables: Arc<[TableDescription]>,
@@ -154,7 +153,7 @@ struct InsertRows {
 
 impl Procedure for InsertRows {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
-        let bytes = &self.rows[self.block].bytes()[self.range.clone()];
+        let bytes = &self.rows[self.block][self.range.clone()];
         let transactions = Transactions::of(bytes).map(|read| read.expect("it was read before"));
         for record in transactions.flat_map(|transaction| transaction.records()) {
             let record = record.expect("it was read before");

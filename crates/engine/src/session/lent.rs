@@ -349,14 +349,16 @@ where
         let Some(log) = &self.runtime.log else { return false };
         let Some(mut part) = log.checkpoints().take_part() else { return false };
         let mut read = self.read.take().unwrap_or_else(|| Box::new(ReadRows::none()));
-        read.of(&part);
-        self.until_done(|txn, attempt| {
-            txn.begin_reconnaissance(attempt);
-            let told = txn.walk(part.table, part.partition, &mut part.position, &mut read.keys);
-            txn.end_reconnaissance();
-            told
+        read.begin(&mut part);
+        let has_keys = read.find(&mut part, |part, keys| {
+            self.until_done(|txn, attempt| {
+                txn.begin_reconnaissance(attempt);
+                let told = txn.walk(part.table, part.partition, &mut part.position, keys);
+                txn.end_reconnaissance();
+                told
+            });
         });
-        if !read.keys.is_empty() {
+        if has_keys {
             self.until_done(|txn, attempt| {
                 txn.begin(attempt, &Plan::default());
                 match read.run(txn) {
@@ -367,8 +369,8 @@ where
                     }
                 }
             });
-            read.hand_to(&mut part);
         }
+        read.end(&mut part);
         log.checkpoints().give_back(part);
         self.read = Some(read);
         true

@@ -1,7 +1,8 @@
 //! A slot's part in a checkpoint ([`crate::durability::checkpoint`]): between two transactions of its own it takes a part of the tables,
 //! looks which keys come next, reads their rows in a transaction like any other, and gives the part back.
 //!
-//! Steps are short, some thirty rows, and pauses are [`PAUSES`] times as long as the steps, so that the slot's own transactions go on.
+//! Steps are short, some thirty rows or [`ENOUGH_BYTES`] of them, and pauses are [`PAUSES`] times as long as the steps, so that the slot's own
+//! transactions go on; but not longer than [`LONGEST_PAUSE`], for where cores are scarce a step may have taken long because it waited.
 
 use super::interval::Interval;
 use super::ring::Drawn;
@@ -11,15 +12,20 @@ use crate::durability::Log;
 use crate::durability::checkpoint::Part;
 use crate::durability::format::{LoggedKey, Writer};
 use crate::facade::clock::{self, Ticks};
+use crate::facade::latched::Latched;
+use crate::index::{KeyList, WalkPosition};
 use crate::protocol::Attempt;
-use crate::transaction::KeyList;
 use contract::{
     Abort, Access, Key, Outcome, Plan, Presence, Procedure, RunError, Span, TableId, Transaction,
 };
-use std::cell::RefCell;
+use std::time::Duration;
 
 /// How long a slot does not walk after a step, in steps.
 const PAUSES: u64 = 3;
+/// But no longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+/// Bytes of rows after which a step reads no other: so a block has no more than these, and one row.
+const ENOUGH_BYTES: usize = 64 << 10;
 
 /// What a slot keeps for it.
 pub(super) struct Walk {
@@ -40,37 +46,64 @@ pub(super) struct ReadRows {
     table: TableId,
     row_bytes: usize,
     has_byte_strings: bool,
-    pub keys: KeyList,
-    /// As transactions of the log, and how many.
-    rows: RefCell<(Vec<u8>, u64)>,
+    keys: KeyList,
+    read: Latched<Rows>,
+}
+
+/// What the last attempt has read.
+#[derive(Default)]
+struct Rows {
+    /// Of so many keys.
+    keys: usize,
+    /// As a transaction of the log.
+    payload: Vec<u8>,
+    rows: u64,
 }
 
 impl ReadRows {
     /// Reads nothing.
     pub fn none() -> ReadRows {
-        let (keys, rows) = (KeyList::default(), RefCell::default());
-        ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, rows }
+        let (keys, read) = (KeyList::default(), Latched::default());
+        ReadRows { table: TableId(0), row_bytes: 0, has_byte_strings: false, keys, read }
     }
 
-    /// Is going to read rows of a part.
-    pub fn of(&mut self, part: &Part) {
+    /// Begins a step of a part: with the keys that are at hand.
+    pub fn begin(&mut self, part: &mut Part) {
         (self.table, self.row_bytes, self.has_byte_strings) =
             (part.table, part.row_bytes, part.has_byte_strings);
+        std::mem::swap(&mut self.keys, &mut part.keys);
     }
 
-    /// Gives the rows that it has read to their part.
-    pub fn hand_to(&self, part: &mut Part) {
-        let mut rows = self.rows.borrow_mut();
-        part.append(&rows.0, rows.1);
-        rows.0.clear();
+    /// If none are at hand, those that `walk` tells; answers whether there are any. Of a part that has not ended there may be none.
+    pub fn find(&mut self, part: &mut Part, walk: impl FnOnce(&mut Part, &mut KeyList)) -> bool {
+        if self.keys.is_empty() && part.position != WalkPosition::End {
+            walk(part, &mut self.keys);
+        }
+        !self.keys.is_empty()
+    }
+
+    /// Ends a step: gives the rows that were read, and the keys whose rows were not, to the part.
+    pub fn end(&mut self, part: &mut Part) {
+        let Rows { mut payload, keys, rows } = self.read.with(std::mem::take);
+        self.keys.take(keys);
+        if rows > 0 {
+            part.append(&payload, rows);
+        }
+        std::mem::swap(&mut self.keys, &mut part.keys);
+        payload.clear();
+        // Memory for a large row is not kept.
+        if payload.capacity() <= 2 * ENOUGH_BYTES {
+            self.read.with(|read| read.payload = payload);
+        }
     }
 }
 
 impl Procedure for ReadRows {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
-        let mut read = std::mem::take(&mut *self.rows.borrow_mut());
-        read.0.clear();
-        let mut rows = Writer::begin(&mut read.0, 0, 0);
+        let Rows { mut payload, .. } = self.read.with(std::mem::take);
+        payload.clear();
+        let mut rows = Writer::begin(&mut payload, 0, 0);
+        let mut keys = 0;
         for bytes in self.keys.iter() {
             let (key, logged) = match bytes.try_into() {
                 Ok(number) if !self.has_byte_strings => (Key::prefix_of(bytes), LoggedKey::Number(number)),
@@ -80,10 +113,14 @@ impl Procedure for ReadRows {
             let _: Presence = txn.read_whole(self.table, key, &mut |row| {
                 rows.insert(self.table.0, logged, row.len(), |into| into.copy_from_slice(row));
             })?;
+            keys += 1;
+            if rows.bytes_so_far() >= ENOUGH_BYTES {
+                break;
+            }
         }
-        read.1 = u64::from(rows.state().1);
+        let count = u64::from(rows.state().1);
         rows.end();
-        *self.rows.borrow_mut() = read;
+        self.read.with(|read| *read = Rows { keys, payload, rows: count });
         Ok(Outcome::Commit)
     }
 
@@ -108,38 +145,39 @@ impl<A: Architecture> Slot<'_, A> {
         let stepped = self.step(&mut part, &mut walk.read);
         log.checkpoints().give_back(part);
         let now = clock::now();
-        walk.next = Ticks(now.0 + PAUSES * now.since(began));
+        let pause = (PAUSES * now.since(began)).min(clock::ticks_of(LONGEST_PAUSE));
+        walk.next = Ticks(now.0 + pause);
         self.walk = Some(walk);
         stepped
     }
 
     fn step(&mut self, part: &mut Part, read: &mut Drawn<ReadRows>) -> Result<(), RunError> {
-        let procedure = &mut read.procedure;
-        procedure.of(part);
-        let mut attempts = 0;
-        loop {
-            self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
-            let told = self.txn.walk(part.table, part.partition, &mut part.position, &mut procedure.keys);
-            self.txn.end_reconnaissance();
-            if told.is_ok() {
-                break;
+        read.procedure.begin(part);
+        let has_keys = read.procedure.find(part, |part, keys| {
+            let mut attempts = 0;
+            loop {
+                self.txn.begin_reconnaissance(if attempts == 0 { Attempt::First } else { Attempt::Retry });
+                let told = self.txn.walk(part.table, part.partition, &mut part.position, keys);
+                self.txn.end_reconnaissance();
+                if told.is_ok() {
+                    break;
+                }
+                attempts += 1;
+                self.txn.architecture.back_off(attempts);
             }
-            attempts += 1;
-            self.txn.architecture.back_off(attempts);
+        });
+        if has_keys {
+            self.plan(read);
+            self.prefetch_now(read);
+            // None of its aborts counts, and it is not given up.
+            let never = Ticks(u64::MAX);
+            let apart = Interval { from: never, to: never, given_up_at: never };
+            let ended = self.execute(read, apart)?;
+            assert!(ended.is_some(), "it is not given up");
+            // What a stopwatch saw of it is no part of the workload.
+            self.txn.stopwatch.take();
         }
-        if read.procedure.keys.is_empty() {
-            return Ok(());
-        }
-        self.plan(read);
-        self.prefetch_now(read);
-        // None of its aborts counts, and it is not given up.
-        let never = Ticks(u64::MAX);
-        let apart = Interval { from: never, to: never, given_up_at: never };
-        let ended = self.execute(read, apart)?;
-        assert!(ended.is_some(), "it is not given up");
-        // What a stopwatch saw of it is no part of the workload.
-        self.txn.stopwatch.take();
-        read.procedure.hand_to(part);
+        read.procedure.end(part);
         Ok(())
     }
 }

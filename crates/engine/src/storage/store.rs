@@ -178,7 +178,7 @@ impl Store {
         self.epochs.provide(slots);
         if let Some(log) = &mut self.log {
             log.provide(slots);
-            log.checkpoints().provide(&self.tables);
+            log.checkpoints().provide(self.tables.iter().flat_map(Table::parts).collect());
         }
         let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));

@@ -1,6 +1,7 @@
 //! A table: partitions, each with an index of its own, over memory that they share.
 
 use super::allocation_cache::{AllocationCache, PartitionCache};
+use crate::durability::checkpoint::{Beginning, PARTS_OF_PARTITION};
 use crate::facade::region::RegionError;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
@@ -178,6 +179,20 @@ impl Table {
             panic!("the keys of table '{name}' are numbers")
         };
         assert!(bytes.len() <= most, "a key of {} bytes; table '{name}' has up to {most}", bytes.len());
+    }
+
+    /// The parts in which it is walked for a checkpoint.
+    pub fn parts(&self) -> impl Iterator<Item = Beginning> {
+        (0..).zip(self.partitions()).flat_map(move |(number, partition)| {
+            let walks = partition.index.walks(PARTS_OF_PARTITION);
+            walks.into_iter().map(move |position| Beginning {
+                table: self.id,
+                partition: PartitionId(number),
+                row_bytes: self.shape.row_bytes,
+                has_byte_strings: self.has_byte_strings(),
+                position,
+            })
+        })
     }
 
     /// Panics unless a row of so many bytes can be the table's.

@@ -55,7 +55,6 @@ mod walk;
 mod write_log;
 
 pub(crate) use commit::Decision;
-pub(crate) use walk::KeyList;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;

@@ -4,39 +4,9 @@
 use super::keys::Lent;
 use super::{Place, Txn};
 use crate::architecture::Architecture;
-use crate::index::WalkPosition;
 use crate::index::hash::Hash;
+use crate::index::{KeyList, WalkPosition};
 use contract::{Abort, Key, PartitionId, TableId};
-
-/// Keys as ordered indexes have them, one behind the other.
-#[derive(Default)]
-pub(crate) struct KeyList {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-}
-
-impl KeyList {
-    fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.ends.push(u32::try_from(self.bytes.len()).expect("a step tells few keys"));
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start as usize..end as usize])
-    }
-}
 
 /// What a step works on, in the client's memory.
 struct Walking<'a> {

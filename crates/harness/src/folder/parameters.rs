@@ -30,6 +30,8 @@ pub struct Again<'a> {
     pub x: Option<&'a str>,
     /// What is the same at all points. An axis that is among it is not written as a base setting.
     pub base: &'a BTreeMap<String, String>,
+    /// What has the value of an axis at each point, and of which; not written as a base setting, either.
+    pub followers: Vec<(&'a str, &'a str)>,
     /// What differs.
     pub axes: Axes<'a>,
 }
@@ -48,9 +50,16 @@ impl Again<'_> {
         ];
         lines.extend(head.into_iter().filter_map(|(name, value)| Some(setting(name, value?))));
         lines.push("\n[base]".to_owned());
-        let swept = |name: &str| self.axes.iter().any(|(axis, _)| *axis == name);
+        let swept = |name: &str| {
+            let mut names =
+                self.axes.iter().map(|(axis, _)| axis).chain(self.followers.iter().map(|(name, _)| name));
+            names.any(|swept| *swept == name)
+        };
         lines.extend(
             self.base.iter().filter(|(name, _)| !swept(name)).map(|(name, value)| setting(name, value)),
+        );
+        lines.extend(
+            self.followers.iter().map(|(name, axis)| format!("{name} = {{ as = {} }}", quoted(axis))),
         );
         lines.push("\n[axes]".to_owned());
         lines.extend(self.axes.iter().map(|(name, values)| format!("{name} = {values}")));
@@ -114,6 +123,7 @@ mod tests {
             workload: "micro",
             x: Some("workers"),
             base: &of_subject(&subject),
+            followers: vec![("seed", "workers")],
             axes,
         };
         let experiment = Experiment::parse("parameters.toml", &again.toml(), 2).expect("an experiment");
@@ -125,7 +135,9 @@ mod tests {
         assert_eq!(experiment.workload.value, "micro");
         assert_eq!(experiment.axes[0].values, ["silo", "no-wait"]);
         let base: Vec<&str> = experiment.base.iter().map(|setting| setting.name.as_str()).collect();
-        assert!(base.contains(&"writes") && base.contains(&"seed") && !base.contains(&"workers"));
+        assert!(base.contains(&"writes") && base.contains(&"repeat") && !base.contains(&"workers"));
+        let seeds: Vec<_> = experiment.base.iter().filter(|setting| setting.name == "seed").collect();
+        assert!(matches!(seeds[..], [seed] if seed.follows && seed.value == "workers"), "{seeds:?}");
     }
 
     #[test]

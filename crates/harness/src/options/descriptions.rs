@@ -203,17 +203,31 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.logging.compress),
     },
     OptionDescription {
+        name: "checkpoint-every",
+        value: "TIME|never",
+        help: "Write all rows beside the log so often, so that the log before them can go",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let every = match value {
+                "never" => Ok(None),
+                value => time(value).and_then(at_least_a_microsecond).map(Some),
+            };
+            assign(
+                &mut options.logging.checkpoint_every,
+                every.map_err(|allowed| format!("{allowed}; or never")),
+            )
+        },
+        get: |options| options.logging.checkpoint_every.map_or("never".to_owned(), durations::show),
+    },
+    OptionDescription {
         name: "epoch",
         value: "TIME",
         help: "How often the global epoch advances",
         used_by: UsedBy::All,
         in_checks: true,
         set: |options, value| {
-            let long_enough = |time: std::time::Duration| match time >= std::time::Duration::from_micros(1) {
-                true => Ok(time),
-                false => Err("at least 1us".to_owned()),
-            };
-            assign(&mut options.engine.epoch_interval, time(value).and_then(long_enough))
+            assign(&mut options.engine.epoch_interval, time(value).and_then(at_least_a_microsecond))
         },
         get: |options| durations::show(options.engine.epoch_interval),
     },
@@ -391,6 +405,13 @@ fn show_on_or_off(on: bool) -> String {
 
 fn time(value: &str) -> Result<std::time::Duration, String> {
     durations::parse(value).ok_or_else(|| durations::ALLOWED.to_owned())
+}
+
+fn at_least_a_microsecond(time: std::time::Duration) -> Result<std::time::Duration, String> {
+    match time >= std::time::Duration::from_micros(1) {
+        true => Ok(time),
+        false => Err("at least 1us".to_owned()),
+    }
 }
 
 fn named<T: FromStr<Err = UnknownName>>(value: &str) -> Result<T, String> {

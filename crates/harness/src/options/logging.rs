@@ -4,6 +4,7 @@ use contract::{Durability, LogOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How the stores of a measurement are logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Logging {
     pub loggers: usize,
     /// Whether blocks are compressed.
     pub compress: bool,
+    /// How often a checkpoint is taken; `None`: never.
+    pub checkpoint_every: Option<Duration>,
     /// Whether every store has a log of its own, in a folder below, which goes when the store does.
     pub each_apart: bool,
     /// What the log is of, for recovery: the workload's name and parameters.
@@ -38,6 +41,7 @@ impl Default for Logging {
             folders: Vec::new(),
             loggers: 1,
             compress: false,
+            checkpoint_every: None,
             each_apart: false,
             origin: Origin::default(),
         }
@@ -45,12 +49,16 @@ impl Default for Logging {
 }
 
 impl Logging {
-    /// Refuses a level without a folder, and a folder without a level; in words.
+    /// Refuses a level without a folder, and a folder or checkpoints without a level; in words.
     pub fn admit(&self) -> Result<(), String> {
         match (self.level, self.folders.is_empty()) {
             (Durability::None, false) => {
                 Err("--log is for a level that logs: add --durability buffered, group or sync".to_owned())
             }
+            (Durability::None, true) if self.checkpoint_every.is_some() => Err(
+                "--checkpoint-every is for a log: add --durability buffered, group or sync, and --log FOLDER"
+                    .to_owned(),
+            ),
             (Durability::None, true) | (_, false) => Ok(()),
             (level, true) => {
                 Err(format!("--durability {level} needs a folder for the log: add --log FOLDER"))
@@ -69,8 +77,9 @@ impl Logging {
         };
         let folders = self.folders.iter().map(below).collect();
         let origin = serde_json::to_string(&self.origin).expect("strings");
-        let options = LogOptions::new(self.level, PathBuf::new());
-        Some(LogOptions { folders, loggers: self.loggers, compress: self.compress, origin, ..options })
+        let Logging { level, loggers, compress, checkpoint_every, .. } = *self;
+        let options = LogOptions::new(level, PathBuf::new());
+        Some(LogOptions { folders, loggers, compress, checkpoint_every, origin, ..options })
     }
 
     /// The folders, as [`Logging::read_folders`] takes them.

@@ -76,7 +76,7 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
              noise of all systems that are noisy alike). {}",
             tables::SPREAD,
             result.mark().map_or(String::new(), |mark| format!("; {mark}")),
-            tables::LATENCY
+            result.systems.first().map_or(String::new(), |system| tables::what_latency_is(&system.summary))
         ),
         head,
         rows: result.systems.iter().enumerate().map(row).collect(),

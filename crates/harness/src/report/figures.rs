@@ -1,6 +1,7 @@
 //! From summaries to figures.
 
 use super::page::{Block, Key};
+use super::tables::latency_ends;
 use crate::folder::latency;
 use crate::results::System;
 use crate::summary::Summary;
@@ -125,6 +126,7 @@ pub fn aborts(summaries: &[&Summary]) -> Block {
 /// Latency by percentile, both axes logarithmic.
 pub fn latency_curves(systems: &[System]) -> Block {
     let title = "Latency".to_owned();
+    let end = systems.first().map_or("commit", |system| latency_ends(&system.summary));
     let curves: Vec<(usize, Vec<(f64, f64)>)> = systems
         .iter()
         .enumerate()
@@ -141,7 +143,7 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let y = Axis {
         labels: y_scale.ticks.iter().map(|&ns| short_latency(ns)).collect(),
         scale: y_scale,
-        title: "latency from the first attempt to commit".to_owned(),
+        title: format!("latency from the first attempt to {end}"),
     };
     let x = percentile_axis(longest);
     let point = |&(one_in, ns): &(f64, f64)| {

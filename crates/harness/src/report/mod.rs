@@ -9,7 +9,7 @@ mod compare;
 mod facts;
 mod figures;
 mod gallery;
-mod page;
+pub mod page;
 mod run;
 mod sweep;
 mod tables;
@@ -24,7 +24,8 @@ use crate::svg::escape;
 use minijinja::{AutoEscape, Environment, context, value::Serde};
 use page::Page;
 
-fn render(page: &Page) -> String {
+/// The page as HTML.
+pub fn render(page: &Page) -> String {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);

@@ -104,8 +104,8 @@ pub struct Tile {
 
 impl Tile {
     /// `value` under `name`.
-    pub fn new(name: &str, value: String, note: String) -> Tile {
-        Tile { name: name.to_owned(), value, note }
+    pub fn new(name: impl Into<String>, value: String, note: String) -> Tile {
+        Tile { name: name.into(), value, note }
     }
 }
 

@@ -4,7 +4,7 @@ use super::page::{Block, Page, Tile};
 use super::{facts, figures, footer, render, tables};
 use crate::options::extras;
 use crate::results::RunResult;
-use crate::summary::{Latency, Summary};
+use crate::summary::{Latency, Logged, Summary};
 use crate::text::durations;
 use crate::text::numbers::{counted, latency, latency_if_any, percent, ratio, short, thousands};
 use std::slice;
@@ -30,18 +30,23 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         claim: None,
         simulated: place.simulated,
         warnings: summary.warnings.clone(),
-        blocks: vec![
+        blocks: [
             Block::Tiles { tiles: tiles(summary) },
             figures::repetitions(&result.system),
             figures::time_share(&[summary]),
             figures::latency_curves(system),
             figures::aborts(&[summary]),
             tables::costs(&[summary]),
+        ]
+        .into_iter()
+        .chain(logged(summary))
+        .chain([
             counts(summary),
             tables::checks("What must hold after every repetition.", &summary.checks),
             facts::parameters(result.subject),
             facts::environment(&result.surroundings.environment, place.simulated),
-        ],
+        ])
+        .collect(),
         footer: footer(&result.surroundings.began),
     })
 }
@@ -50,13 +55,48 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     let Summary { throughput_per_s, throughput_min, throughput_max, .. } = summary;
     let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
+    let to = if summary.log.is_some() { " to durability" } else { "" };
     vec![
         Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
         Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
-        Tile::new("Latency, median", shown(|of| of.p50), format!("mean {}", shown(|of| of.mean as u64))),
-        Tile::new("Latency, p99", shown(|of| of.p99), format!("p99.9 {}", shown(|of| of.p999))),
+        Tile::new(
+            format!("Latency{to}, median"),
+            shown(|of| of.p50),
+            format!("mean {}", shown(|of| of.mean as u64)),
+        ),
+        Tile::new(format!("Latency{to}, p99"), shown(|of| of.p99), format!("p99.9 {}", shown(|of| of.p999))),
     ]
+}
+
+/// What was logged, if anything was.
+fn logged(summary: &Summary) -> Option<Block> {
+    let Logged { folders, loggers, compress, epoch_us, report } = summary.log.as_ref()?;
+    let megabytes = |bytes: u64| format!("{} MB", thousands((bytes as f64 / 1e6).ceil()));
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let mut facts = vec![
+        (
+            "a commit counts, and its latency ends".to_owned(),
+            format!("when it is durable ({})", summary.durability),
+        ),
+        ("folders".to_owned(), folders.join(", ")),
+        ("loggers".to_owned(), loggers.to_string()),
+        ("an epoch".to_owned(), latency(1000 * epoch_us)),
+        ("written".to_owned(), megabytes(report.bytes)),
+        ("syncs".to_owned(), thousands(report.syncs as f64)),
+        ("the longest of them".to_owned(), latency(report.longest_sync_ns)),
+    ];
+    if *compress {
+        facts.insert(5, ("before compression".to_owned(), megabytes(report.raw_bytes)));
+    }
+    if let Some(last) = &report.last_checkpoint {
+        facts.push(("checkpoints".to_owned(), thousands(report.checkpoints as f64)));
+        facts.push((
+            "the last of them".to_owned(),
+            format!("{} rows, {}", thousands(last.rows as f64), megabytes(last.bytes)),
+        ));
+    }
+    Some(Block::Facts { title: "The log".to_owned(), facts })
 }
 
 fn counts(summary: &Summary) -> Block {

@@ -7,10 +7,22 @@ use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 /// What the spread among [`NUMBERS`] is.
 pub const SPREAD: &str = "Spread is from the slowest to the fastest repetition, as a part of the median.";
 
-/// What a latency is.
-pub const LATENCY: &str = "Latency is from the beginning of a transaction's first attempt to its commit, with aborted attempts and \
-                           back-off; drawing it, planning it and waiting for a free worker are outside. Transactions that were \
-                           timed class by class are not among the latencies.";
+/// Where a latency ends.
+pub fn latency_ends(summary: &Summary) -> &'static str {
+    if summary.log.is_some() { "durability" } else { "commit" }
+}
+
+/// What a latency is; all systems of a report have the same durability.
+pub fn what_latency_is(summary: &Summary) -> String {
+    let end = match summary.log {
+        Some(_) => "the time when its commit is durable, which is when it counts",
+        None => "its commit",
+    };
+    format!(
+        "Latency is from the beginning of a transaction's first attempt to {end}, with aborted attempts and back-off; drawing it, \
+         planning it and waiting for a free worker are outside. Transactions that were timed class by class are not among the latencies."
+    )
+}
 
 /// The heads of [`numbers`].
 pub const NUMBERS: [&str; 6] = ["txn/s", "spread", "aborts/commit", "p50", "p99", "p99.9"];

@@ -42,6 +42,9 @@ pub struct Logged {
     pub compress: bool,
     /// How often the epoch advanced, in microseconds.
     pub epoch_us: u64,
+    /// How often a checkpoint was to be taken, in microseconds; not there if never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_every_us: Option<u64>,
     /// What it has taken.
     #[serde(flatten)]
     pub report: LogReport,
@@ -185,6 +188,7 @@ impl Summary {
                 loggers: options.logging.loggers,
                 compress: options.logging.compress,
                 epoch_us: options.engine.epoch_interval.as_micros() as u64,
+                checkpoint_every_us: options.logging.checkpoint_every.map(|every| every.as_micros() as u64),
                 report,
             }),
             checks: measured.checks.clone(),

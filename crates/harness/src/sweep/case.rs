@@ -35,9 +35,19 @@ impl<'a> Named<'a> {
         let on_axes = experiment.axes.iter().zip(at).map(|(axis, value)| Setting {
             name: axis.name.clone(),
             value: value.clone(),
+            follows: false,
             place: Some(axis.place.clone()),
         });
-        Named { experiment, settings: experiment.base.iter().cloned().chain(on_axes).collect() }
+        let here = |setting: &Setting| match setting.follows {
+            true => {
+                let mut axes = experiment.axes.iter().zip(at);
+                let (_, value) =
+                    axes.find(|(axis, _)| axis.name == setting.value).expect("checked when it was read");
+                Setting { value: value.clone(), ..setting.clone() }
+            }
+            false => setting.clone(),
+        };
+        Named { experiment, settings: experiment.base.iter().map(here).chain(on_axes).collect() }
     }
 
     /// Takes the setting called `name` out.

@@ -165,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_follows_an_axis() {
+        let text = "workload = 'ycsb'\n[base]\nrecords = { as = 'seed' }\n[axes]\nsystem = ['shared-everything silo']\nseed = [100, 200]";
+        let resolved = resolve(text).expect("an experiment");
+        let records: Vec<&str> = resolved.cases.iter().map(|case| &*case.settings["records"]).collect();
+        assert_eq!(records, ["100", "200"]);
+    }
+
+    #[test]
     fn a_system_is_an_architecture_with_a_protocol() {
         let of = |axes: &str| {
             let resolved = resolve(&format!("workload = 'micro'\n[axes]\n{axes}")).expect("an experiment");

@@ -239,6 +239,7 @@ impl Sweep<'_> {
         if axes.iter().any(|axis| axis.name == "system") {
             base.retain(|name, _| !["architecture", "protocol"].contains(&name.as_str()));
         }
+        let followers = self.experiment.base.iter().filter(|setting| setting.follows);
         let machine = self.place.written();
         let again = parameters::Again {
             command: &self.surroundings.command,
@@ -249,6 +250,7 @@ impl Sweep<'_> {
             workload: &workload.value,
             x: x.as_ref().map(|x| x.value.as_str()),
             base: &base,
+            followers: followers.map(|setting| (setting.name.as_str(), setting.value.as_str())).collect(),
             axes: axes.iter().map(|axis| (axis.name.as_str(), axis.toml())).collect(),
         };
         self.folder.write("parameters.toml", &(again.toml() + &claims::toml(&self.experiment.claims)))?;

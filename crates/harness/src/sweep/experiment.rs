@@ -46,8 +46,10 @@ pub struct Experiment {
 pub struct Setting {
     /// The option's or parameter's name.
     pub name: String,
-    /// Its value, as the command line would take it.
+    /// Its value, as the command line would take it; of one that follows an axis, the axis's name.
     pub value: String,
+    /// Whether it has the axis's value at each point, as where there are as many warehouses as workers.
+    pub follows: bool,
     /// `file:line:column`; `None` if it was typed.
     pub place: Option<String>,
 }
@@ -158,7 +160,8 @@ impl Experiment {
             return Err(Failure::Usage(what));
         }
         self.base.retain(|setting| setting.name != name);
-        self.base.push(Setting { name: name.to_owned(), value: value.to_owned(), place: None });
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.base.push(Setting { name, value, follows: false, place: None });
         Ok(())
     }
 
@@ -181,6 +184,15 @@ impl Experiment {
             if self.base.iter().any(|setting| setting.name == axis.name) {
                 let what = format!("{} is in [base] and in [axes]; name it once", axis.name);
                 return Err(Failure::Input { place: axis.place.clone(), what });
+            }
+        }
+        for setting in self.base.iter().filter(|setting| setting.follows) {
+            if !self.axes.iter().any(|axis| axis.name == setting.value) {
+                return Err(setting.refuse(BadValue::new(
+                    &setting.name,
+                    &setting.value,
+                    names_of(&self.axes),
+                )));
             }
         }
         self.names_systems_one_way()?;
@@ -241,6 +253,7 @@ impl Source<'_> {
         Setting {
             name: name.to_owned(),
             value: value.get_ref().clone(),
+            follows: false,
             place: Some(self.place(value.span().start)),
         }
     }
@@ -250,11 +263,13 @@ impl Source<'_> {
             .into_iter()
             .map(|(name, value)| {
                 let at = value.span().start;
-                let given = scalar(value.get_ref()).ok_or_else(|| {
-                    let allowed = "one text, number or true/false";
+                let followed = followed(value.get_ref());
+                let follows = followed.is_some();
+                let given = followed.or_else(|| scalar(value.get_ref())).ok_or_else(|| {
+                    let allowed = "one text, number or true/false, or { as = \"AXIS\" }";
                     self.failure(at, BadValue::new(&name, value.get_ref(), allowed).to_string())
                 })?;
-                Ok(Setting { name, value: given, place: Some(self.place(at)) })
+                Ok(Setting { name, value: given, follows, place: Some(self.place(at)) })
             })
             .collect()
     }
@@ -300,6 +315,12 @@ pub(super) fn in_order(table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Vec<
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     entries.into_iter().map(|(name, value)| (name.into_inner(), value)).collect()
+}
+
+/// The axis that a setting follows: `{ as = "workers" }`.
+fn followed(value: &Value) -> Option<String> {
+    let table = value.as_table().filter(|table| table.len() == 1)?;
+    table.get("as")?.as_str().map(str::to_owned)
 }
 
 pub(super) fn scalar(value: &Value) -> Option<String> {
@@ -363,6 +384,10 @@ mod tests {
             ("[axes]\nworkers = []", "e.toml:3:11: workers []: allowed: a list"),
             ("[axes]\nworkers = [1, 1]", "e.toml:3:11: workers: 1 is listed twice"),
             ("[base]\nworkers = [1]", "e.toml:3:11: workers [1]: allowed: one text, number or true/false"),
+            (
+                "[base]\nseed = { as = 'workers' }\n[axes]\ntheta = [0]",
+                "e.toml:3:8: seed workers: allowed: the axes theta",
+            ),
             ("[base]\nseed = 1\n[axes]\nseed = [1]", "e.toml:5:8: seed is in [base] and in [axes]"),
             (
                 "[base]\nprotocol = 'silo'\n[axes]\nsystem = ['partitioned-serial']",

@@ -5,6 +5,7 @@
 
 use super::access::{Access, Control, access, control, timed};
 use super::exploration::machine as exploring;
+use super::timed::machine::Machine;
 use super::unobserved;
 use crate::hardware;
 pub use crate::hardware::clock::Ticks;
@@ -27,15 +28,17 @@ pub(super) fn passed_ns() -> u64 {
     }
 }
 
-/// Now.
+/// Now, where cores have clocks of their own finer than by ticks: in picoseconds. Who has seen what another core did after it had read its
+/// clock reads a later time, since a core does nothing before those that are behind it.
 #[inline]
 pub fn now_in_order() -> Ticks {
-    now()
+    access(Access::Clock);
+    Ticks(timed().map_or_else(passed_ns, Machine::clock_ps))
 }
 
-/// Two readings may be the same, and in a simulation each core has a clock of its own.
-pub const fn is_one_for_all_cores() -> bool {
-    false
+/// In a simulation, in the sense of [`now_in_order`]. In an exploration two readings may be the same.
+pub fn is_one_for_all_cores() -> bool {
+    timed().is_some()
 }
 
 /// How long `ticks` are, in nanoseconds.

@@ -2,14 +2,17 @@
 //! can be had as it would be after a crash at any point ([`Disk::after_crash`]), and that fails where it is told to ([`Fault`]).
 //!
 //! Folders are those of the disk that the thread is [`on`](Disk::on); without one, each folder that is opened is on an empty disk of
-//! its own. An operation lets other cores go on before and after it. It costs no simulated time yet.
+//! its own. An operation lets other cores go on before and after it.
+//!
+//! **On a machine with clocks** operations take the time that its file says ([`description::Disk`](super::description::Disk)), if a core does them:
+//! what is appended is copied, and a sync waits for the disk, which does one after the other. There is no journal then.
 //!
 //! **What survives a crash.** Of a file: what was synced; of the bytes appended since, up to a length drawn at random, each sector of
 //! 512 bytes or zeroes in its place. Of the names of a folder: what was synced, and the first few of the changes since. So bytes
 //! that were written later may be there and earlier ones not, and a file may be there without its bytes.
 
-use super::access::{Access, access};
-use super::worker;
+use super::access::{Access, access, timed};
+use super::{clock, worker};
 use fastrand::Rng;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -94,6 +97,10 @@ struct State {
     faults: Vec<Fault>,
     /// Operations begun, those that failed included.
     begun: usize,
+    /// By file: bytes appended that were not synced. On a machine with clocks.
+    dirty: BTreeMap<usize, u64>,
+    /// When the disk has done all that it was asked to, likewise.
+    idle_from_ns: u64,
 }
 
 /// A disk; what was cloned from it is the same one.
@@ -248,12 +255,43 @@ impl Disk {
         let acknowledged = self.acknowledged.load(Ordering::Relaxed);
         let mut state = self.lock();
         apply(&mut state.now, &operation);
-        state.journal.push((operation, acknowledged));
+        if timed().is_none() {
+            state.journal.push((operation, acknowledged));
+        }
+    }
+
+    /// Lets the time pass that an operation takes.
+    fn take_time(&self, operation: &Operation) {
+        let Some(machine) = timed().filter(|machine| machine.core().is_some()) else { return others_go_on() };
+        let Some(times) = machine.disk() else {
+            panic!("the machine has no disk: its file has no table [disk]")
+        };
+        let now = clock::passed_ns();
+        let end = match operation {
+            Operation::Append { file, bytes } => {
+                *self.lock().dirty.entry(*file).or_default() += bytes.len() as u64;
+                now + times.write_ns(bytes.len() as u64)
+            }
+            Operation::Sync { .. } | Operation::SyncFolder { .. } => {
+                let mut state = self.lock();
+                let bytes = match operation {
+                    Operation::Sync { file } => state.dirty.remove(file).unwrap_or(0),
+                    _ => 0,
+                };
+                state.idle_from_ns = now.max(state.idle_from_ns) + times.sync_ns(bytes);
+                state.idle_from_ns
+            }
+            Operation::Create { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {
+                now + times.call_ns
+            }
+        };
+        // If all workers have ended, nobody is there to whom the rest of it would matter.
+        machine.sleep_until(end);
     }
 
     /// An operation that is done or is not.
     fn whole(&self, operation: Operation) -> io::Result<()> {
-        others_go_on();
+        self.take_time(&operation);
         let failing = self.begin();
         // Of a device that fails nobody knows what it has done: here, nothing.
         let result = match failing {
@@ -409,7 +447,8 @@ pub struct File {
 impl File {
     /// Appends some of the bytes, and answers how many.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        others_go_on();
+        let operation = |bytes: &[u8]| Operation::Append { file: self.file, bytes: bytes.to_vec() };
+        self.disk.take_time(&operation(bytes));
         let failing = self.disk.begin();
         let written = match failing {
             None => bytes.len(),
@@ -417,7 +456,7 @@ impl File {
             Some(Failing::Short | Failing::NoSpace) => bytes.len() / 2,
         };
         if written > 0 {
-            self.disk.done(Operation::Append { file: self.file, bytes: bytes[..written].to_vec() });
+            self.disk.done(operation(&bytes[..written]));
             self.len += written as u64;
         }
         others_go_on();
@@ -519,6 +558,48 @@ mod tests {
         let unsynced = (0..100).filter(|_| !is_named(&disk.after_crash(3, &mut random))).count();
         assert!((20..80).contains(&unsynced), "a name that was not synced is there or not: {unsynced}");
         assert_eq!(written(&disk.after(2)), [7; 2000], "a process that ends loses nothing");
+    }
+
+    #[test]
+    fn on_a_machine_with_clocks_a_disk_syncs_one_file_after_the_other() {
+        use super::super::description::Description;
+        use super::super::timed::simulate;
+        let text = include_str!("../../../../machines/nehalem-ex-4x8.toml");
+        let machine = Description::parse(text).expect("a machine");
+        let times = machine.disk.expect("it has one");
+        const BYTES: u64 = 1_100_000;
+        // When each of two cores had written, and when it had synced.
+        let took = |disks: usize| {
+            simulate(&machine, 1, || {
+                let folders: Vec<Folder> =
+                    (0..disks).map(|_| Folder::open(Path::new("f")).expect("always")).collect();
+                let create = |core: usize| folders[core % disks].create(&core.to_string()).expect("new");
+                let files: Vec<Mutex<File>> = (0..2).map(create).map(Mutex::new).collect();
+                worker::run(2, |core| {
+                    let mut file = files[core].lock().expect("nobody panics");
+                    let began = clock::passed_ns();
+                    assert_eq!(file.append(&vec![1; BYTES as usize]).expect("written"), BYTES as usize);
+                    let written = clock::passed_ns() - began;
+                    file.sync().expect("synced");
+                    (written, clock::passed_ns() - began)
+                })
+            })
+        };
+        let alone = times.write_ns(BYTES) + times.sync_ns(BYTES);
+        assert!(times.sync_ns(BYTES) >= 1_000_000, "a millisecond for its bytes, and the latency");
+        let is_about = |ns: u64, expected: u64| ns.abs_diff(expected) < 10_000;
+        for (written, synced) in took(2) {
+            assert!(
+                is_about(written, times.write_ns(BYTES)) && is_about(synced, alone),
+                "{written} {synced}"
+            );
+        }
+        let mut synced: Vec<u64> = took(1).into_iter().map(|(_, synced)| synced).collect();
+        synced.sort_unstable();
+        assert!(
+            is_about(synced[0], alone) && is_about(synced[1], alone + times.sync_ns(BYTES)),
+            "{synced:?}"
+        );
     }
 
     #[test]

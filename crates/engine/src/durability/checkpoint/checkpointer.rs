@@ -126,8 +126,7 @@ impl Checkpointer {
                 let has_ended = shared.have_all_ended();
                 for Rows { mut bytes, rows } in shared.full.with(std::mem::take) {
                     files.append(&mut bytes, rows)?;
-                    bytes.clear();
-                    shared.empty.with(|empty| empty.push(bytes));
+                    shared.recycle(bytes);
                 }
                 if !has_ended {
                     return Ok(Phase::Walking { checkpoint, files });

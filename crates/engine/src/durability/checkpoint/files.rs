@@ -3,16 +3,14 @@
 //! A file has a header and blocks as a log's files have; a block's payload is transactions that insert rows.
 
 use crate::durability::block::Sealer;
-use crate::durability::format::{
-    BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, Kind, Transactions, VERSION,
-};
+use crate::durability::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, Kind, VERSION};
 use crate::durability::log::io_error;
 use crate::durability::logger::{append_all, begin_durable};
 use crate::durability::manifest::{Checkpoint, Manifest, RowsFile};
-use crate::durability::scan::{LogFileName, Payload};
-use crate::facade::disk::{File, Folder};
-use crate::facade::shared::Arc;
+use crate::durability::scan::{LogFileName, uncompressed};
+use crate::facade::disk::{File, Folder, Reader};
 use contract::LogError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// How a file begins.
@@ -136,53 +134,106 @@ impl RowsFiles {
     }
 }
 
-/// Reads a checkpoint's file number `number`, whole.
+/// Reads a checkpoint's file number `number`, block by block. `take` gets the payload of each, uncompressed, and answers how many rows
+/// it has, or in words what is wrong with it.
 pub(crate) fn read_file(
     folders: &[Folder],
     log: u128,
     checkpoint: &Checkpoint,
     number: usize,
     is_checked: bool,
-) -> Result<Vec<Payload>, LogError> {
-    let (name, expected) = (file_name(checkpoint.number, number), checkpoint.files[number]);
+    take: &mut dyn FnMut(&[u8]) -> Result<u64, String>,
+) -> Result<(), LogError> {
+    let path = path_of(folders, checkpoint, number);
+    let mut at = 0;
+    let mut read = || -> Result<(), Wrong> {
+        let mut file = open(folders, checkpoint, number)?;
+        let expected = checkpoint.files[number];
+        if file.len() != expected.bytes {
+            return Err(format!("{} bytes; the manifest says {}", file.len(), expected.bytes).into());
+        }
+        let (number, checkpoint, from_epoch) = (number as u32, checkpoint.number, checkpoint.from_epoch);
+        let header = Header { log, checkpoint, file: number, from_epoch };
+        let mut bytes = vec![0; FILE_HEADER_BYTES];
+        read_all(&mut file, 0, &mut bytes)?;
+        if bytes != header.encode() {
+            return Err("the header is not that of the file that the manifest names".to_owned().into());
+        }
+        at = FILE_HEADER_BYTES as u64;
+        let mut rows = 0;
+        while at < expected.bytes {
+            let left = expected.bytes - at;
+            bytes.resize(left.min(BLOCK_HEADER_BYTES as u64) as usize, 0);
+            read_all(&mut file, at, &mut bytes)?;
+            let block_bytes = BlockHeader::file_bytes_of(&bytes)?;
+            if block_bytes > left {
+                return Err(format!("a block of {block_bytes} bytes, of which {left} are there").into());
+            }
+            bytes.resize(block_bytes as usize, 0);
+            read_all(&mut file, at, &mut bytes)?;
+            let (header, payload) = BlockHeader::decode_if(&bytes, is_checked)?;
+            if header.kind != Kind::Rows {
+                return Err("a block without rows".to_owned().into());
+            }
+            rows += match header.compressed {
+                false => take(payload)?,
+                true => take(&uncompressed(&header, payload)?)?,
+            };
+            at += block_bytes;
+        }
+        match rows == expected.rows {
+            true => Ok(()),
+            false => Err(format!("{rows} rows; the manifest says {}", expected.rows).into()),
+        }
+    };
+    read().map_err(|wrong| match wrong {
+        Wrong::Bytes(why) => LogError::Corrupt { file: path.clone(), offset: at, why },
+        Wrong::Disk(why) => io_error("read", &path, &why),
+    })
+}
+
+/// Why a file cannot be read.
+enum Wrong {
+    /// What it has.
+    Bytes(String),
+    Disk(std::io::Error),
+}
+
+impl From<String> for Wrong {
+    fn from(why: String) -> Self {
+        Wrong::Bytes(why)
+    }
+}
+
+impl From<std::io::Error> for Wrong {
+    fn from(why: std::io::Error) -> Self {
+        Wrong::Disk(why)
+    }
+}
+
+fn open(folders: &[Folder], checkpoint: &Checkpoint, number: usize) -> Result<Reader, Wrong> {
+    let name = file_name(checkpoint.number, number);
+    for folder in folders {
+        match folder.open_file(&name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            opened => return Ok(opened?),
+        }
+    }
+    Err("it is missing".to_owned().into())
+}
+
+fn read_all(file: &mut Reader, offset: u64, bytes: &mut [u8]) -> Result<(), Wrong> {
+    match file.read_at(offset, bytes)? {
+        read if read == bytes.len() => Ok(()),
+        read => Err(format!("it ends after byte {}", offset + read as u64).into()),
+    }
+}
+
+/// Where a checkpoint's file is; if it is in none of the folders, where it should be.
+pub(crate) fn path_of(folders: &[Folder], checkpoint: &Checkpoint, number: usize) -> PathBuf {
+    let name = file_name(checkpoint.number, number);
     let folder = folders.iter().find(|folder| folder.open_file(&name).is_ok());
-    let path = folder.unwrap_or(&folders[number % folders.len()]).path().join(&name);
-    let corrupt =
-        |offset: usize, why: String| LogError::Corrupt { file: path.clone(), offset: offset as u64, why };
-    let Some(folder) = folder else { return Err(corrupt(0, "it is missing".to_owned())) };
-    let mut reader = folder.open_file(&name).map_err(|why| io_error("open", &path, &why))?;
-    if reader.len() != expected.bytes {
-        return Err(corrupt(0, format!("{} bytes; the manifest says {}", reader.len(), expected.bytes)));
-    }
-    let mut bytes = vec![0; reader.len() as usize];
-    let read = reader.read_at(0, &mut bytes).map_err(|why| io_error("read", &path, &why))?;
-    bytes.truncate(read);
-    let header =
-        Header { log, checkpoint: checkpoint.number, file: number as u32, from_epoch: checkpoint.from_epoch };
-    if bytes.get(..FILE_HEADER_BYTES) != Some(&header.encode()) {
-        return Err(corrupt(0, "the header is not that of the file that the manifest names".to_owned()));
-    }
-    let (bytes, mut at) = (Arc::new(bytes), FILE_HEADER_BYTES);
-    let (mut payloads, mut rows) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let (header, payload) =
-            BlockHeader::decode_if(&bytes[at..], is_checked).map_err(|why| corrupt(at, why))?;
-        if header.kind != Kind::Rows {
-            return Err(corrupt(at, "a block without rows".to_owned()));
-        }
-        let from = at + BLOCK_HEADER_BYTES;
-        let payload =
-            Payload::of(&header, &bytes, from..from + payload.len()).map_err(|why| corrupt(at, why))?;
-        for transaction in Transactions::of(payload.bytes()) {
-            rows += u64::from(transaction.map_err(|why| corrupt(at, why))?.records);
-        }
-        payloads.push(payload);
-        at += header.file_bytes() as usize;
-    }
-    if rows != expected.rows {
-        return Err(corrupt(at, format!("{rows} rows; the manifest says {}", expected.rows)));
-    }
-    Ok(payloads)
+    folder.unwrap_or(&folders[number % folders.len()]).path().join(&name)
 }
 
 /// Removes what the manifest says is not needed: files of rows but those of its checkpoint, and of the log what is before that.

@@ -46,22 +46,35 @@ use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
-use crate::index::WalkPosition;
-use crate::storage::Table;
+use crate::index::{KeyList, WalkPosition};
 use contract::{LogOptions, LogReport, PartitionId, TableId};
 
 /// Bytes at which a block of rows is handed over.
 const FULL_BYTES: usize = 128 << 10;
-/// Blocks that wait to be written before nobody walks any further.
-const MOST_WAITING: usize = 64;
+/// Bytes that wait to be written before nobody walks any further.
+const MOST_WAITING_BYTES: usize = 8 << 20;
+/// Larger memory, of a block with a large row, is not kept for others.
+const KEPT_BYTES: usize = 2 * FULL_BYTES;
 /// Parts of a hashed partition, if it has so many buckets.
-const PARTS_OF_PARTITION: u64 = 16;
+pub(crate) const PARTS_OF_PARTITION: u64 = 16;
 
 /// Rows of one part, after room for a block's header.
 #[derive(Default)]
 struct Rows {
     bytes: Vec<u8>,
     rows: u64,
+}
+
+/// Where a part begins.
+#[derive(Clone)]
+pub(crate) struct Beginning {
+    pub table: TableId,
+    pub partition: PartitionId,
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Whether keys are byte strings.
+    pub has_byte_strings: bool,
+    pub position: WalkPosition,
 }
 
 /// Some of the rows of a partition, of which a walk has told those before its position.
@@ -73,6 +86,8 @@ pub(crate) struct Part {
     /// Whether keys are byte strings.
     pub has_byte_strings: bool,
     pub position: WalkPosition,
+    /// Keys before the position whose rows are still to be read.
+    pub keys: KeyList,
     block: Rows,
 }
 
@@ -87,9 +102,6 @@ impl Part {
         self.block.rows += rows;
     }
 }
-
-/// Where a part begins: its table and partition, the bytes of a row, whether keys are byte strings, and the first position.
-type Beginning = (TableId, PartitionId, usize, bool, WalkPosition);
 
 /// What slots, loggers and the checkpointer of a log share.
 pub(crate) struct Checkpoints {
@@ -129,17 +141,8 @@ impl Checkpoints {
         }
     }
 
-    /// From now on, these are the tables; nobody runs.
-    pub fn provide(&self, tables: &[Table]) {
-        let mut beginnings = Vec::new();
-        for table in tables {
-            for (number, partition) in (0..).zip(table.partitions()) {
-                let (row_bytes, has_byte_strings) = (table.shape.row_bytes, table.has_byte_strings());
-                for walk in partition.index.walks(PARTS_OF_PARTITION) {
-                    beginnings.push((table.id, PartitionId(number), row_bytes, has_byte_strings, walk));
-                }
-            }
-        }
+    /// From now on, all tables have these parts; nobody runs.
+    pub fn provide(&self, beginnings: Vec<Beginning>) {
         self.beginnings.with(|old| *old = Some(beginnings));
     }
 
@@ -179,7 +182,8 @@ impl Checkpoints {
 
     /// A part to be walked by whoever takes it. `None`: others have all of them, or the checkpointer is behind.
     pub fn take_part(&self) -> Option<Part> {
-        if self.full.with(|full| full.len() >= MOST_WAITING) {
+        let waiting = self.full.with(|full| full.iter().map(|rows| rows.bytes.len()).sum::<usize>());
+        if waiting >= MOST_WAITING_BYTES {
             return None;
         }
         self.parts.with(Vec::pop)
@@ -187,14 +191,14 @@ impl Checkpoints {
 
     /// Gives a part back after a step.
     pub fn give_back(&self, mut part: Part) {
-        let has_ended = part.position == WalkPosition::End;
+        let has_ended = part.position == WalkPosition::End && part.keys.is_empty();
         if part.block.bytes.len() >= FULL_BYTES || has_ended && part.block.rows > 0 {
             let fresh = Rows { bytes: self.empty.with(Vec::pop).unwrap_or_default(), rows: 0 };
             let full = std::mem::replace(&mut part.block, fresh);
             self.full.with(|blocks| blocks.push(full));
         }
         if has_ended {
-            self.empty.with(|empty| empty.push(part.block.bytes));
+            self.recycle(part.block.bytes);
             // Release: its blocks are there; pairs with the Acquire in `have_all_ended`.
             self.unfinished.fetch_sub(1, Ordering::Release);
         } else {
@@ -202,14 +206,23 @@ impl Checkpoints {
         }
     }
 
+    /// Keeps a block's memory for another.
+    fn recycle(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        if (1..=KEPT_BYTES).contains(&bytes.capacity()) {
+            self.empty.with(|empty| empty.push(bytes));
+        }
+    }
+
     /// Lays the parts out.
     fn begin_walk(&self) {
-        let part = |(table, partition, row_bytes, has_byte_strings, position)| Part {
+        let part = |Beginning { table, partition, row_bytes, has_byte_strings, position }| Part {
             table,
             partition,
             row_bytes,
             has_byte_strings,
             position,
+            keys: KeyList::default(),
             block: Rows::default(),
         };
         let beginnings = self.beginnings.with(|beginnings| beginnings.clone());

@@ -23,7 +23,22 @@ pub(super) fn check(description: &Description) -> Checked {
         Layout::Mesh(mesh) => check_mesh(description, mesh)?,
     }
     memory(description)?;
+    disk(description)?;
     core(description)
+}
+
+fn disk(description: &Description) -> Checked {
+    let Some(disk) = description.disk else { return Ok(()) };
+    let most = 1_000_000;
+    for (name, value) in [
+        ("call_ns", disk.call_ns),
+        ("copy_mb_per_s", disk.copy_mb_per_s),
+        ("sync_us", disk.sync_us),
+        ("bandwidth_mb_per_s", disk.bandwidth_mb_per_s),
+    ] {
+        ensure((1..=most).contains(&value), format!("disk.{name}"), value, format!("is to be 1 to {most}"))?;
+    }
+    Ok(())
 }
 
 fn caches(description: &Description) -> Checked {

@@ -13,9 +13,10 @@
 //! | `[memory]` | controllers, latency, bandwidth |
 //! | `[core]` | what a core does by itself, and how much of waiting overlaps |
 //! | `[contention]` | what a line that many want costs beyond its transfers |
+//! | `[disk]` | what writing and syncing a file takes; a machine without it logs nothing |
 //! | `[fitted]` | `"table.field" = { value = ..., figure = "..." }` |
 //!
-//! All fields but the second private level and `sockets.links` must be there. What is missing, unknown, of the wrong
+//! All fields but the second private level, `sockets.links` and `[disk]` must be there. What is missing, unknown, of the wrong
 //! type or inconsistent is refused with its dotted name, its value and why ([`DescriptionError`]).
 
 mod check;
@@ -55,6 +56,8 @@ pub struct Description {
     pub core: Core,
     /// What a line that many want costs beyond its transfers.
     pub contention: Contention,
+    /// What files take, if there is a disk: each folder is on one of its own.
+    pub disk: Option<Disk>,
     /// The numbers above that were fitted.
     pub fitted: Vec<Fitted>,
 }
@@ -182,6 +185,31 @@ pub struct Contention {
     pub transfer_percent: u64,
 }
 
+/// A disk, behind a system that keeps what is written in memory until it is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// A call of the system, beside what it is for.
+    pub call_ns: u64,
+    /// Copying what is written into the system's memory, in MB (10^6 bytes) a second.
+    pub copy_mb_per_s: u64,
+    /// From the call that syncs to the answer of an idle disk, beside the bytes.
+    pub sync_us: u64,
+    /// Of the disk, in MB (10^6 bytes) a second.
+    pub bandwidth_mb_per_s: u64,
+}
+
+impl Disk {
+    /// How long a call takes that writes so many bytes, in nanoseconds.
+    pub fn write_ns(&self, bytes: u64) -> u64 {
+        self.call_ns + bytes * 1000 / self.copy_mb_per_s
+    }
+
+    /// How long an idle disk takes to sync so many bytes, in nanoseconds.
+    pub fn sync_ns(&self, bytes: u64) -> u64 {
+        1000 * self.sync_us + bytes * 1000 / self.bandwidth_mb_per_s
+    }
+}
+
 /// A number that was fitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
@@ -256,6 +284,7 @@ impl Description {
         let memory = Memory::read(top.table("memory")?)?;
         let core = Core::read(top.table("core")?)?;
         let contention = Contention::read(top.table("contention")?)?;
+        let disk = top.optional_table("disk")?.map(Disk::read).transpose()?;
         top.end()?;
         let last = LastLevel { bytes: last_bytes, latency_cycles };
         let fitted = Vec::new();
@@ -271,6 +300,7 @@ impl Description {
             memory,
             core,
             contention,
+            disk,
             fitted,
         })
     }
@@ -417,6 +447,19 @@ impl Core {
         };
         table.end()?;
         Ok(core)
+    }
+}
+
+impl Disk {
+    fn read(mut table: Reader) -> Result<Disk, DescriptionError> {
+        let disk = Disk {
+            call_ns: table.number("call_ns")?,
+            copy_mb_per_s: table.number("copy_mb_per_s")?,
+            sync_us: table.number("sync_us")?,
+            bandwidth_mb_per_s: table.number("bandwidth_mb_per_s")?,
+        };
+        table.end()?;
+        Ok(disk)
     }
 }
 

@@ -16,6 +16,7 @@ use super::queue::{Key, Queue};
 use super::spin::{Spin, Watched};
 use super::{Progress, Report, Simulation, Statistics};
 use crate::simulated::cores::{self, CoreYielder};
+use crate::simulated::description::Disk;
 use crate::simulated::model::{Line, Model, picoseconds};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -66,6 +67,7 @@ struct Work {
 
 struct Settings {
     cores: usize,
+    disk: Option<Disk>,
     stack_bytes: usize,
     time_bound: u64,
     parks: bool,
@@ -126,6 +128,7 @@ impl Machine {
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {
             cores: description.cores,
+            disk: description.disk,
             stack_bytes: simulation.stack_bytes,
             time_bound: time_bound.saturating_mul(1000).min(Key::END_PS / 2),
             parks: simulation.parks,
@@ -169,6 +172,11 @@ impl Machine {
         self.settings.cores
     }
 
+    /// Its disks, if it has any.
+    pub fn disk(&self) -> Option<Disk> {
+        self.settings.disk
+    }
+
     /// The core that control is on; `None` at the front.
     pub fn core(&self) -> Option<usize> {
         self.core.get()
@@ -183,6 +191,12 @@ impl Machine {
     #[inline]
     pub fn clock_ns(&self) -> u64 {
         self.clock.get() / 1000
+    }
+
+    /// The same, in picoseconds.
+    #[inline]
+    pub fn clock_ps(&self) -> u64 {
+        self.clock.get()
     }
 
     pub fn statistics(&self) -> Statistics {

@@ -1,0 +1,50 @@
+//! The `versus` command: measures what the line says, prints a table for each cell, exits with what came of it: 0 done, 1 a store failed or
+//! its tables were not as they should be, 2 other input would have helped.
+
+mod arguments;
+
+use arguments::Arguments;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use versus::table;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let agenda = match arguments.agenda() {
+        Ok(agenda) => agenda,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stop);
+    let listens = ctrlc::set_handler(move || {
+        if stopping.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nends with what is done; once more ends at once");
+    });
+    if let Err(error) = listens {
+        eprintln!("warning: an interrupt will not keep what is done: {error}");
+    }
+    let progress = ProgressBar::new(agenda.rounds_in_all());
+    let style = ProgressStyle::with_template("{pos}/{len} {elapsed} {wide_msg}")
+        .expect("the template is well formed");
+    progress.set_style(style);
+    let results =
+        agenda.carry_out(&|doing| progress.set_message(doing.to_owned()), &|| progress.inc(1), &stop);
+    progress.finish_and_clear();
+    print!("{}", table::of_results(&results));
+    if let Err(why) = arguments.keep(&results, &agenda) {
+        eprintln!("error: {why}");
+        return ExitCode::FAILURE;
+    }
+    match results.has_failed() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
