@@ -122,7 +122,8 @@ fn seal(file: &mut [u8], blocks: &[usize]) {
         let checksum = crc32fast::hash(&file[..60]);
         file[60..64].copy_from_slice(&checksum.to_le_bytes());
     }
-    for &at in blocks.iter().filter(|&&at| at + BLOCK_HEADER_BYTES <= file.len()) {
+    let bytes = file.len();
+    for &at in blocks.iter().filter(|&&at| at + BLOCK_HEADER_BYTES <= bytes) {
         let stored = u32::from_le_bytes(file[at + 8..at + 12].try_into().expect("four bytes")) as usize;
         let from = at + BLOCK_HEADER_BYTES;
         if let Some(payload) = from.checked_add(stored).and_then(|end| file.get(from..end)) {

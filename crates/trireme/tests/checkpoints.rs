@@ -169,7 +169,7 @@ fn a_backup_has_what_had_committed_under_every_protocol_and_goes_on() -> Result<
                     }
                 });
             }
-            let backed_up = (0..3).try_for_each(|round| {
+            let backed_up = (0..2).try_for_each(|round| {
                 thread::sleep(Duration::from_millis(5));
                 let to = folder.path().join(format!("backup-{round}"));
                 let before = acknowledged.each_ref().map(|count| count.load(Ordering::Acquire));

@@ -37,6 +37,8 @@ pub(super) struct Logger {
     /// The number of the file that it began then, and the last epoch of anything before.
     first_file: AtomicU64,
     newest_before: AtomicU64,
+    /// What it has written. Whoever asks does not wait for a sync.
+    report: Latched<LogReport>,
     files: Latched<Files>,
 }
 
@@ -103,6 +105,7 @@ impl Logger {
             begun: AtomicU64::new(0),
             first_file: AtomicU64::new(0),
             newest_before: AtomicU64::new(0),
+            report: Latched::default(),
             files: Latched::new(files),
         })
     }
@@ -143,6 +146,7 @@ impl Logger {
         let written = self.files.with(|files| {
             let marked = files.write_all(self.number, log, complete)?;
             self.begin_if_wanted(files, log.files_wanted())?;
+            self.report.with(|report| *report = files.report);
             Ok(marked)
         });
         match written {
@@ -173,17 +177,16 @@ impl Logger {
 
     /// Bytes that it has written.
     pub fn bytes_written(&self) -> u64 {
-        self.files.with(|files| files.report.bytes)
+        self.report.with(|report| report.bytes)
     }
 
     /// Adds what it has written.
     pub fn add_to(&self, report: &mut LogReport) {
-        self.files.with(|files| {
-            report.bytes += files.report.bytes;
-            report.raw_bytes += files.report.raw_bytes;
-            report.syncs += files.report.syncs;
-            report.longest_sync_ns = report.longest_sync_ns.max(files.report.longest_sync_ns);
-        });
+        let own = self.report.with(|own| *own);
+        report.bytes += own.bytes;
+        report.raw_bytes += own.raw_bytes;
+        report.syncs += own.syncs;
+        report.longest_sync_ns = report.longest_sync_ns.max(own.longest_sync_ns);
     }
 }
 

@@ -71,7 +71,7 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
 
 /// What was logged, if anything was.
 fn logged(summary: &Summary) -> Option<Block> {
-    let Logged { folders, loggers, compress, epoch_us, report } = summary.log.as_ref()?;
+    let Logged { folders, loggers, compress, epoch_us, report, .. } = summary.log.as_ref()?;
     let megabytes = |bytes: u64| format!("{} MB", thousands((bytes as f64 / 1e6).ceil()));
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let mut facts = vec![

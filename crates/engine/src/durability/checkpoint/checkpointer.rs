@@ -8,7 +8,7 @@ use crate::epoch::Epochs;
 use crate::facade::atomic::Ordering;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::disk::Folder;
-use contract::{CheckpointReport, DurabilityCanary, LogError, LogOptions, LogReport};
+use contract::{CheckpointReport, DurabilityCanary, LogError, LogOptions};
 use std::time::Duration;
 
 /// Bytes after which rows go on in another file: what a thread that recovers has in memory at once.
@@ -30,7 +30,8 @@ pub(crate) struct Checkpointer {
     begun: u64,
     next_number: u64,
     phase: Phase,
-    report: LogReport,
+    /// Of the last one.
+    last_bytes: u64,
 }
 
 /// How far a checkpoint is.
@@ -61,7 +62,7 @@ impl Checkpointer {
             begun: 0,
             next_number: manifest.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number + 1),
             phase: Phase::Resting,
-            report: LogReport::default(),
+            last_bytes: 0,
         }
     }
 
@@ -157,7 +158,7 @@ impl Checkpointer {
         let is_time = self.every.is_some_and(|every| now.since(began) >= clock::ticks_of(every));
         let is_much = self.after_bytes.is_some_and(|bytes| {
             let logged = log.bytes_written() - self.bytes_before;
-            logged >= bytes.max(self.report.last_checkpoint.map_or(0, |last| last.bytes))
+            logged >= bytes.max(self.last_bytes)
         });
         // Who has said of no tables what they are has none walked, and an empty checkpoint would take their log away.
         let has_tables = shared.beginnings.with(|beginnings| beginnings.is_some());
@@ -177,9 +178,12 @@ impl Checkpointer {
         // Release: pairs with the Acquire in `is_taken`.
         shared.is_taken.store(0, Ordering::Release);
         let began = self.last_began.expect("it has begun");
-        self.report.checkpoints += 1;
         let took_ns = clock::nanoseconds(clock::now().since(began));
-        self.report.last_checkpoint = Some(CheckpointReport { took_ns, ..report });
+        let report = CheckpointReport { took_ns, ..report };
+        self.last_bytes = report.bytes;
+        shared
+            .told
+            .with(|told| (told.checkpoints, told.last_checkpoint) = (told.checkpoints + 1, Some(report)));
         // Release: pairs with the Acquire in `taken`.
         shared.taken.store(self.begun, Ordering::Release);
         Ok(Phase::Resting)
@@ -199,11 +203,5 @@ impl Checkpointer {
         {
             log.fail(&error);
         }
-    }
-
-    /// Adds what was taken.
-    pub fn add_to(&self, report: &mut LogReport) {
-        report.checkpoints += self.report.checkpoints;
-        report.last_checkpoint = self.report.last_checkpoint;
     }
 }
