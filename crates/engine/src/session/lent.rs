@@ -195,11 +195,11 @@ unsafe impl<P: Protocol, F: Concurrent> Send for Slot<P, F> where P::Common<F>: 
 impl<P: Protocol, F: Concurrent> Slot<P, F> {
     /// The transaction has ended: rests.
     fn rest(&mut self) {
-        self.txn.suspend();
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
             self.txn.reclaim();
         }
+        self.txn.suspend();
         if self.txn.redo().is_some_and(Redo::is_behind) {
             let mut spin = cpu::Spin::new();
             while self.txn.redo().is_some_and(Redo::is_behind) {

@@ -170,7 +170,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
-    /// Between transactions: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
+    /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
     pub fn reclaim(&mut self) {
         let reclaimable = self.epochs.reclaimable();
         self.allocations.reclaim(reclaimable);
