@@ -7,6 +7,7 @@ use contract::{ArchitectureName, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::folder::Folder;
+use harness::measure::pairs_of;
 use harness::options::OPTIONS;
 use harness::text::dates::Utc;
 use harness::{BadValue, Failure, RunOptions, Subject};
@@ -85,7 +86,8 @@ fn check_subject_of(
 
 /// Workers that are lacking until so many host transactions, because some host none.
 fn missing_hosts(architecture: ArchitectureName, options: &RunOptions, hosts: usize) -> usize {
-    let arrangement = Hardware::arrange(architecture, options.workers, &options.engine_options(0));
+    let pair = pairs_of::<Hardware>(architecture)[0];
+    let arrangement = Hardware::arrange(pair, options.workers, &options.engine_options(0));
     arrangement.map_or(0, |arrangement| hosts.saturating_sub(arrangement.clients))
 }
 

@@ -136,11 +136,11 @@ impl Engine for OnDescription {
     }
 
     fn arrange(
-        architecture: contract::ArchitectureName,
+        selection: impl Into<Selection>,
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        Explored::arrange(architecture, workers, options)
+        Explored::arrange(selection, workers, options)
     }
 
     fn most_workers(architecture: contract::ArchitectureName) -> usize {
@@ -299,7 +299,7 @@ mod tests {
         let (workload, options) = (micro(), options());
         for pair in PairName::all().filter(|pair| Explored::support(*pair) == Support::Supported) {
             let numbers = |audited: bool| {
-                let layout = layout_of::<OnDescription>(pair.architecture, &options).expect("it fits");
+                let layout = layout_of::<OnDescription>(pair, &options).expect("it fits");
                 let mut session =
                     Session::<OnDescription, _>::load(&workload, layout, &Silent).expect("loaded");
                 let measured = (0..2).map(|repetition| {

@@ -7,8 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each page, and the folder that its paths are relative to.
-const PAGES: &[(&str, &str)] =
-    &[("docs/papers.md", "."), ("docs/testing.md", "crates"), ("README.md", "."), ("docs/claims.md", ".")];
+const PAGES: &[(&str, &str)] = &[
+    ("docs/papers.md", "."),
+    ("docs/testing.md", "crates"),
+    ("README.md", "."),
+    ("docs/claims.md", "."),
+    ("docs/snapshots.md", "."),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

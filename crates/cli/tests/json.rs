@@ -71,6 +71,8 @@ const FIELDS: &[Field] = &[
     ("in_flight", is_count),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),
+    ("snapshots", Value::is_boolean),
+    ("snapshot_every", is_count),
     ("hand_over_every", is_count),
     ("latch", Value::is_string),
     ("partition_latch", Value::is_string),
@@ -163,6 +165,13 @@ fn what_an_architecture_is_told_and_what_it_costs_are_named_in_results() {
     assert_eq!((&shared["split_indexes"], number(&shared["messages_per_txn"])), (&true.into(), 0.0));
     assert!(shared["round_trip_ns"].is_null() && shared["migration_ns"].is_null());
     assert_eq!(number(&shared["serving_share"]), 0.0);
+
+    let memory = |summary: &Value, name: &str| summary["memory"][name].as_u64().expect("a number of bytes");
+    assert_eq!((memory(&shared, "trailer_bytes"), memory(&shared, "most_version_bytes")), (0, 0));
+    let versioned = line("--protocol silo --snapshots on --snapshot-every 1 --epoch 1ms");
+    assert_eq!((&versioned["snapshots"], &versioned["snapshot_every"]), (&true.into(), &1.into()));
+    assert_eq!(memory(&versioned, "trailer_bytes"), 16 * memory(&versioned, "rows"));
+    assert!(memory(&versioned, "most_version_bytes") > 0);
 
     let delegated = line("--protocol no-wait --architecture delegation --out delegated");
     assert!(number(&delegated["messages_per_txn"]) > 0.0 && number(&delegated["round_trip_ns"]) > 0.0);

@@ -215,6 +215,23 @@ fn every_option_of_an_architecture_passes() {
     }
 }
 
+/// What is read of a snapshot is what had been committed before it, and all of that.
+#[test]
+fn snapshots_show_what_was_committed_before_them() {
+    let folder = fresh_folder("snapshots");
+    let workloads =
+        ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
+    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "dl-detect"] {
+        for workload in workloads {
+            let line = format!(
+                "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"
+            );
+            let ran = check(&folder, workload, &line.split(' ').collect::<Vec<_>>());
+            assert_nothing_wrong(&ran, &format!("{line} over {workload}"));
+        }
+    }
+}
+
 /// A scenario has a worker for every role, however many other workers there are.
 #[test]
 fn scenarios_are_played_under_every_architecture() {

@@ -21,9 +21,9 @@ pub trait Engine {
     /// Whether the engine has this pair, or this canary, and if not, why.
     fn support(selection: impl Into<Selection>) -> Support;
 
-    /// How an architecture uses `workers` workers: how its store is laid out, and how many of them host transactions.
+    /// How a system uses `workers` workers: how its store is laid out, and how many of them host transactions.
     fn arrange(
-        architecture: ArchitectureName,
+        selection: impl Into<Selection>,
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit>;
@@ -238,12 +238,19 @@ pub struct Layout {
     pub partitions: u32,
     /// What a record has before its row.
     pub header: Header,
+    /// Epochs from one snapshot to the next; 0: records keep no previous versions, and there are no snapshots.
+    pub snapshot_every: u64,
 }
 
 impl Layout {
-    /// So many partitions of records with narrow headers, in which every named protocol has its metadata.
+    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots.
     pub const fn of(partitions: u32) -> Layout {
-        Layout { partitions, header: Header::Narrow }
+        Layout { partitions, header: Header::Narrow, snapshot_every: 0 }
+    }
+
+    /// The same with a snapshot every so many epochs; 0 for none.
+    pub const fn with_snapshots(self, snapshot_every: u64) -> Layout {
+        Layout { snapshot_every, ..self }
     }
 }
 
@@ -322,6 +329,14 @@ pub struct EngineOptions {
     /// Shared-everything: split the tables' indexes into as many parts as there are workers, by the tables' partition
     /// functions (the *Split* variants of *silo* 5.4).
     pub split_indexes: bool,
+    /// Shared-everything: keep previous versions of records, so that procedures that ask for it read a snapshot
+    /// ([`Procedure::reads_snapshot`](crate::Procedure::reads_snapshot)). Not by default.
+    pub snapshots: bool,
+    /// Epochs from one snapshot to the next, if there are any; 25, a second of them, as in *silo* 4.9.
+    pub snapshot_every: u64,
+    /// A step of snapshots that is left out, for tests; `None`: none is.
+    #[serde(skip)]
+    pub snapshot_canary: Option<SnapshotCanary>,
     /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
     /// never.
     pub hand_over_every: u64,
@@ -331,6 +346,30 @@ pub struct EngineOptions {
     /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
     /// ([`LatchName::of_partitions`]).
     pub partition_latch: Option<LatchName>,
+}
+
+/// Snapshots with one step removed. Tests must reject each of them; on simulated machines, whose memory stays where it is when it is
+/// freed too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotCanary {
+    /// Readers do not look whether a row has changed while they copied it.
+    UncheckedCopy,
+    /// Versions are freed one snapshot too early.
+    EarlyReclamation,
+    /// The last versions of rows that are deleted are not buried.
+    NoBurial,
+    /// What is written is said to be of the snapshot of the local epoch, whatever the commit's is.
+    LocalEpoch,
+}
+
+impl SnapshotCanary {
+    /// Every one.
+    pub const ALL: [SnapshotCanary; 4] = [
+        SnapshotCanary::UncheckedCopy,
+        SnapshotCanary::EarlyReclamation,
+        SnapshotCanary::NoBurial,
+        SnapshotCanary::LocalEpoch,
+    ];
 }
 
 impl Default for EngineOptions {
@@ -349,6 +388,9 @@ impl Default for EngineOptions {
             in_flight: 4,
             partitions: 0,
             split_indexes: false,
+            snapshots: false,
+            snapshot_every: 25,
+            snapshot_canary: None,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
             partition_latch: None,
@@ -357,6 +399,11 @@ impl Default for EngineOptions {
 }
 
 impl EngineOptions {
+    /// What a store's layout says of snapshots ([`Layout::snapshot_every`]).
+    pub fn snapshots_of_layout(&self) -> u64 {
+        if self.snapshots { self.snapshot_every } else { 0 }
+    }
+
     /// The latch of a partition, with so many workers on a machine of so many cores.
     pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> LatchName {
         self.partition_latch.unwrap_or_else(|| LatchName::of_partitions(workers, cores))
@@ -473,4 +520,10 @@ pub struct LeakCheck {
     pub held: u64,
     /// Bytes of memory taken, indexes included.
     pub memory_bytes: u64,
+    /// Bytes with which linked records tell of their versions; 0 without snapshots.
+    pub trailer_bytes: u64,
+    /// The most bytes that previous versions of records have taken so far, the sum of what each slot had at most.
+    pub most_version_bytes: u64,
+    /// Bytes of those that are there. Nobody runs, so that nobody needs them; they go with the runs to come.
+    pub version_bytes: u64,
 }

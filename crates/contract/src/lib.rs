@@ -35,7 +35,7 @@ pub use durability::{
 };
 pub use engine::{
     Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
-    Selection, Support, Until,
+    Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
@@ -45,4 +45,4 @@ pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
 pub use table::{Indexing, Key, PartitionId, RowLength, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
-pub use workload::{Arrival, Client, CommitId, Completion, Receipts, Seat, Workload};
+pub use workload::{Arrival, Client, CommitId, Completion, Receipts, Seat, SnapshotPlace, Workload};

@@ -31,4 +31,11 @@ pub trait Procedure: Send {
         let _ = (txn, plan);
         Ok(())
     }
+
+    /// Whether the transaction may read a snapshot of the recent past, if the store has any: a state that the tables had at one time
+    /// in the serial order. It then only reads, never waits and never aborts, and is serializable, but not strictly: it may miss what
+    /// had committed when it began. Not by default.
+    fn reads_snapshot(&self) -> bool {
+        false
+    }
 }

@@ -125,6 +125,16 @@ pub trait Client: Send + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(pub u64);
 
+/// Where a committed transaction stands among the snapshots of a store, which are numbered in the order of time. A snapshot shows
+/// what all before it committed, and nothing of those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SnapshotPlace {
+    /// What it wrote is shown by the snapshot of this number and later ones.
+    ShownBy(u64),
+    /// It read the snapshot of this number.
+    Read(u64),
+}
+
 /// How a transaction ended.
 pub struct Completion<'a> {
     /// By commit or by the procedure's own rollback.
@@ -139,6 +149,8 @@ pub struct Completion<'a> {
     pub id: Option<CommitId>,
     /// The epoch in which it committed, if the store is logged: it is durable once that is.
     pub epoch: Option<u64>,
+    /// Where it stands among the snapshots, if the store has any and it committed.
+    pub snapshot: Option<SnapshotPlace>,
     /// What merges left in their arguments.
     pub receipts: &'a dyn Receipts,
 }

@@ -137,8 +137,7 @@ fn play(pair: PairName, scene: &Scene, times: u64, schedule: Schedule, seed: u64
     let exploration = Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) };
     let options = EngineOptions { seed, prefetch: false, back_off_first_ns: 200, ..EngineOptions::default() };
     let play = || {
-        let Arrangement { layout, clients } =
-            ThisEngine::arrange(pair.architecture, scene.len(), &options).expect("fits");
+        let Arrangement { layout, clients } = ThisEngine::arrange(pair, scene.len(), &options).expect("fits");
         let records = Records { scene, missing: Arc::new(AtomicUsize::new(clients)) };
         let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("a few records");
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);

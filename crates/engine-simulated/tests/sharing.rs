@@ -86,7 +86,7 @@ impl Workload for Rows {
 fn shared(pair: PairName, same: bool) -> SharedLines {
     explore(Schedule::Random { seed: 7, switch_one_in: 5 }, || {
         let workload = Rows { same };
-        let arrangement = ThisEngine::arrange(pair.architecture, WORKERS, &EngineOptions::default());
+        let arrangement = ThisEngine::arrange(pair, WORKERS, &EngineOptions::default());
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
         let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);

@@ -74,7 +74,7 @@ fn measured(pair: PairName, workers: usize, update: bool) -> Measurement {
     let workload = Touch { rows: workers as u64, update };
     Simulation::of(&machine).run(|| {
         let Arrangement { layout, clients } =
-            ThisEngine::arrange(pair.architecture, workers, &options).expect("so many workers");
+            ThisEngine::arrange(pair, workers, &options).expect("so many workers");
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
         let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
         let until = Until::Transactions(100);

@@ -22,7 +22,7 @@ use crate::matrix;
 use crate::protocol::{Attempt, SlotId};
 use crate::recovery;
 use crate::session::Precedence;
-pub use crate::session::lent::Committed;
+pub use crate::session::lent::{Committed, SnapshotRead};
 use crate::session::lent::{Lender, Lent, Runtime};
 use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
@@ -135,6 +135,8 @@ pub struct Embedded {
     caches: Vec<Option<Box<AllocationCache>>>,
     /// Where rows that vary in length are.
     heap: Arc<Heap>,
+    /// Of its tables.
+    layout: Layout,
 }
 
 /// Tables without rows.
@@ -170,8 +172,6 @@ fn described(table: &LoggedTable) -> TableDescription {
 
 /// Rows that a table is expected to have at least when it is made: it grows.
 const LEAST_CAPACITY: u64 = 1 << 12;
-/// Of a store's tables.
-const LAYOUT: Layout = Layout::of(1);
 /// More tables than these get less address space.
 const USUAL_TABLES: usize = 64;
 
@@ -191,13 +191,17 @@ impl Embedded {
         let is_there = manifest.is_some();
         let mut logged = manifest.map_or(Vec::new(), |Manifest { tables, .. }| tables);
         let tables = Empty(logged.iter().map(described).collect());
+        let snapshot_every = match matrix::has_snapshots((*pair).into()) {
+            true => engine.snapshots_of_layout(),
+            false => 0,
+        };
+        let layout = Layout::of(1).with_snapshots(snapshot_every);
         let (mut store, recovered) = match is_there {
             true => {
-                let (store, found) =
-                    ThisEngine::recover(&tables, LAYOUT, folders, &options.recovery, &|_| ())?;
+                let (store, found) = ThisEngine::recover(&tables, layout, folders, &options.recovery, &|_| ())?;
                 (store, Some(found))
             }
-            false => (ThisEngine::load(&tables, LAYOUT, &|_| ())?, None),
+            false => (ThisEngine::load(&tables, layout, &|_| ())?, None),
         };
         if let Some(log) = &options.log {
             ThisEngine::open_log(&mut store, log)?;
@@ -220,7 +224,7 @@ impl Embedded {
         let empty = || Some(Box::new(AllocationCache::new(tables.len(), 1, &heap)));
         caches.resize_with(caches.len().max(*slots), empty);
         let (tables, services) = (Arc::new(tables), Services { runtime });
-        let embedded = Embedded { lender, tables, logged, services, caches, heap };
+        let embedded = Embedded { lender, tables, logged, services, caches, heap, layout };
         embedded.provide();
         Ok((embedded, recovered))
     }
@@ -280,7 +284,7 @@ impl Embedded {
         let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");
         self.caches.iter_mut().flatten().for_each(|cache| cache.add_table());
         let first = self.caches[0].as_mut().expect("no slot is lent");
-        let made = reserve(&logged, id, first).map_err(OpenError::from);
+        let made = reserve(&logged, id, self.layout, first).map_err(OpenError::from);
         let made = made.and_then(|table| {
             if let Some(log) = &self.services.runtime.log {
                 log.change_manifest(|manifest| manifest.tables.push(logged.clone()))?;
@@ -331,7 +335,7 @@ impl Embedded {
         self.caches.iter_mut().flatten().for_each(|cache| cache.forget_table(table));
         let first = self.caches[0].as_mut().expect("no slot is lent");
         free_values(&tables[table.index()], first);
-        tables[table.index()] = reserve(&dropped, table, first)?;
+        tables[table.index()] = reserve(&dropped, table, self.layout, first)?;
         self.logged[table.index()] = dropped;
         self.provide();
         Ok(())
@@ -363,10 +367,13 @@ impl Embedded {
 
 /// Frees the values of the rows that a table has; nobody runs.
 fn free_values(table: &Table, allocations: &mut AllocationCache) {
-    for_each_value(table, LAYOUT.header, &mut |value| {
+    for_each_value(table, table.shape.header, &mut |value| {
         // SAFETY: of the store's heap; a value is in one record's row, and the table goes.
         unsafe { allocations.values.drop_linked(value) };
     });
+    for graveyard in table.partitions().iter().filter_map(|partition| partition.graveyard.as_ref()) {
+        graveyard.free_tombs(allocations.versions.heap());
+    }
 }
 
 impl Drop for Embedded {
@@ -386,10 +393,15 @@ fn memory_bytes(tables: &[Table], heap: &Heap) -> u64 {
 }
 
 /// A table without rows.
-fn reserve(table: &LoggedTable, id: TableId, allocations: &mut AllocationCache) -> Result<Table, LoadError> {
-    let mut most = memory::address_space_among(USUAL_TABLES * Table::REGIONS);
+fn reserve(
+    table: &LoggedTable,
+    id: TableId,
+    layout: Layout,
+    allocations: &mut AllocationCache,
+) -> Result<Table, LoadError> {
+    let mut most = memory::address_space_among(USUAL_TABLES * Table::regions(layout));
     loop {
-        match Table::reserve(described(table), id, LAYOUT, most, allocations) {
+        match Table::reserve(described(table), id, layout, most, allocations) {
             Ok(table) => return Ok(table),
             Err(RegionError { .. }) if most > 0 => most /= 2,
             Err(error) => {
@@ -473,6 +485,27 @@ impl Slot {
     /// Begins a transaction, for the first time or after it was aborted; the last one has ended.
     pub fn begin(&mut self, is_first: bool) {
         self.lent.begin(if is_first { Attempt::First } else { Attempt::Retry });
+    }
+
+    /// Whether there are snapshots: the store was opened with [`EngineOptions::snapshots`], and the pair has them.
+    pub fn has_snapshots(&self) -> bool {
+        self.lent.has_snapshots()
+    }
+
+    /// Begins a transaction that reads the newest snapshot, which nothing aborts; the last one has ended. Panics if there are none.
+    pub fn begin_snapshot(&mut self) {
+        self.lent.begin_snapshot();
+    }
+
+    /// Lets `read` use its operations; one that writes is a panic. Keys that are byte strings have their numbers
+    /// ([`Transaction::key`]) until `read` returns. Between two such calls any time may pass: nobody waits for it.
+    pub fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
+        self.lent.read_snapshot(read);
+    }
+
+    /// Ends it.
+    pub fn end_snapshot(&mut self) -> SnapshotRead {
+        self.lent.end_snapshot()
     }
 
     /// The operations of the transaction that runs.

@@ -26,11 +26,11 @@ impl Engine for ThisEngine {
     }
 
     fn arrange(
-        architecture: ArchitectureName,
+        selection: impl Into<Selection>,
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        matrix::arrange(architecture, workers, options)
+        matrix::arrange(selection.into(), workers, options)
     }
 
     fn most_workers(architecture: ArchitectureName) -> usize {

@@ -29,6 +29,16 @@
 //! A local epoch written late only looks older than it is, so refreshing needs no fence. A slot that is about to enter may
 //! have written an E that is long past, before it reads E again: that holds E for a moment, and is why `reclaimable` is not
 //! simply what the last round says. `tests/epoch_loom.rs` runs this text, and the text with each ordering left out.
+//!
+//! **Snapshots** (*silo* 4.9). Every k epochs make a snapshot: that of number n shows what transactions of epoch n * k - 1 and before
+//! have committed; that of number 0, what was loaded. It can be read once those epochs are reclaimable, and so complete
+//! ([`Epochs::complete`]): that follows from a word that slots read anyhow. A slot that reads a snapshot tells its number beside
+//! its epoch, and a round learns which is the oldest that is read, or can be begun to be read:
+//!
+//! 5. *Nobody reads a snapshot before `needed_snapshot`, now or later.* A slot writes the number n that it will read, fences, and looks
+//!    at `reclaimable` again: n is still the newest snapshot. Of this fence and a round's one comes first. If it is the slot's, the
+//!    round reads n from the slot. If it is the round's, the slot has seen the `reclaimable` that was there when the round began, and n
+//!    is not older than what that says, which is what the round answers at most.
 
 use crate::facade::atomic::{AtomicU64, Ordering, fence};
 
@@ -43,22 +53,92 @@ const FIRST: u64 = 2;
 #[derive(Default)]
 pub(crate) struct Line<T>(pub T);
 
+/// What a slot tells.
+struct SlotEpoch {
+    /// Its local epoch.
+    epoch: AtomicU64,
+    /// The snapshot that it reads; [`IDLE`]: none.
+    snapshot: AtomicU64,
+}
+
+impl SlotEpoch {
+    fn idle() -> Self {
+        SlotEpoch { epoch: AtomicU64::new(IDLE), snapshot: AtomicU64::new(IDLE) }
+    }
+}
+
 /// The global epoch and every slot's.
 pub(crate) struct Epochs {
     global: Line<AtomicU64>,
     /// Everything unlinked at this epoch or before may be reused.
     reclaimable: Line<AtomicU64>,
-    slots: Vec<Line<AtomicU64>>,
+    /// No snapshot before this one is read any more.
+    needed_snapshot: Line<AtomicU64>,
+    slots: Vec<Line<SlotEpoch>>,
+    /// Epochs of a snapshot; 0: there are none.
+    every: u64,
 }
 
 impl Epochs {
-    /// Epochs without slots.
-    pub fn new() -> Self {
+    /// Epochs without slots, so many of them a snapshot; 0: without snapshots.
+    pub fn new(every: u64) -> Self {
         Epochs {
             global: Line(AtomicU64::new(FIRST)),
             reclaimable: Line(AtomicU64::new(FIRST - 2)),
+            needed_snapshot: Line(AtomicU64::new(0)),
             slots: Vec::new(),
+            every,
         }
+    }
+
+    /// Whether there are snapshots.
+    pub fn has_snapshots(&self) -> bool {
+        self.every > 0
+    }
+
+    /// The first snapshot that shows what a transaction of this epoch has committed. There are snapshots.
+    #[inline]
+    pub fn snapshot_of(&self, epoch: u64) -> u64 {
+        epoch / self.every + 1
+    }
+
+    /// The last epoch of what a snapshot shows.
+    pub fn last_epoch_of(&self, snapshot: u64) -> u64 {
+        (snapshot * self.every).saturating_sub(1)
+    }
+
+    /// The newest snapshot, if everything of epoch `reclaimable` and before is complete.
+    fn newest(&self, reclaimable: u64) -> u64 {
+        (reclaimable + 1) / self.every
+    }
+
+    /// An active slot begins to read a snapshot, the newest; answers its number. (5)
+    pub fn begin_snapshot(&self, slot: usize) -> u64 {
+        let mut snapshot = self.newest(self.reclaimable());
+        loop {
+            // Relaxed: nothing has been read of the snapshot yet.
+            self.slots[slot].0.snapshot.store(snapshot, Ordering::Relaxed);
+            // SeqCst: pairs with the fence in `advance`. (5)
+            fence(Ordering::SeqCst);
+            let now = self.newest(self.reclaimable());
+            if now == snapshot {
+                return snapshot;
+            }
+            snapshot = now;
+        }
+    }
+
+    /// It has read it.
+    pub fn end_snapshot(&self, slot: usize) {
+        // Release: what the slot read of the snapshot stays before; pairs with the Acquire in `advance`.
+        self.slots[slot].0.snapshot.store(IDLE, Ordering::Release);
+    }
+
+    /// No snapshot before this one is read any more, or will be.
+    #[inline]
+    pub fn needed_snapshot(&self) -> u64 {
+        // Acquire: pairs with the Release in `advance`; what was read of earlier snapshots comes before what follows.
+        self.needed_snapshot.0.load(Ordering::Acquire)
     }
 
     /// From now on there are `slots` transaction slots, all idle. What was unlinked before may be reused: nobody is active.
@@ -66,7 +146,7 @@ impl Epochs {
         self.slots.clear();
         // From a round with E = e on, what was unlinked at e - 2 may be reused.
         (0..3).for_each(|_| self.advance());
-        self.slots.resize_with(slots, || Line(AtomicU64::new(IDLE)));
+        self.slots.resize_with(slots, || Line(SlotEpoch::idle()));
     }
 
     /// The global epoch, of a store that nobody runs over.
@@ -106,7 +186,7 @@ impl Epochs {
         loop {
             // Release: what the slot's last transactions did stays before, also if this hides `leave`'s store; pairs with
             // the Acquire in `advance`.
-            self.slots[slot].0.store(epoch, Ordering::Release);
+            self.slots[slot].0.epoch.store(epoch, Ordering::Release);
             // SeqCst: pairs with the fence in `advance`. (1)
             fence(Ordering::SeqCst);
             // Relaxed: the same epoch was read before the fence, which makes that an Acquire: as in `refresh`. (3)
@@ -137,7 +217,7 @@ impl Epochs {
             before();
             // Release: what the slot's last transaction read and unlinked stays before; pairs with the Acquire in
             // `advance`. (3, 4)
-            self.slots[slot].0.store(epoch, Ordering::Release);
+            self.slots[slot].0.epoch.store(epoch, Ordering::Release);
         }
         epoch
     }
@@ -145,7 +225,7 @@ impl Epochs {
     /// Makes the slot idle: it holds no pointer.
     pub fn leave(&self, slot: usize) {
         // Release: as in `refresh`.
-        self.slots[slot].0.store(IDLE, Ordering::Release);
+        self.slots[slot].0.epoch.store(IDLE, Ordering::Release);
     }
 
     /// A round: advances the global epoch if every active slot has reached it. Called by one thread, periodically.
@@ -156,7 +236,15 @@ impl Epochs {
         let epoch = self.global.0.load(Ordering::Relaxed);
         let reclaimable = self.reclaimable.0.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `enter`, `refresh` and `leave`. (3, 4)
-        let slowest = self.slots.iter().map(|slot| slot.0.load(Ordering::Acquire)).min().unwrap_or(IDLE);
+        let slowest =
+            self.slots.iter().map(|slot| slot.0.epoch.load(Ordering::Acquire)).min().unwrap_or(IDLE);
+        if self.has_snapshots() {
+            // Acquire: pairs with the Release in `end_snapshot`. `reclaimable` is what it was before the fence. (5)
+            let read = self.slots.iter().map(|slot| slot.0.snapshot.load(Ordering::Acquire)).min();
+            let needed = self.newest(reclaimable).min(read.unwrap_or(IDLE));
+            // Release: whoever frees versions on the strength of this comes after those who read them.
+            self.needed_snapshot.0.store(needed, Ordering::Release);
+        }
         if slowest >= epoch {
             assert!(slowest == epoch || slowest == IDLE, "a slot at epoch {slowest}, ahead of {epoch}");
             // SeqCst: see `serialization_point`; and Release: what slots unlinked before this round stays before. (3)

@@ -12,6 +12,7 @@
 //! | what survives | [`durability`], [`recovery`] |
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
+//! | what records were, for snapshots | [`versions`] |
 //! | from a key to its record | [`index`] |
 //! | messages between workers | [`message`] |
 //! | transactions in flight | [`fiber`] |
@@ -46,6 +47,7 @@ mod system;
 #[doc(hidden)]
 pub mod testing;
 mod transaction;
+mod versions;
 pub mod work;
 
 /// The ordered index by itself, for its tests and benches: nothing of it is part of the engine's interface.

@@ -45,12 +45,13 @@ impl Dispatch for IsThere {
     fn run<S: System>(self) {}
 }
 
-/// How an architecture uses its workers.
+/// How a system uses its workers.
 pub(crate) fn arrange(
-    architecture: ArchitectureName,
+    selection: Selection,
     workers: usize,
     options: &EngineOptions,
 ) -> Result<Arrangement, Misfit> {
+    let architecture = selection.architecture();
     let misfit = |option, value: usize, allowed: String| Misfit { option, value: value.to_string(), allowed };
     let (partitions, clients) = match architecture {
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
@@ -84,7 +85,22 @@ pub(crate) fn arrange(
             (workers, workers)
         }
     };
-    Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
+    let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
+    Ok(Arrangement { layout: Layout::of(partitions as u32).with_snapshots(every), clients })
+}
+
+/// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
+/// is one of logical time, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
+/// that one and come before it, so that what an epoch and those before it wrote is no prefix of the serial order.
+pub(crate) fn has_snapshots(selection: Selection) -> bool {
+    use ProtocolName as P;
+    let PairName { architecture, protocol } = selection.pair();
+    match protocol {
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo => {
+            architecture == ArchitectureName::SharedEverything
+        }
+        P::TicToc | P::Unprotected => false,
+    }
 }
 
 /// The most workers that an architecture allows.

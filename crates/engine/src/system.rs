@@ -8,6 +8,7 @@ use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::worker;
+use crate::matrix;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
@@ -264,10 +265,15 @@ impl Dispatch for CountLeaks<'_> {
 
     fn run<S: System>(self) -> LeakCheck {
         let store = self.0;
-        let mut linked_records = 0;
-        for partition in store.tables.iter().flat_map(Table::partitions) {
-            partition.index.for_each_record(|_| linked_records += 1);
+        let (mut linked_records, mut trailer_bytes) = (0, 0);
+        for table in &store.tables {
+            let before = linked_records;
+            for partition in table.partitions() {
+                partition.index.for_each_record(|_| linked_records += 1);
+            }
+            trailer_bytes += (linked_records - before) * table.shape.trailer_bytes() as u64;
         }
+        let (version_bytes, most_version_bytes) = store.version_bytes();
         let mut linked_values = 0;
         store.for_each_value(|_| linked_values += 1);
         LeakCheck {
@@ -277,6 +283,9 @@ impl Dispatch for CountLeaks<'_> {
             allocated_values: store.allocated_values(),
             held: S::held(&store.tables),
             memory_bytes: store.memory_bytes(),
+            trailer_bytes,
+            most_version_bytes,
+            version_bytes,
         }
     }
 }
@@ -296,7 +305,12 @@ impl<C: Client> Dispatch for Run<'_, C> {
 
     fn run<S: System>(self) -> Self::Output {
         let Run { store, clients, until, options, selection } = self;
-        assert!(S::HEADER == store.header(), "a store of {:?} headers under {selection:?}", store.header());
+        let layout = store.layout();
+        assert!(S::HEADER == layout.header, "a store of {:?} headers under {selection:?}", layout.header);
+        assert!(
+            layout.snapshot_every == 0 || matrix::has_snapshots(selection),
+            "a store with snapshots under {selection:?}"
+        );
         let frees_twice =
             matches!(selection, Selection::Canary(..)) && store.tables.iter().any(Table::varies);
         assert!(

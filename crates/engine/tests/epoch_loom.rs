@@ -117,7 +117,7 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
 }
 
 fn epochs() -> Epochs {
-    let mut epochs = Epochs::new();
+    let mut epochs = Epochs::new(0);
     epochs.provide(2);
     epochs
 }
@@ -249,8 +249,54 @@ fn logging_slot() {
     });
 }
 
-const MODELS: [fn(); 6] =
-    [refreshing_reader, lingering_reader, returning_reader, restless_reader, entering_reader, logging_slot];
+/// A reader of a snapshot, which looks at a version if the snapshot shows it; somebody who reuses its memory when no snapshot does that
+/// is needed any more; and two rounds of the service, between which the version's snapshots become unneeded.
+fn snapshot_reader() {
+    model(|| {
+        let mut epochs = Epochs::new(1);
+        epochs.provide(2);
+        let shared = Arc::new((epochs, Record::linked()));
+        // The version was superseded in this snapshot's epoch.
+        let superseded = shared.0.snapshot_of(shared.0.enter(DELETER));
+        shared.0.leave(DELETER);
+        (0..2).for_each(|_| shared.0.advance());
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (epochs, version) = &*shared;
+                if epochs.begin_snapshot(READER) < superseded {
+                    version.read();
+                }
+                epochs.end_snapshot(READER);
+            })
+        };
+        let writer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (epochs, version) = &*shared;
+                thread::yield_now();
+                if epochs.needed_snapshot() >= superseded {
+                    version.reuse();
+                }
+            })
+        };
+        shared.0.advance();
+        thread::yield_now();
+        shared.0.advance();
+        reader.join().expect("no race");
+        writer.join().expect("no race");
+    });
+}
+
+const MODELS: [fn(); 7] = [
+    refreshing_reader,
+    lingering_reader,
+    returning_reader,
+    restless_reader,
+    entering_reader,
+    logging_slot,
+    snapshot_reader,
+];
 
 #[test]
 fn a_refreshing_reader_never_meets_what_is_reused() {
@@ -267,6 +313,11 @@ fn a_returning_reader_never_meets_what_is_reused() {
 #[test]
 fn an_entering_reader_never_meets_what_is_reused() {
     entering_reader();
+}
+
+#[test]
+fn a_snapshot_that_is_read_keeps_its_versions() {
+    snapshot_reader();
 }
 
 #[test]

@@ -57,10 +57,11 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
     /// Delegation has a partition a worker; asymmetric-delegation shares its layout with shared-everything, and needs
     /// two workers.
     fn arrange(
-        architecture: ArchitectureName,
+        selection: impl Into<Selection>,
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
+        let architecture = selection.into().architecture();
         let (partitions, clients) = match architecture {
             ArchitectureName::Delegation => (workers, workers),
             ArchitectureName::AsymmetricDelegation => {
@@ -149,6 +150,7 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             allocated_values: 0,
             held: 0,
             memory_bytes: 8 * linked_records,
+            ..LeakCheck::default()
         }
     }
 }
@@ -208,7 +210,16 @@ impl Tally {
         let receipts = &MockReceipts(receipts);
         client.finished(
             procedure,
-            &Completion { outcome, began_ns, ended_ns, attempts: 1, id: None, epoch: None, receipts },
+            &Completion {
+                outcome,
+                began_ns,
+                ended_ns,
+                attempts: 1,
+                id: None,
+                epoch: None,
+                snapshot: None,
+                receipts,
+            },
         );
     }
 }

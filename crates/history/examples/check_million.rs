@@ -144,6 +144,7 @@ fn synthetic(options: &Options) -> History {
             outcome: Outcome::Commit,
             id: None,
             epoch: None,
+            snapshot: None,
         };
         workers[worker].push_with_scans(ending, &operations, scan.as_slice());
     }

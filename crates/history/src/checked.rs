@@ -211,6 +211,7 @@ impl<C: Client> Client for CheckedClient<C> {
             outcome: completion.outcome,
             id: completion.id,
             epoch: completion.epoch,
+            snapshot: completion.snapshot,
         };
         self.history.push_with_scans(ending, log.operations(), log.scans());
         log.named().for_each(|(table, key, bytes)| self.names.keep(table, key, bytes));
@@ -262,5 +263,9 @@ impl<P: Procedure> Procedure for CheckedProcedure<P> {
             log.plan = narrow;
             planned
         })
+    }
+
+    fn reads_snapshot(&self) -> bool {
+        self.inner.reads_snapshot()
     }
 }

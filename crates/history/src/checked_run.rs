@@ -33,7 +33,7 @@ impl Setting {
     ///
     /// Panics if the options do not fit: ask [`Engine::arrange`] first.
     pub fn arrangement<E: Engine>(&self) -> Arrangement {
-        let arrangement = E::arrange(self.selection.architecture(), self.workers, &self.options);
+        let arrangement = E::arrange(self.selection, self.workers, &self.options);
         arrangement.unwrap_or_else(|misfit| panic!("{misfit}"))
     }
 

@@ -8,7 +8,7 @@ use crate::key_names::{KeyBytes, KeyNames};
 use crate::operation::{Operation, OperationKind};
 use crate::scanned::{ScanEnd, ScanRecord};
 use crate::version::Version;
-use contract::{CommitId, Key, Outcome, TableId};
+use contract::{CommitId, Key, Outcome, SnapshotPlace, TableId};
 use std::fmt;
 use std::ops::Bound;
 
@@ -57,6 +57,8 @@ pub struct TransactionRecord {
     pub id: Option<CommitId>,
     /// The epoch in which it committed, if its store is logged.
     pub epoch: Option<u64>,
+    /// Where it stands among the snapshots, if its store has any.
+    pub snapshot: Option<SnapshotPlace>,
     /// Position of its last attempt's first operation among its worker's.
     pub first: u64,
     /// Number of its last attempt's operations.
@@ -66,7 +68,7 @@ pub struct TransactionRecord {
 impl TransactionRecord {
     /// A transaction that ended, whose last attempt's operations are so many from position `first` on.
     pub(crate) fn new(ending: Ending, first: usize, operations: usize) -> Self {
-        let Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch } = ending;
+        let Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot } = ending;
         assert!(number > 0 && attempts > 0, "transactions and attempts are counted from 1");
         assert!(began_ns <= ended_ns, "a transaction ended before it began: the run's clock went back");
         let operations = u32::try_from(operations).expect("fewer than 2^32 operations an attempt");
@@ -78,6 +80,7 @@ impl TransactionRecord {
             outcome,
             id,
             epoch,
+            snapshot,
             first: first as u64,
             operations,
         }
@@ -114,12 +117,20 @@ pub struct Ending {
     pub id: Option<CommitId>,
     /// The epoch in which it committed, if its store is logged.
     pub epoch: Option<u64>,
+    /// Where it stands among the snapshots, if its store has any.
+    pub snapshot: Option<SnapshotPlace>,
 }
 
 impl TransactionRecord {
+    /// Whether it read a snapshot: its place in time is then before all that began after it had ended, and after nothing.
+    pub(crate) fn has_read_snapshot(&self) -> bool {
+        matches!(self.snapshot, Some(SnapshotPlace::Read(_)))
+    }
+
     fn ending(&self) -> Ending {
-        let TransactionRecord { number, attempts, began_ns, ended_ns, outcome, id, epoch, .. } = *self;
-        Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch }
+        let TransactionRecord { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot, .. } =
+            *self;
+        Ending { number, attempts, began_ns, ended_ns, outcome, id, epoch, snapshot }
     }
 }
 

@@ -42,6 +42,7 @@ kinds! {
     Phantom = "phantom", "a cycle through a key that was found missing or passed over by a scan, inserted or deleted (P3)";
     ReadSkew = "read skew", "a transaction saw one effect of another and missed an earlier one (A5A, G-single)";
     WriteSkew = "write skew", "transactions that each missed what the next one wrote (A5B, G2-item)";
+    WrongSnapshot = "wrong snapshot", "a snapshot shows what was committed after it, or does not show what was committed before it";
     DisorderedIds = "disordered ids", "the ids that the engine gave two transactions contradict the order in which one depends on the other";
     StaleRead = "stale read", "serializable, but not in the order in which the transactions followed each other";
 }

@@ -228,6 +228,7 @@ impl WorkloadVisitor for Allocations {
                 attempts: 1,
                 id: None,
                 epoch: None,
+                snapshot: None,
                 receipts: &Nothing,
             };
             client.finished(procedure, &completion);
@@ -284,6 +285,7 @@ impl WorkloadVisitor for AllocationsOverStore {
                 attempts: 1,
                 id: None,
                 epoch: None,
+                snapshot: None,
                 receipts: &Nothing,
             };
             client.finished(procedure, &completion);

@@ -247,6 +247,7 @@ fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> V
                 attempts: 1,
                 id: None,
                 epoch: None,
+                snapshot: None,
                 receipts: &Nothing,
             };
             auditor.finished(transaction, &completion);
@@ -327,6 +328,7 @@ fn a_rolled_back_transaction_counts_for_nothing() {
     let transaction = client.next();
     let completion = contract::Completion {
         epoch: None,
+        snapshot: None,
         id: None,
         outcome: Outcome::Rollback,
         began_ns: 0,

@@ -265,6 +265,7 @@ fn audited_by(count: usize, workload: &SmallBank, store: &mut Store<'_, SmallBan
             let outcome = transaction.run(store).expect("the store never aborts");
             let completion = contract::Completion {
                 epoch: None,
+                snapshot: None,
                 outcome,
                 began_ns: 0,
                 ended_ns: 1,

@@ -98,6 +98,8 @@ trait AnyProcedure: Send {
 
     fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort>;
 
+    fn reads_snapshot(&self) -> bool;
+
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -108,6 +110,10 @@ impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
 
     fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
         self.procedure().plan(txn, plan)
+    }
+
+    fn reads_snapshot(&self) -> bool {
+        self.procedure().reads_snapshot()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -142,5 +148,9 @@ impl Procedure for ErasedProcedure {
 
     fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         self.0.plan(&mut Erased(txn), plan)
+    }
+
+    fn reads_snapshot(&self) -> bool {
+        self.0.reads_snapshot()
     }
 }

@@ -464,10 +464,9 @@ pub fn play<E: Engine>(
         came_between: Arc::default(),
         busy: Arc::new(AtomicUsize::new(scene.hands.iter().filter(|hand| !hand.is_empty()).count())),
     };
-    let architecture = selection.architecture();
-    let clients_of = |workers| E::arrange(architecture, workers, options).map(|arranged| arranged.clients);
+    let clients_of = |workers| E::arrange(selection, workers, options).map(|arranged| arranged.clients);
     let workers = (ROLES..).find(|&workers| clients_of(workers) == Ok(ROLES)).expect("some number fits");
-    let Arrangement { layout, clients } = E::arrange(architecture, workers, options).expect("it fits");
+    let Arrangement { layout, clients } = E::arrange(selection, workers, options).expect("it fits");
     let mut store = E::load(&stage, layout, &|_| ()).map_err(|error| error.to_string())?;
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let players = (0..clients).map(|worker| stage.client(seat(worker))).collect();

@@ -33,7 +33,7 @@
 //! ABSENT record before commit, so a reader either finds it and validates its word, or misses it and validates the
 //! gap's. Deletes set ABSENT and SUPERSEDED after unlinking.
 //!
-//! We differ: no previous-version pointer yet (no snapshots); the latest bit is inverted, so that zeroed memory is a
+//! We differ: previous versions are no business of the protocol's ([`crate::versions`]); the latest bit is inverted, so that zeroed memory is a
 //! present record; the write set is sorted only when somebody is in the way (sorting ten keys cost a sixth of a
 //! transaction), and then by key, not by address, so that runs can be replayed.
 

@@ -5,6 +5,7 @@
 //! | 0..8 | the key, for the hash index to verify a tag match; immutable while the record is linked |
 //! | 8..16, or more | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
 //! | from there on | the row, padded to whole 64-bit words so that racing readers can copy word by word; of rows that vary in length, where the row is ([`value`]) |
+//! | behind it, 16 bytes, if the store has snapshots | since which snapshot the row is what it is, and where its previous version is ([`crate::versions`]) |
 //!
 //! How much metadata there is the store's layout says ([`super::header`]). Key, metadata and the first bytes of the row share a
 //! cache line: see [`Shape::new`]. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
@@ -17,7 +18,8 @@ pub(crate) mod value;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
 use crate::physical::Metadata;
-use contract::{Header, Key, RowLength, Span, TableDescription};
+use crate::versions::Trailer;
+use contract::{Header, Key, Layout, RowLength, Span, TableDescription};
 use header::{KEY_BYTES, RecordHeader, header_bytes};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -38,15 +40,30 @@ pub(crate) struct Shape {
     pub stride: usize,
     /// Bytes of a record, from its first, that must be stored, whatever the machine has.
     pub stored_bytes: usize,
+    /// At which byte of a record what it tells of its versions is; 0: it tells nothing.
+    trailer_at: usize,
 }
 
 impl Shape {
-    /// Of the records of a table, with this header.
-    pub fn of(header: Header, description: &TableDescription) -> Self {
+    /// Of the records of a table of this layout.
+    pub fn of(layout: Layout, description: &TableDescription) -> Self {
+        let Layout { header, snapshot_every, .. } = layout;
         match description.length {
+            _ if snapshot_every > 0 => Shape::with_versions(header, description),
             RowLength::Fixed => Shape::new(header, description.row_bytes, description.kept_bytes),
             RowLength::Varying => Shape::new(header, value::WORD_BYTES, value::WORD_BYTES),
         }
+    }
+
+    /// The same of records that tell of their versions, and are stored whole, whatever of their rows matters.
+    fn with_versions(header: Header, description: &TableDescription) -> Self {
+        let row_bytes = match description.length {
+            RowLength::Fixed => description.row_bytes,
+            RowLength::Varying => value::WORD_BYTES,
+        };
+        let behind = row_bytes.next_multiple_of(align_of::<Trailer>()) + size_of::<Trailer>();
+        let trailer_at = header_bytes(header) + behind - size_of::<Trailer>();
+        Shape { row_bytes, trailer_at, ..Shape::new(header, behind, behind) }
     }
 
     /// Rows of `row_bytes` bytes behind this header, the first `kept_bytes` of which matter.
@@ -57,7 +74,12 @@ impl Shape {
         let exact = header_bytes(header) + row_bytes;
         let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= exact + 16).unwrap_or(16);
         let stored_bytes = header_bytes(header) + kept_bytes;
-        Shape { header, row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes }
+        Shape { header, row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes, trailer_at: 0 }
+    }
+
+    /// Bytes of a record that tell of its versions.
+    pub fn trailer_bytes(&self) -> usize {
+        if self.trailer_at > 0 { size_of::<Trailer>() } else { 0 }
     }
 }
 
@@ -138,6 +160,15 @@ impl RecordRef {
         // Relaxed, both: the record is private until it is linked, with Release.
         self.key_word().store(key.0, Ordering::Relaxed);
         self.meta_words(header).iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
+    /// What it tells of its versions, if records of this shape do.
+    #[inline(always)]
+    pub fn trailer<'a>(self, shape: &Shape) -> Option<&'a Trailer> {
+        // SAFETY: within the record, as `Shape::with_versions` says, and aligned; two words that are only ever accessed as these atomics,
+        // live with the arena, which its store keeps.
+        (shape.trailer_at > 0)
+            .then(|| unsafe { self.0.byte_add(shape.trailer_at).cast::<Trailer>().as_ref() })
     }
 
     /// Forgets what the last protocol left in the metadata of a quiescent store.

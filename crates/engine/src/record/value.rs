@@ -169,6 +169,21 @@ impl ValueCache {
         self.garbage.push_back((epoch, value));
     }
 
+    /// Counts as retired a value that a version has from now on ([`crate::versions`]).
+    pub fn hand_over(&mut self) {
+        self.made -= 1;
+    }
+
+    /// Frees a value that a version had.
+    ///
+    /// # Safety
+    /// It was made of this heap and handed over, and nobody looks at it any more.
+    pub unsafe fn free(&mut self, value: Value) {
+        // SAFETY: by the caller's contract.
+        self.bytes -= unsafe { value.free(&self.heap) } as i64;
+        self.tell();
+    }
+
     /// Frees what was retired at epoch `reclaimable` or before.
     pub fn reclaim(&mut self, reclaimable: u64) {
         while let Some(&(epoch, value)) = self.garbage.front() {

@@ -5,6 +5,8 @@
 //! what it has logged is with its logger ([`crate::durability::redo`]). It belongs to no run. What its system keeps (tables, epochs,
 //! log, shared metadata) it owns a part of, so it may outlive any borrow; tables come and go only while no slot is lent.
 //!
+//! A slot that reads a snapshot is in an epoch only while it looks at something: its thread may keep the snapshot for as long as it likes.
+//!
 //! A loop that retries is the borrower's: after an abort it calls [`Lent::retry`], which backs off and, once there have been too many,
 //! waits for precedence ([`super::precedence`]).
 
@@ -46,10 +48,31 @@ pub struct Committed {
     pub epoch: Option<u64>,
 }
 
+/// A snapshot that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotRead {
+    /// Its number.
+    pub number: u64,
+    /// It shows what was committed in this epoch and before: if the store is logged, it is durable once this is.
+    pub last_epoch: u64,
+}
+
 /// A slot, whatever its system.
 pub(crate) trait Lent: Send {
     /// Begins a transaction; the last one has ended.
     fn begin(&mut self, attempt: Attempt);
+
+    /// Whether there are snapshots.
+    fn has_snapshots(&self) -> bool;
+
+    /// Begins a transaction that reads the newest snapshot, of a store that has any: nothing aborts it. The last one has ended.
+    fn begin_snapshot(&mut self);
+
+    /// Lets `read` use its operations. Between two such calls the slot is in no epoch.
+    fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction));
+
+    /// Ends it.
+    fn end_snapshot(&mut self) -> SnapshotRead;
 
     /// Its operations.
     fn transaction(&mut self) -> &mut dyn Transaction;
@@ -172,11 +195,11 @@ unsafe impl<P: Protocol, F: Concurrent> Send for Slot<P, F> where P::Common<F>: 
 impl<P: Protocol, F: Concurrent> Slot<P, F> {
     /// The transaction has ended: rests.
     fn rest(&mut self) {
-        self.txn.suspend();
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
-            self.txn.allocations.reclaim(self.runtime.epochs.reclaimable());
+            self.txn.reclaim();
         }
+        self.txn.suspend();
         if self.txn.redo().is_some_and(Redo::is_behind) {
             let mut spin = cpu::Spin::new();
             while self.txn.redo().is_some_and(Redo::is_behind) {
@@ -242,6 +265,27 @@ where
         self.txn.begin(attempt, &self.plan);
     }
 
+    fn has_snapshots(&self) -> bool {
+        self.txn.has_snapshots()
+    }
+
+    fn begin_snapshot(&mut self) {
+        assert!(self.has_snapshots(), "a store without snapshots");
+        self.txn.resume();
+        self.txn.begin_snapshot();
+        self.txn.suspend();
+    }
+
+    fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
+        self.txn.resume();
+        read(&mut *self.txn);
+        self.txn.suspend();
+    }
+
+    fn end_snapshot(&mut self) -> SnapshotRead {
+        self.txn.end_snapshot()
+    }
+
     fn transaction(&mut self) -> &mut dyn Transaction {
         &mut *self.txn
     }
@@ -270,6 +314,12 @@ where
     }
 
     fn abort(&mut self) {
+        if self.txn.has_begun_snapshot() {
+            // Its thread may have panicked while it looked at something.
+            self.txn.end_snapshot();
+            self.txn.leave_epoch();
+            return;
+        }
         self.txn.abort();
         self.rest();
     }

@@ -2,20 +2,22 @@
 
 use super::Run;
 use super::interval::Interval;
+use super::lent::SnapshotRead;
 use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use super::walk::Walk;
 use crate::architecture::Architecture;
 use crate::durability::{Log, Redo};
-use crate::epoch::Epochs;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::memory;
 use crate::protocol::Attempt;
 use crate::transaction::Txn;
 use crate::work;
-use contract::{AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, TimeClass};
+use contract::{
+    AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace, TimeClass,
+};
 
 /// Transactions between two looks at the garbage, and at what memory is left.
 const RECLAIM_EVERY: u64 = 64;
@@ -33,6 +35,8 @@ pub(super) struct Ended {
     pub id: Option<CommitId>,
     /// In which it committed, if that is logged: it counts once this is durable.
     pub epoch: Option<u64>,
+    /// Where it stands among the snapshots, if there are any and it committed.
+    pub snapshot: Option<SnapshotPlace>,
     /// Whether a stopwatch ran along, which takes time.
     pub sampled: bool,
 }
@@ -40,7 +44,6 @@ pub(super) struct Ended {
 /// One slot.
 pub(super) struct Slot<'e, A: Architecture> {
     pub txn: Txn<'e, A>,
-    epochs: &'e Epochs,
     sampling: Sampling,
     prefetch: bool,
     precedence: Option<&'e Precedence>,
@@ -58,14 +61,14 @@ impl<'e, A: Architecture> Slot<'e, A> {
     /// A slot that has run nothing.
     pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
         txn.ids = run.ids;
-        let Run { epochs, options, until, precedence, log, .. } = run;
+        txn.snapshot_canary = run.options.snapshot_canary;
+        let Run { options, until, precedence, log, .. } = run;
         if let Some(log) = log {
             txn.log_to(log);
         }
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
         Slot {
             txn,
-            epochs,
             sampling,
             prefetch,
             precedence,
@@ -121,6 +124,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
+        if self.txn.has_snapshots() && drawn.procedure.reads_snapshot() {
+            return Ok(Some(self.execute_on_snapshot(&drawn.procedure)));
+        }
         let mut attempts = 1u32;
         let mut plans = 1;
         let mut turn = None;
@@ -173,11 +179,29 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if sampled {
             self.txn.stopwatch.stop();
         }
-        let epoch = match outcome {
-            Outcome::Commit => self.txn.redo().map(Redo::epoch),
-            Outcome::Rollback => None,
+        let (epoch, snapshot) = match outcome {
+            Outcome::Commit => (self.txn.redo().map(Redo::epoch), self.txn.snapshot_place()),
+            Outcome::Rollback => (None, None),
         };
-        Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), epoch, sampled }))
+        Ok(Some(Ended { outcome, attempts, id: self.txn.commit_id(), epoch, snapshot, sampled }))
+    }
+
+    /// Runs one transaction on a snapshot, which takes one attempt.
+    fn execute_on_snapshot<P: Procedure>(&mut self, procedure: &P) -> Ended {
+        self.txn.begin_snapshot();
+        let outcome = procedure.run(&mut self.txn);
+        let outcome = outcome.expect("nothing aborts a transaction that reads a snapshot");
+        let SnapshotRead { number, last_epoch } = self.txn.end_snapshot();
+        let sampled = self.txn.stopwatch.is_on();
+        if sampled {
+            self.txn.stopwatch.stop();
+        }
+        let (epoch, snapshot) = match outcome {
+            // It counts when what it was shown is durable.
+            Outcome::Commit => (self.txn.redo().map(|_| last_epoch), Some(SnapshotPlace::Read(number))),
+            Outcome::Rollback => (None, None),
+        };
+        Ended { outcome, attempts: 1, id: None, epoch, snapshot, sampled }
     }
 
     /// Waits while others have precedence.
@@ -204,7 +228,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         self.tell_effort_of_last_phase(statistics);
         self.ended += 1;
         if self.ended.is_multiple_of(RECLAIM_EVERY) {
-            self.txn.allocations.reclaim(self.epochs.reclaimable());
+            self.txn.reclaim();
             if memory::is_short() {
                 statistics.fail(RunError::Memory { available_bytes: memory::available_bytes() });
             }
@@ -228,7 +252,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     /// There is no transaction to run: lets a little time pass, and holds no epoch back meanwhile.
     #[cold]
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
-        self.txn.allocations.reclaim(self.epochs.reclaimable());
+        self.txn.reclaim();
         self.txn.rest(rest);
     }
 

@@ -344,6 +344,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             attempts: ended.attempts,
             id: ended.id,
             epoch: ended.epoch,
+            snapshot: ended.snapshot,
             receipts,
         };
         self.client.finished(drawn.procedure, &completion);

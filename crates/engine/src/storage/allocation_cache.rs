@@ -13,6 +13,7 @@ use crate::index::ordered;
 use crate::record::RecordRef;
 use crate::record::arena::RecordCache;
 use crate::record::value::ValueCache;
+use crate::versions::VersionCache;
 use contract::{PartitionId, TableId};
 
 /// One worker's allocation cache for one partition of a table.
@@ -21,6 +22,8 @@ pub(crate) struct PartitionCache {
     pub records: RecordCache,
     /// Of an ordered index.
     pub nodes: ordered::AllocationCache,
+    /// Of its graveyard.
+    pub grave_nodes: ordered::AllocationCache,
 }
 
 /// One worker's caches. Aligned, because those of all workers lie side by side.
@@ -36,6 +39,8 @@ pub(crate) struct AllocationCache {
     with_garbage: Vec<u32>,
     /// Of all tables whose rows vary in length.
     pub values: ValueCache,
+    /// Of all tables, if there are snapshots.
+    pub versions: VersionCache,
 }
 
 impl AllocationCache {
@@ -45,6 +50,7 @@ impl AllocationCache {
             partitions,
             places: vec![0; tables * partitions].into(),
             values: ValueCache::new(heap),
+            versions: VersionCache::new(heap),
             ..AllocationCache::default()
         }
     }
@@ -64,6 +70,7 @@ impl AllocationCache {
 
     /// Nothing is at hand of a table any more: its memory is gone.
     pub fn forget_table(&mut self, table: TableId) {
+        self.versions.forget_table(table);
         let first = table.index() * self.partitions;
         for place in &mut self.places[first..first + self.partitions] {
             if *place > 0 {
@@ -115,7 +122,7 @@ impl AllocationCache {
         records.retire(record, epoch);
     }
 
-    /// Frees the records and the values that were unlinked at epoch `reclaimable` or before.
+    /// Frees the records, the values and the graves that were unlinked at epoch `reclaimable` or before.
     pub fn reclaim(&mut self, reclaimable: u64) {
         let made = &mut self.made;
         self.with_garbage.retain(|&place| {
@@ -124,6 +131,22 @@ impl AllocationCache {
             records.has_garbage()
         });
         self.values.reclaim(reclaimable);
+        self.versions.reclaim_dug_up(reclaimable);
+    }
+
+    /// What a row that is deleted is buried with.
+    pub fn to_bury(
+        &mut self,
+        table: TableId,
+        partition: PartitionId,
+    ) -> (&mut ordered::AllocationCache, &Heap) {
+        let place = self.place(table, partition);
+        (&mut self.made[place as usize].grave_nodes, self.versions.heap())
+    }
+
+    /// Frees what only snapshots before `needed` show.
+    pub fn reclaim_versions(&mut self, needed: u64) {
+        self.versions.reclaim(needed, &mut self.values);
     }
 
     /// Records that are neither linked nor in use.

@@ -90,7 +90,7 @@ impl Store {
         let mut store = Store {
             tables,
             layout,
-            epochs: Epochs::new(),
+            epochs: Epochs::new(layout.snapshot_every),
             caches: Vec::new(),
             last: None,
             log: None,
@@ -141,7 +141,7 @@ impl Store {
         layout: Layout,
         heap: &Arc<Heap>,
     ) -> Result<(Vec<Table>, AllocationCache), RegionError> {
-        let regions = descriptions.len().max(1) * Table::REGIONS;
+        let regions = descriptions.len().max(1) * Table::regions(layout);
         let mut most = memory::address_space_among(regions);
         assert!(descriptions.len() < 1 << 16, "{} tables; up to 65,535 are allowed", descriptions.len());
         let ids = || (0..).map(TableId);
@@ -164,6 +164,10 @@ impl Store {
         self.for_each_value(|value| {
             // SAFETY: of this heap; a value is in one record's row, and nobody will look at it any more.
             unsafe { value.free(&self.heap) };
+        });
+        let partitions = self.tables.iter().flat_map(Table::partitions);
+        partitions.filter_map(|partition| partition.graveyard.as_ref()).for_each(|graveyard| {
+            graveyard.free_tombs(&self.heap);
         });
     }
 
@@ -209,7 +213,7 @@ impl Store {
         self.caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
         Parts {
             tables: std::mem::take(&mut self.tables),
-            epochs: std::mem::replace(&mut self.epochs, Epochs::new()),
+            epochs: std::mem::replace(&mut self.epochs, Epochs::new(self.layout.snapshot_every)),
             log: self.log.take(),
             heap: Arc::clone(&self.heap),
             caches: std::mem::take(&mut self.caches),
@@ -243,9 +247,9 @@ impl Store {
         &mut self.epochs
     }
 
-    /// What its records have before their rows.
-    pub(crate) fn header(&self) -> Header {
-        self.layout.header
+    /// How its tables are laid out.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     fn reset(&self) {
@@ -256,6 +260,12 @@ impl Store {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let values: i64 = self.caches.iter().map(|cache| cache.values.bytes()).sum();
         self.tables.iter().map(Table::bytes_taken).sum::<u64>() + not_negative(values)
+    }
+
+    /// Bytes of previous versions: those that wait to be freed, and the most that ever did.
+    pub(crate) fn version_bytes(&self) -> (u64, u64) {
+        let each = self.caches.iter().map(|cache| cache.versions.bytes());
+        each.fold((0, 0), |(now, most), (bytes, most_bytes)| (now + bytes, most + most_bytes))
     }
 
     /// Values that were made and not retired.

@@ -1,6 +1,6 @@
 //! A table: partitions, each with an index of its own, over memory that they share.
 
-use super::allocation_cache::AllocationCache;
+use super::allocation_cache::{AllocationCache, PartitionCache};
 use crate::durability::checkpoint::{Beginning, PARTS_OF_PARTITION};
 use crate::facade::region::RegionError;
 use crate::index::hash::Hash;
@@ -8,6 +8,7 @@ use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
 use crate::record::Shape;
 use crate::record::arena::Arena;
+use crate::versions::Graveyard;
 use contract::table::MOST_VARYING_BYTES;
 use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, TableId};
 
@@ -15,7 +16,12 @@ use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, Table
 pub(crate) struct Partition {
     /// Finds the partition's records.
     pub index: Index,
+    /// Where the last versions of records are that were deleted, if the store has snapshots.
+    pub graveyard: Option<Graveyard>,
 }
+
+/// Keys of rows that were deleted that a graveyard is expected to have.
+const GRAVES: u64 = 256;
 
 /// A table.
 pub(crate) struct Table {
@@ -30,12 +36,16 @@ pub(crate) struct Table {
     /// Holds its records.
     pub arena: Arena,
     memory: index::Memory,
+    /// Of graveyards.
+    graves: Option<index::Memory>,
     partitions: Box<[Partition]>,
 }
 
 impl Table {
-    /// Regions that a table may consist of: records, nodes, keys.
-    pub const REGIONS: usize = 3;
+    /// Regions that a table may consist of: records, nodes, keys; with snapshots, nodes and keys of graveyards.
+    pub fn regions(layout: Layout) -> usize {
+        if layout.snapshot_every > 0 { 5 } else { 3 }
+    }
 
     /// Address space of each region for every partition, at least. A worker takes memory for a partition in chunks: a thousand workers
     /// that insert into some of a thousand partitions each take many, and use little of them.
@@ -66,30 +76,46 @@ impl Table {
                 description.row_bytes
             );
         }
-        let shape = Shape::of(layout.header, &description);
+        let shape = Shape::of(layout, &description);
         let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
         let arena = Arena::reserve(shape, records, layout.partitions, most)?;
         let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
+        let graves = match layout.snapshot_every {
+            0 => None,
+            _ => Some(index::Memory::reserve(Self::in_order(&description), GRAVES, layout.partitions, most)?),
+        };
         let partition = |number| {
-            let nodes = &mut allocations.at(id, PartitionId(number)).nodes;
-            Partition { index: Index::within(&memory, number, nodes) }
+            let PartitionCache { nodes, grave_nodes, .. } = allocations.at(id, PartitionId(number));
+            Partition {
+                index: Index::within(&memory, number, nodes),
+                graveyard: graves.as_ref().map(|memory| Graveyard::within(memory, grave_nodes)),
+            }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { id, description, shape, span_bytes, arena, memory, partitions })
+        Ok(Table { id, description, shape, span_bytes, arena, memory, graves, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity, without rows that vary in length: how long they are is not known.
     pub fn bytes_for(description: &TableDescription, layout: Layout) -> u64 {
         let records = Self::records_by_partition(description, layout.partitions);
-        let shape = Shape::of(layout.header, description);
+        let shape = Shape::of(layout, description);
         u64::from(layout.partitions) * index::Memory::bytes_for(description.indexing, records)
             + Arena::bytes_for(shape, records, layout.partitions)
     }
 
     /// Bytes of memory taken, indexes included.
     pub fn bytes_taken(&self) -> u64 {
-        self.arena.bytes_taken() + self.memory.bytes_taken()
+        let graves = self.graves.as_ref().map_or(0, index::Memory::bytes_taken);
+        self.arena.bytes_taken() + self.memory.bytes_taken() + graves
+    }
+
+    /// How the keys of its graveyards are indexed.
+    fn in_order(description: &TableDescription) -> Indexing {
+        match description.indexing {
+            Indexing::Hashed => Indexing::Ordered,
+            in_order => in_order,
+        }
     }
 
     fn records_by_partition(description: &TableDescription, partitions: u32) -> u64 {

@@ -91,7 +91,8 @@ impl Workload for Accounts {
 
 /// The accounts, loaded.
 pub fn load(indexing: Indexing, partitions: u32, header: Header) -> Store {
-    Store::load(&Accounts(indexing), Layout { partitions, header }, &|_| {}).expect("a few records")
+    Store::load(&Accounts(indexing), Layout { header, ..Layout::of(partitions) }, &|_| {})
+        .expect("a few records")
 }
 
 /// The balances of a store over which nobody runs.
@@ -103,7 +104,7 @@ fn total(store: &Store) -> u64 {
             let balance = |row: &[u8]| u64::from_le_bytes(row[..8].try_into().expect("eight bytes"));
             // SAFETY: a record of the store's layout, and nobody runs.
             total += unsafe {
-                match store.header() {
+                match store.layout().header {
                     Header::Narrow => record.row::<Narrow>().view(whole, balance),
                     Header::Wide => record.row::<Wide>().view(whole, balance),
                 }

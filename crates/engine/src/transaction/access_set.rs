@@ -41,6 +41,8 @@ pub(crate) struct Access {
     pub kind: Kind,
     /// Of the writes that the log keeps for install: the record's first one's number, or [`NO_WRITE`].
     pub first_write: u32,
+    /// Whether the transaction has made a version of the committed row, which has its value, if it has one.
+    pub has_version: bool,
 }
 
 impl Access {
@@ -196,6 +198,7 @@ mod tests {
                     table,
                     kind: Kind::Read,
                     first_write: NO_WRITE,
+                    has_version: false,
                 };
                 assert_eq!(set.push(access, Hash::of(key)), n as usize);
                 let other = TableId(((n + 1) % 3) as u16);

@@ -62,6 +62,7 @@ impl<A: Architecture> Txn<'_, A> {
             return self.abort();
         }
         self.log_rows();
+        self.keep_versions();
         self.retire_replaced();
         AccessOf::<A>::install(self, prepared.version);
         AccessOf::<A>::release_all(self, prepared.version);
@@ -71,11 +72,11 @@ impl<A: Architecture> Txn<'_, A> {
         self.forget();
     }
 
-    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`]; before it, where it is logged, it reads its
-    /// epoch: see [`crate::durability`].
+    /// Draws the transaction's id, where ids are asked for: see [`crate::commit_id`]; before it, where it is logged, or there are snapshots,
+    /// it reads its epoch: see [`crate::durability`].
     #[inline(always)]
     pub(super) fn draw_epoch_and_id(&mut self) {
-        if self.redo().is_some() {
+        if self.redo().is_some() || self.keeps_versions {
             let epoch = self.epochs.serialization_point();
             self.commits_in(epoch);
         }
@@ -105,7 +106,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Ends a look, which has read and not written.
     #[inline(always)]
     pub fn end_reconnaissance(&mut self) {
-        if !self.accesses.is_empty() || !self.gaps.is_empty() || self.poisoned.is_some() {
+        if !self.accesses.is_empty() || !self.gaps.is_empty() || self.aside.is_some() {
             self.abort();
         } else {
             self.release_all();
@@ -115,8 +116,14 @@ impl<A: Architecture> Txn<'_, A> {
     /// Undoes the transaction's effects; after a failed operation, or by the procedure's will.
     #[cold]
     pub fn abort(&mut self) {
+        if self.has_begun_snapshot() {
+            // There is nothing to undo.
+            self.end_snapshot();
+            return;
+        }
         self.stopwatch.enter(TimeClass::Manager);
         self.retire_made();
+        self.leave_versions();
         AccessOf::<A>::undo(self);
         for position in 0..self.accesses.len() {
             match self.accesses[position].kind {
@@ -131,7 +138,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.prune_emptied();
         self.forget();
         self.release_all();
-        self.poisoned = None;
+        self.aside = None;
     }
 
     /// Removes what was deleted, where there is nothing else to give back.

@@ -175,7 +175,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Copies the private versions into the records, which are the transaction's alone but for racing readers; `copy_in` does so
     /// with bytes that are known.
     #[inline(always)]
-    pub(super) fn install_copies(&mut self, copy_in: impl Fn(Access, u32, &[u8])) {
+    pub(super) fn install_copies(&mut self, copy_in: impl Fn(&Self, Access, u32, &[u8])) {
         if self.write_set.is_empty() {
             return;
         }
@@ -189,7 +189,7 @@ impl<A: Architecture> Txn<'_, A> {
                 continue;
             }
             assert!(write.merge.is_none(), "merges are applied before anything is installed");
-            copy_in(access, write.span.offset, self.log.get(write.bytes));
+            copy_in(self, access, write.span.offset, self.log.get(write.bytes));
         }
     }
 }

@@ -220,7 +220,7 @@ impl<A: Architecture> Txn<'_, A> {
             AccessOf::<A>::unlinked(site, record, who);
             unlinked
         });
-        self.retire_record(table, partition, record);
+        self.retire_record(position);
         if unlinked == Unlinked::Emptied {
             self.emptied.push(place);
         }

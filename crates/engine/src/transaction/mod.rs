@@ -18,6 +18,8 @@
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
 //! | [`redo`] | what goes to the log |
+//! | [`versions`] | previous versions of what it writes, for snapshots |
+//! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
 //! | [`walk`] | which keys come next, for a checkpoint |
@@ -43,9 +45,12 @@ mod prefetch;
 mod read_own_writes;
 mod redo;
 mod scan;
+mod snapshot;
+mod snapshot_scan;
 mod stopwatch;
 mod structure;
 mod values;
+mod versions;
 mod walk;
 mod write_log;
 
@@ -62,6 +67,7 @@ use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
+use crate::versions::cache::Superseded;
 use crate::work;
 use access::Access as _;
 use access::AccessOf;
@@ -69,11 +75,12 @@ use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use batch::Ahead;
 use contract::{
     Abort, AbortReason, CommitId, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
-    Scan, Span, TableId, TimeClass, Transaction,
+    Scan, SnapshotCanary, Span, TableId, TimeClass, Transaction,
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
 use scan::Cursor;
+use snapshot_scan::Stride;
 use stopwatch::Stopwatch;
 use write_log::WriteLog;
 
@@ -112,6 +119,26 @@ pub(crate) enum Blind<'a> {
     Merge(Merge, &'a [u8]),
 }
 
+/// Why a transaction's operations do not go their usual way: all of them ask for that first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aside {
+    /// It can only be aborted.
+    Poisoned(AbortReason),
+    /// It reads a snapshot.
+    Snapshot,
+}
+
+impl Aside {
+    /// What an operation answers that is of the usual way only.
+    #[cold]
+    fn refuse(self) -> Abort {
+        match self {
+            Aside::Poisoned(reason) => Abort(reason),
+            Aside::Snapshot => panic!("a transaction that reads a snapshot writes"),
+        }
+    }
+}
+
 /// One transaction slot: runs transactions one after the other, and keeps its memory.
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
@@ -126,6 +153,18 @@ pub(crate) struct Txn<'e, A: Architecture> {
     slot: SlotId,
     /// The slot's local epoch.
     epoch: u64,
+    /// That in which the transaction commits, if its store is logged or has snapshots; once it is prepared.
+    commit_epoch: u64,
+    /// Whether the store has snapshots.
+    keeps_versions: bool,
+    /// Versions that the transaction has made of rows that it overwrites or deletes.
+    made_versions: Vec<Superseded>,
+    /// A step of snapshots that is left out.
+    pub snapshot_canary: Option<SnapshotCanary>,
+    /// The snapshot that it reads, if that is [`Aside::Snapshot`].
+    snapshot: u64,
+    /// What its scans have at hand.
+    stride: Option<Box<Stride>>,
     /// What the protocol keeps for the slot.
     state: <ProtocolOf<A> as Protocol>::Slot,
     accesses: AccessSet,
@@ -145,7 +184,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     log: WriteLog,
     /// A row, or part of one, on its way to a closure.
     scratch: Vec<u64>,
-    poisoned: Option<AbortReason>,
+    /// Why operations do not go their usual way.
+    aside: Option<Aside>,
     /// The transaction only reads, to make a plan.
     reconnaissance: bool,
     /// Drawn when it was prepared.
@@ -174,6 +214,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
             epochs,
             slot,
             epoch: epochs.enter(slot.0 as usize),
+            commit_epoch: 0,
+            keeps_versions: epochs.has_snapshots(),
+            made_versions: Vec::new(),
+            snapshot_canary: None,
+            snapshot: 0,
+            stride: None,
             state: SlotState::new(),
             accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
@@ -185,7 +231,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             prepared: 0,
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],
-            poisoned: None,
+            aside: None,
             reconnaissance: false,
             id: None,
             refused: None,
@@ -229,6 +275,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.log.clear();
         self.keys.clear();
         self.id = None;
+        self.refresh_epoch();
+    }
+
+    /// Goes on to the global epoch. The slot has found nothing that it will look at again.
+    #[inline(always)]
+    fn refresh_epoch(&mut self) {
         let redo = &mut self.redo;
         self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
             if let Some(redo) = redo {
@@ -256,7 +308,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     /// The slot is in no epoch from now on.
-    fn leave_epoch(&mut self) {
+    pub fn leave_epoch(&mut self) {
         if let Some(redo) = &mut self.redo {
             redo.before_epoch();
         }
@@ -292,7 +344,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
-        if self.accesses.is_empty() && self.gaps.is_empty() {
+        if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
             self.release_all();
         } else {
             self.abort();
@@ -306,16 +358,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     #[inline(always)]
     fn alive(&self) -> Result<(), Abort> {
-        match self.poisoned {
+        match self.aside {
             None => Ok(()),
-            Some(reason) => Err(Abort(reason)),
+            Some(aside) => Err(aside.refuse()),
         }
     }
 
     /// From here on, the transaction can only be aborted.
     #[cold]
     fn poison(&mut self, reason: AbortReason) -> Abort {
-        self.poisoned.get_or_insert(reason);
+        self.aside.get_or_insert(Aside::Poisoned(reason));
         Abort(reason)
     }
 
@@ -400,7 +452,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn add(&mut self, place: Place<'_>, record: RecordRef, kind: Kind, token: Option<Token>) -> usize {
         let Place { table, key, partition, hash, .. } = place;
         let position = self.accesses.push(
-            Access { record, key, token, partition, table: table.id, kind, first_write: NO_WRITE },
+            Access {
+                record,
+                key,
+                token,
+                partition,
+                table: table.id,
+                kind,
+                first_write: NO_WRITE,
+                has_version: false,
+            },
             hash,
         );
         if AccessOf::<A>::ENTRIES_ARE_LOCKS {
@@ -476,10 +537,12 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        self.alive()?;
         let table = self.table(table);
         table.check(span);
-        self.read_span(table, key, span, see)
+        match self.aside {
+            None => self.read_span(table, key, span, see),
+            Some(aside) => self.read_aside(aside, table, key, span, see),
+        }
     }
 
     #[inline]
@@ -524,8 +587,11 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         key: Key,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        self.alive()?;
-        self.read_row(self.table(table), key, see)
+        let table = self.table(table);
+        match self.aside {
+            None => self.read_row(table, key, see),
+            Some(aside) => self.read_row_aside(aside, table, key, see),
+        }
     }
 
     fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
@@ -552,7 +618,9 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
     }
 
     fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
-        self.alive()?;
-        self.scan_rows(scan, see)
+        match self.aside {
+            None => self.scan_rows(scan, see),
+            Some(aside) => self.scan_aside(aside, scan, see),
+        }
     }
 }

@@ -63,6 +63,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// The transaction, which is prepared, is one of this epoch if it commits.
     #[inline(always)]
     pub(super) fn commits_in(&mut self, epoch: u64) {
+        self.commit_epoch = epoch;
         if let Some(redo) = &mut self.redo {
             redo.commits_in(epoch);
         }

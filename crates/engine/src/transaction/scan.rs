@@ -28,7 +28,7 @@ use crate::protocol::{GapMode, Locking, Requester, StampOf, Verdict};
 use crate::record::RecordRef;
 use crate::work;
 use contract::{Abort, Direction, Key, PartitionId, Presence, Scan, TableId, TimeClass};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 pub(super) type Leaf = ordered::Leaf<OrderedPolicy>;
 
@@ -75,7 +75,7 @@ enum Copied {
 }
 
 /// The last key that a scan may want, included or not.
-fn end_of<'a>(scan: &Scan<'a>) -> Option<&'a [u8]> {
+pub(super) fn end_of<'a>(scan: &Scan<'a>) -> Option<&'a [u8]> {
     let end = match scan.direction {
         Direction::Forward => scan.to,
         Direction::Backward => scan.from,
@@ -194,6 +194,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.scan_spans(scan, see)
     }
 
+    /// The partitions in which keys of a scan may be.
+    pub(super) fn partitions_of(&self, scan: &Scan<'_>) -> Range<u32> {
+        let table = self.table(scan.table);
+        match scan.within {
+            Some(key) => {
+                let PartitionId(only) = table.partition_of(key);
+                only..only + 1
+            }
+            None => 0..table.partitions().len() as u32,
+        }
+    }
+
     /// Shows bytes of what the records of a range have for their rows.
     pub(super) fn scan_spans(
         &mut self,
@@ -205,13 +217,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if scan.is_empty() || scan.limit == 0 {
             return Ok(0);
         }
-        let partitions = match scan.within {
-            Some(key) => {
-                let PartitionId(only) = table.partition_of(key);
-                only..only + 1
-            }
-            None => 0..table.partitions().len() as u32,
-        };
+        let partitions = self.partitions_of(scan);
         // Out of the transaction meanwhile, and back in also if it aborts.
         let mut cursors = std::mem::take(&mut self.cursors);
         let several = partitions.len();

@@ -87,6 +87,9 @@ impl<A: Architecture> Txn<'_, A> {
         let arena = &place.table.arena;
         let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
+        if let Some(trailer) = record.trailer(&place.table.shape) {
+            trailer.insert();
+        }
         let mut word = Word::default();
         let row = self.in_record(place.table, row, &mut word);
         // SAFETY: the record is private until it is linked.
@@ -162,12 +165,13 @@ impl<A: Architecture> Txn<'_, A> {
             });
             AccessOf::<A>::unlinked(site, record, who);
         });
-        self.retire_record(table, partition, record);
+        self.retire_record(position);
     }
 
     /// Retires the memory of a record that was unlinked, and its value's.
-    pub(super) fn retire_record(&mut self, table: TableId, partition: PartitionId, record: RecordRef) {
-        self.retire_value_of(self.table(table), record);
+    pub(super) fn retire_record(&mut self, position: usize) {
+        self.retire_value_of(position);
+        let Access { table, partition, record, .. } = self.accesses[position];
         self.allocations.retire(table, partition, record, self.epoch);
     }
 }

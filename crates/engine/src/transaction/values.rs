@@ -141,10 +141,21 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// A record is removed: its value goes with it.
     #[inline(always)]
-    pub(super) fn retire_value_of(&mut self, table: &Table, record: RecordRef) {
-        if table.varies() {
+    pub(super) fn retire_value_of(&mut self, position: usize) {
+        let Access { table, record, has_version, first_write, .. } = self.accesses[position];
+        let is_committed = !AccessOf::<A>::WRITES_IN_PLACE || first_write == NO_WRITE;
+        if self.table(table).varies() && !(has_version && is_committed) {
             self.retire_value(self.value_in(record));
         }
+    }
+
+    /// A row is put back whose version keeps its value: that is copied for it.
+    pub(super) fn copy_value_logged(&mut self, number: usize) {
+        let value = self.value_logged(number);
+        // SAFETY: the version has it.
+        let copy = unsafe { value.view(|row| self.allocations.values.make(row)) };
+        let bytes = self.log.writes()[number].bytes;
+        self.log.get_mut(bytes).copy_from_slice(&copy.word());
     }
 
     /// A record was never linked: nobody has seen its value.
@@ -160,7 +171,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub(super) fn retire_replaced(&mut self) {
         if self.log.replaces_values() {
-            self.retire_values(|access| AccessOf::<A>::WRITES_IN_PLACE || access.kind != Kind::Write);
+            let is_committed = |access: Access| AccessOf::<A>::WRITES_IN_PLACE || access.kind == Kind::Write;
+            self.retire_values(
+                |access| AccessOf::<A>::WRITES_IN_PLACE || access.kind != Kind::Write,
+                |access| access.has_version && is_committed(access),
+            );
         }
     }
 
@@ -168,16 +183,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub(super) fn retire_made(&mut self) {
         if self.log.replaces_values() {
-            self.retire_values(|_| !AccessOf::<A>::WRITES_IN_PLACE);
+            self.retire_values(|_| !AccessOf::<A>::WRITES_IN_PLACE, |_| false);
         }
     }
 
-    /// Of every row that was replaced, retires the value that the log names, or else that of the record.
+    /// Of every row that was replaced, retires the value that the log names, or else that of the record, unless it is kept.
     #[cold]
-    fn retire_values(&mut self, is_logged: impl Fn(Access) -> bool) {
+    fn retire_values(&mut self, is_logged: impl Fn(Access) -> bool, is_kept: impl Fn(Access) -> bool) {
         for number in 0..self.log.writes().len() {
             let access = self.accesses[self.log.writes()[number].access as usize];
-            if self.table(access.table).varies() {
+            if self.table(access.table).varies() && !is_kept(access) {
                 let value = match is_logged(access) {
                     true => self.value_logged(number),
                     false => self.value_in(access.record),

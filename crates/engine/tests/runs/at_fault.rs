@@ -18,7 +18,7 @@ const WORKERS: usize = 3;
 type Store = <ThisEngine as Engine>::Store;
 
 fn load(pair: PairName, mistake: Mistake) -> (Store, Vec<RowsClient>) {
-    let arrangement = ThisEngine::arrange(pair.architecture, WORKERS, &EngineOptions::default());
+    let arrangement = ThisEngine::arrange(pair, WORKERS, &EngineOptions::default());
     let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
     let store = ThisEngine::load(&Rows::with(mistake), layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
@@ -134,7 +134,7 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
             let until = Until::Interval { warmup, duration: Duration::from_millis(10) };
             let options = EngineOptions { back_off_cap_ns: 0, in_flight: 1, ..EngineOptions::default() };
             let workers = if pair.architecture == ArchitectureName::AsymmetricDelegation { 2 } else { 1 };
-            let arrangement = ThisEngine::arrange(pair.architecture, workers, &options).expect("it fits");
+            let arrangement = ThisEngine::arrange(pair, workers, &options).expect("it fits");
             assert_eq!(arrangement.clients, 1, "{pair}");
             let workload = Rows::with(Mistake::Endless);
             let client = workload.client(Seat::new(0, 1, 1).over(arrangement.layout.partitions));

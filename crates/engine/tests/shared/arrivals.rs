@@ -109,7 +109,7 @@ pub fn serve<E: Engine>(
 ) -> (E::Store, RunOutcome<Served>) {
     // Under asymmetric-delegation one worker hosts no transactions.
     let hosts = arrivals.len();
-    let arranged = (hosts..hosts + 2).map(|workers| E::arrange(selection.architecture(), workers, options));
+    let arranged = (hosts..hosts + 2).map(|workers| E::arrange(selection, workers, options));
     let fits = arranged.flatten().find(|arrangement| arrangement.clients == hosts).expect("one more at most");
     let mut store = E::load(&Rows, fits.layout, &|_| ()).expect("a few rows");
     let client = |(worker, arrivals)| Served { arrivals, worker, drawn: 0, committed: 0 };

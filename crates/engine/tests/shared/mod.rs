@@ -5,9 +5,10 @@ pub mod arrivals;
 pub mod concurrent;
 pub mod model;
 pub mod queues;
+pub mod snapshots;
 pub mod starving;
 
-use contract::{ArchitectureName, Arrangement, Engine, EngineOptions, Indexing, PairName, Support};
+use contract::{Arrangement, Engine, EngineOptions, Indexing, PairName, Support};
 
 /// The kinds of tables that can be scanned.
 pub const ORDERED: [Indexing; 2] = [Indexing::Ordered, Indexing::OrderedBytes { most: 24 }];
@@ -17,7 +18,12 @@ pub fn supported<E: Engine>() -> Vec<PairName> {
     PairName::all().filter(|&pair| E::support(pair) == Support::Supported).collect()
 }
 
-/// What an architecture makes of `workers` workers.
-pub fn arrange<E: Engine>(architecture: ArchitectureName, workers: usize) -> Arrangement {
-    E::arrange(architecture, workers, &EngineOptions::default()).expect("the defaults fit")
+/// What a pair makes of `workers` workers.
+pub fn arrange<E: Engine>(pair: PairName, workers: usize) -> Arrangement {
+    arrange_with::<E>(pair, workers, &EngineOptions::default())
+}
+
+/// The same under these options.
+pub fn arrange_with<E: Engine>(pair: PairName, workers: usize, options: &EngineOptions) -> Arrangement {
+    E::arrange(pair, workers, options).expect("the options fit")
 }

@@ -409,8 +409,7 @@ fn one_run<E: Engine>(pair: PairName, world: World, seed: u64, transactions: u64
     let committed: Rows =
         (0..world.keys / 2).map(|row| (world.bytes(row * 2), world.first_row(row * 2))).collect();
     let workload = ModelWorkload { world, committed: Arc::new(Mutex::new(committed)), operations };
-    let mut store =
-        E::load(&workload, arrange::<E>(pair.architecture, 3).layout, &|_| ()).expect("a tiny table");
+    let mut store = E::load(&workload, arrange::<E>(pair, 3).layout, &|_| ()).expect("a tiny table");
     let what = format!("{pair}, {world:?}, seed {seed}");
     for round in 0..2 {
         let client = workload.client(Seat::new(0, 1, seed * 2 + round));

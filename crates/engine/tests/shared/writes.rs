@@ -165,7 +165,7 @@ pub struct Loaded<E: Engine> {
 
 impl<E: Engine> Loaded<E> {
     pub fn load(pair: PairName) -> Self {
-        let arrangement = E::arrange(pair.architecture, WORKERS, &options());
+        let arrangement = E::arrange(pair, WORKERS, &options());
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
         Loaded { store, pair, clients }

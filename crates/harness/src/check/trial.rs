@@ -130,7 +130,7 @@ impl Trial<'_> {
     /// Workers that host transactions.
     fn hosts<E: Engine>(&self) -> Result<usize, Failure> {
         let options = self.options();
-        Ok(E::arrange(self.selection.architecture(), options.workers, &options.engine_options(0))?.clients)
+        Ok(E::arrange(self.selection, options.workers, &options.engine_options(0))?.clients)
     }
 
     /// Who may replace a row must be alone in that, or it is freed twice: no canary vouches for it.

@@ -133,8 +133,8 @@ impl Run<'_> {
             epoch_interval: Duration::from_nanos(self.plan.epoch_ns),
             ..EngineOptions::default()
         };
-        let Arrangement { clients, .. } = E::arrange(self.pair.architecture, self.plan.workers, &options)
-            .unwrap_or_else(|misfit| panic!("{misfit}"));
+        let Arrangement { clients, .. } =
+            E::arrange(self.pair, self.plan.workers, &options).unwrap_or_else(|misfit| panic!("{misfit}"));
         Setting {
             selection: Selection::Pair(self.pair),
             workers: self.plan.workers,

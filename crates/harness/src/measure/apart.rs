@@ -39,7 +39,7 @@ pub fn measure<'a, E: Engine, W: Audited>(
         let (pair, repetition) = (pairs[run / options.repeat], run % options.repeat);
         let (system, number, of) = (pair.to_string(), repetition + 1, options.repeat);
         observer.tell(Event::RunBegins { system: &system, repetition: number, of });
-        let layout = layout_of::<E>(pair.architecture, options)?;
+        let layout = layout_of::<E>(pair, options)?;
         let mut session = store(workload, layout, &unused, observer)?;
         let measured = one(&mut session, Selection::Pair(pair), options, repetition, after)?;
         if session.is_as_new() {

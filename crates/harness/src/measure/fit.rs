@@ -8,7 +8,7 @@
 use crate::failure::Failure;
 use crate::options::{BadValue, RunOptions};
 use crate::summary::Unmeasured;
-use contract::{ArchitectureName, Engine, Layout, Misfit, PairName, Support};
+use contract::{ArchitectureName, Engine, Layout, Misfit, PairName, Selection, Support};
 
 /// What to do about a point.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub fn fit<E: Engine>(pair: PairName, options: &RunOptions, fits_elsewhere: bool
     if let Err(bad) = few_enough_workers::<E>(pair.architecture, options) {
         return Fit::Refused(bad);
     }
-    match E::arrange(pair.architecture, options.workers, &options.engine_options(0)) {
+    match E::arrange(pair, options.workers, &options.engine_options(0)) {
         Ok(_) => Fit::Fits,
         Err(misfit) if is_asked_for(&misfit, options) && !fits_elsewhere => Fit::Refused(misfit.into()),
         Err(misfit) => Fit::LeftOut(misfit),
@@ -70,13 +70,17 @@ pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Fail
     if let Support::Unsupported { why } = E::support(pair) {
         return Err(Failure::Unsupported { pair, why });
     }
-    admit_workers::<E>(pair.architecture, options)
+    admit_workers::<E>(pair, options)
 }
 
 /// Refuses more workers than the architecture takes, and options that do not fit them.
-pub fn admit_workers<E: Engine>(architecture: ArchitectureName, options: &RunOptions) -> Result<(), Failure> {
-    few_enough_workers::<E>(architecture, options)?;
-    layout_of::<E>(architecture, options).map(drop)
+pub fn admit_workers<E: Engine>(
+    selection: impl Into<Selection>,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let selection = selection.into();
+    few_enough_workers::<E>(selection.architecture(), options)?;
+    layout_of::<E>(selection, options).map(drop)
 }
 
 fn few_enough_workers<E: Engine>(
@@ -91,16 +95,19 @@ fn few_enough_workers<E: Engine>(
     Err(BadValue::new("workers", workers, allowed))
 }
 
-/// How an architecture wants its store laid out.
-pub fn layout_of<E: Engine>(architecture: ArchitectureName, options: &RunOptions) -> Result<Layout, Failure> {
-    Ok(E::arrange(architecture, options.workers, &options.engine_options(0))?.layout)
+/// How a system wants its store laid out.
+pub fn layout_of<E: Engine>(
+    selection: impl Into<Selection>,
+    options: &RunOptions,
+) -> Result<Layout, Failure> {
+    Ok(E::arrange(selection, options.workers, &options.engine_options(0))?.layout)
 }
 
 /// The layouts that the pairs want, each once, in the order of their first pair.
 pub fn layouts<E: Engine>(pairs: &[PairName], options: &RunOptions) -> Result<Vec<Layout>, Failure> {
     let mut layouts = Vec::new();
     for pair in pairs {
-        let layout = layout_of::<E>(pair.architecture, options)?;
+        let layout = layout_of::<E>(*pair, options)?;
         if !layouts.contains(&layout) {
             layouts.push(layout);
         }

@@ -127,8 +127,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let seed = options.repetition_seed(repetition);
         self.log(&options.logging)?;
         let engine_options = options.engine_options(repetition);
-        let Arrangement { layout, clients } =
-            E::arrange(selection.architecture(), options.workers, &engine_options)?;
+        let Arrangement { layout, clients } = E::arrange(selection, options.workers, &engine_options)?;
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
         let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
         let run =
@@ -148,8 +147,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Option<Check>, Failure> {
         let Some(audit) = self.workload.audit() else { return Ok(None) };
         let engine_options = options.engine_options(0);
-        let Arrangement { layout, clients } =
-            E::arrange(selection.architecture(), options.workers, &engine_options)?;
+        let Arrangement { layout, clients } = E::arrange(selection, options.workers, &engine_options)?;
         let seat = |worker| Seat::new(worker, clients, options.engine.seed).over(layout.partitions);
         let mut auditors: Vec<_> = (0..clients).map(|worker| audit.client(seat(worker))).collect();
         loop {

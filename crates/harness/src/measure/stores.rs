@@ -62,7 +62,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             let ready = self.load(&mut waiting, observer)?;
             let mut group: Vec<(Layout, &mut Measured)> = Vec::new();
             for system in systems.iter_mut() {
-                let layout = super::layout_of::<E>(system.pair.architecture, options)?;
+                let layout = super::layout_of::<E>(system.pair, options)?;
                 if ready.contains(&layout) {
                     group.push((layout, system));
                 }

@@ -31,6 +31,18 @@ enum UsedBy {
     Pairs(ArchitectureName, &'static [ProtocolName]),
 }
 
+/// The systems that have snapshots.
+const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
+    ArchitectureName::SharedEverything,
+    &[
+        ProtocolName::NoWait,
+        ProtocolName::TwoVersionNoWait,
+        ProtocolName::DlDetect,
+        ProtocolName::WaitDie,
+        ProtocolName::Silo,
+    ],
+);
+
 impl OptionDescription {
     /// The option called `name`.
     pub fn named(name: &str) -> Option<&'static OptionDescription> {
@@ -294,6 +306,24 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.engine.split_indexes),
     },
     OptionDescription {
+        name: "snapshots",
+        value: "on|off",
+        help: "Keep previous versions of records, and let transactions that only read, and ask for it, read a snapshot",
+        used_by: WITH_SNAPSHOTS,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.snapshots, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.snapshots),
+    },
+    OptionDescription {
+        name: "snapshot-every",
+        value: "N",
+        help: "Take a snapshot every N epochs",
+        used_by: WITH_SNAPSHOTS,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.snapshot_every, at_least_one(value)),
+        get: |options| options.engine.snapshot_every.to_string(),
+    },
+    OptionDescription {
         name: "hand-over-every",
         value: "N|never",
         help: "Hand a partition to the next worker every N transactions of its owner",
@@ -340,8 +370,8 @@ fn parsed<T: FromStr>(value: &str, allowed: &str) -> Result<T, String> {
     value.parse().map_err(|_| allowed.to_owned())
 }
 
-fn at_least_one(value: &str) -> Result<usize, String> {
-    let number = value.parse().ok().filter(|&number| number >= 1);
+fn at_least_one<T: FromStr + Default + PartialEq>(value: &str) -> Result<T, String> {
+    let number = value.parse().ok().filter(|number| *number != T::default());
     number.ok_or_else(|| "a whole number, at least 1".to_owned())
 }
 

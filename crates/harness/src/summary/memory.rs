@@ -16,12 +16,18 @@ pub struct Memory {
     pub rows: u64,
     /// Records that are neither linked nor free to be used again after the last repetition: none, unless something leaks.
     pub stray_records: u64,
+    /// Bytes with which records tell of their versions; 0 without snapshots (*silo* 5.6).
+    #[serde(default)]
+    pub trailer_bytes: u64,
+    /// The most bytes that previous versions of records have taken.
+    #[serde(default)]
+    pub most_version_bytes: u64,
 }
 
 impl Memory {
     /// As loaded.
     pub fn loaded(bytes: u64, rows: u64) -> Memory {
-        Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, stray_records: 0 }
+        Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, ..Memory::default() }
     }
 
     /// Whether nothing has been inserted or deleted since, as far as the numbers tell.
@@ -32,8 +38,16 @@ impl Memory {
     /// With what is there now.
     pub fn now(self, leaks: &LeakCheck) -> Memory {
         let LeakCheck { linked_records, allocated_records, memory_bytes, .. } = *leaks;
+        let LeakCheck { trailer_bytes, most_version_bytes, .. } = *leaks;
         let stray_records = allocated_records.saturating_sub(linked_records);
-        Memory { bytes: memory_bytes, rows: linked_records, stray_records, ..self }
+        Memory {
+            bytes: memory_bytes,
+            rows: linked_records,
+            stray_records,
+            trailer_bytes,
+            most_version_bytes,
+            ..self
+        }
     }
 }
 
@@ -46,13 +60,14 @@ mod tests {
         let leaks = LeakCheck {
             linked_records: 90,
             allocated_records: 100,
-            linked_values: 0,
-            allocated_values: 0,
-            held: 0,
             memory_bytes: 4000,
+            trailer_bytes: 90 * 16,
+            most_version_bytes: 500,
+            ..LeakCheck::default()
         };
         let memory = Memory::loaded(1000, 20).now(&leaks);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
         assert_eq!((memory.loaded_rows, memory.rows, memory.stray_records), (20, 90, 10));
+        assert_eq!((memory.trailer_bytes, memory.most_version_bytes), (1440, 500));
     }
 }

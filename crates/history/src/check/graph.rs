@@ -5,6 +5,9 @@
 //! A transaction comes before the moment of its end, and a moment before the transactions that began between it
 //! and the next. Two edges a transaction say the same, and they are computed, not stored.
 //!
+//! Who has read a snapshot comes where the snapshot was taken, some time before it began: before all that began after it had ended,
+//! but not after what had ended when it began.
+//!
 //! Who began in the very nanosecond in which another ended is not ordered by it: two clocks do not tell. But an
 //! engine takes one reading for the end of a worker's transaction and the beginning of its next, so among the
 //! transactions of a worker that runs one at a time, the next is the end's *follower*, with an edge of its own.
@@ -65,7 +68,7 @@ pub(crate) struct Graph {
     labels: Vec<Label>,
     /// By transaction, the moment of its end; [`NOBODY`] if it did not commit.
     moment_of_end: Vec<u32>,
-    /// Committed transactions in the order of their beginnings.
+    /// Committed transactions in the order of their beginnings, but for those that have read snapshots.
     by_begin: Vec<u32>,
     /// By moment, the first position in `by_begin` that began after it; one more entry at the end.
     first_after: Vec<u32>,
@@ -107,7 +110,9 @@ impl Graph {
         for transaction in 0..self.transactions {
             let (_, record) = index.record(transaction);
             if record.outcome == Outcome::Commit {
-                begins.push((record.began_ns, transaction));
+                if !record.has_read_snapshot() {
+                    begins.push((record.began_ns, transaction));
+                }
                 ends.push((record.ended_ns, transaction));
             }
         }
@@ -132,7 +137,7 @@ impl Graph {
     }
 
     fn moments(&self) -> u32 {
-        self.by_begin.len() as u32
+        self.first_after.len() as u32 - 1
     }
 
     pub fn is_moment(&self, node: u32) -> bool {
@@ -240,6 +245,7 @@ fn followers(index: &Index<'_>) -> Vec<u32> {
         while let Some(position) = committed.next() {
             if let Some(&next) = committed.peek()
                 && records[next].began_ns == records[position].ended_ns
+                && !records[next].has_read_snapshot()
             {
                 followers[index.number(worker, position) as usize] = index.number(worker, next);
             }

@@ -5,7 +5,8 @@
 //! 2. Each key is judged by itself: every transaction's net effect ([`nets`]), the chain of versions, and the
 //!    dependencies that follow from it ([`chain`]). Most anomalies show here already, by a version that does not
 //!    fit ([`strangers`]).
-//! 3. Where the engine gave ids, they must agree with the dependencies ([`ids`]). Dependencies and time make a graph ([`graph`]); what cannot be peeled off has cycles.
+//! 3. Where the engine gave ids, they must agree with the dependencies ([`ids`]), and so must the snapshots that it says were read or written
+//!    ([`snapshots`]). Dependencies and time make a graph ([`graph`]); what cannot be peeled off has cycles.
 //! 4. Short cycles are looked for ([`cycles`]), named and told ([`naming`]).
 //!
 //! Steps 1 and 2 run on two threads. The verdict does not depend on how they interleave.
@@ -19,6 +20,7 @@ mod index;
 mod naming;
 mod nets;
 mod scans;
+mod snapshots;
 mod strangers;
 
 use crate::dependencies::Tally;
@@ -55,6 +57,7 @@ pub(crate) fn check_and(history: &History, further: impl FnOnce(&Index<'_>, &mut
     scans::judge_order(&index, &mut findings);
     further(&index, &mut findings);
     ids::judge(&index, &parts, &mut findings);
+    snapshots::judge(&index, &parts, &mut findings);
     let graph = Graph::new(&index, parts);
     let more = judge_cycles(&index, &graph, &mut findings);
     let (counts, anomalies) = findings.into_parts();

@@ -105,6 +105,7 @@ impl Client for ListAppendClient {
             outcome: completion.outcome,
             id: completion.id,
             epoch: completion.epoch,
+            snapshot: completion.snapshot,
         };
         let record = TransactionRecord::new(ending, self.record.entries.len(), log.entries.len());
         self.record.transactions.push(record);
@@ -168,6 +169,10 @@ impl Procedure for ListAppendProcedure {
             plan.touch(LISTS, Key(operation.key), Span::whole(size_of::<List>()), access);
         }
         Ok(())
+    }
+
+    fn reads_snapshot(&self) -> bool {
+        self.operations[..self.count].iter().all(|operation| !operation.appends)
     }
 }
 

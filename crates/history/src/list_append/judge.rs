@@ -196,6 +196,7 @@ mod tests {
         };
         let record = |operations| TransactionRecord {
             epoch: None,
+            snapshot: None,
             number: 1,
             attempts: 1,
             began_ns: 0,

@@ -1,6 +1,6 @@
 //! Histories written by hand.
 
-use contract::{CommitId, Direction, Key, Outcome, Scan, Span, TableId};
+use contract::{CommitId, Direction, Key, Outcome, Scan, SnapshotPlace, Span, TableId};
 use history::{
     Ending, FinalVersion, History, Operation, OperationKind, ScanRecord, Version, WorkerHistory, Writer,
 };
@@ -29,6 +29,7 @@ impl Draft {
             outcome: Outcome::Commit,
             id: None,
             epoch: None,
+            snapshot: None,
         };
         Draft { ending, worker, operations: Vec::new(), scans: Vec::new(), writes: 0 }
     }
@@ -41,6 +42,12 @@ impl Draft {
     /// The engine says this of its place in the serial order.
     pub fn with_id(mut self, id: u64) -> Self {
         self.ending.id = Some(CommitId(id));
+        self
+    }
+
+    /// The engine says this of the snapshots.
+    pub fn at(mut self, place: SnapshotPlace) -> Self {
+        self.ending.snapshot = Some(place);
         self
     }
 

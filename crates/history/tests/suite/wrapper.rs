@@ -415,6 +415,7 @@ fn a_worker_may_have_several_transactions_in_flight() {
     let completion = |began_ns, ended_ns, attempts| Completion {
         id: None,
         epoch: None,
+        snapshot: None,
         outcome: Outcome::Commit,
         began_ns,
         ended_ns,

@@ -180,6 +180,10 @@ impl Procedure for SmallBankTransaction {
         }
         Ok(())
     }
+
+    fn reads_snapshot(&self) -> bool {
+        self.kind == Kind::Balance
+    }
 }
 
 const _: () = assert!(std::mem::offset_of!(Account, customer) == 0, "the plan names the first eight bytes");

@@ -213,4 +213,8 @@ impl Procedure for TatpTransaction {
         }
         Ok(())
     }
+
+    fn reads_snapshot(&self) -> bool {
+        matches!(self.kind, Kind::GetSubscriberData | Kind::GetNewDestination | Kind::GetAccessData)
+    }
 }

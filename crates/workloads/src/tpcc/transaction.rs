@@ -89,6 +89,11 @@ impl Procedure for TpccTransaction {
         }
         Ok(())
     }
+
+    /// The two that only read: the standard does not ask for more of them (clause 3.4.1).
+    fn reads_snapshot(&self) -> bool {
+        matches!(self.input, Input::OrderStatus(_) | Input::StockLevel(_))
+    }
 }
 
 /// One worker's source of transactions: the terminals of its warehouses.

@@ -178,4 +178,9 @@ impl Procedure for YcsbTransaction {
         }
         Ok(())
     }
+
+    fn reads_snapshot(&self) -> bool {
+        // Who follows sequences wants the latest.
+        self.shape.updates != Updates::Insert && self.touches.as_slice().iter().all(|touch| !touch.writes())
+    }
 }

@@ -164,6 +164,7 @@ impl<'a, W: Workload> Store<'a, W> {
             attempts: 1,
             id: None,
             epoch: None,
+            snapshot: None,
             receipts: &NoReceipts,
         };
         client.finished(procedure, &completion);
@@ -215,6 +216,7 @@ impl<'a, W: Workload> Store<'a, W> {
                 attempts: 1,
                 id: None,
                 epoch: None,
+                snapshot: None,
                 receipts: &NoReceipts,
             };
             client.finished(procedure, &completion);
@@ -408,6 +410,7 @@ pub fn audited<W: Workload, C, A: Audit<C>>(
                     attempts: 1,
                     id: None,
                     epoch: None,
+                    snapshot: None,
                     receipts: &NoReceipts,
                 };
                 auditor.finished(transaction, &completion);

@@ -250,8 +250,7 @@ impl Candidate<'_> {
 
     fn circumstances(&self) -> Result<Circumstances<'_>, Failure> {
         let Subject { workload, options, .. } = self.subject;
-        let architecture = self.selection.architecture();
-        let arrangement = Explored::arrange(architecture, options.workers, &options.engine_options(0))?;
+        let arrangement = Explored::arrange(self.selection, options.workers, &options.engine_options(0))?;
         Ok(Circumstances {
             workload,
             workers: options.workers,

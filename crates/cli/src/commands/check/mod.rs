@@ -171,11 +171,11 @@ fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) 
                 let what = format!("--canary {canary} --architecture {architecture}: {why}");
                 return Err(Failure::Usage(what));
             }
-            measure::admit_workers::<E>(architecture, &subject.options)?;
+            measure::admit_workers::<E>(selection, &subject.options)?;
         }
     }
     let options = &subject.options;
-    let arrangement = E::arrange(selection.architecture(), options.workers, &options.engine_options(0))?;
+    let arrangement = E::arrange(selection, options.workers, &options.engine_options(0))?;
     check::admit(arrangement.clients, transactions)
 }
 

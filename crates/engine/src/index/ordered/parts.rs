@@ -113,7 +113,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
         let keys = if key_bytes == size_of::<u64>() { KeyBytes::Number } else { KeyBytes::Most(key_bytes) };
         let memory = Memory::reserve(entries, keys, 0).expect("address space");
         let index = OrderedIndex::within(&memory, &mut places[0].allocations);
-        let mut epochs = Epochs::new();
+        let mut epochs = Epochs::new(0);
         epochs.provide(workers);
         (Tree { index, memory, epochs, mutant: None }, places)
     }

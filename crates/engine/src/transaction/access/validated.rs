@@ -197,7 +197,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
 
     #[inline(always)]
     fn install(txn: &mut Txn<'_, A>, id: u64) {
-        txn.install_copies(|access, offset, bytes| {
+        txn.install_copies(|_, access, offset, bytes| {
             // SAFETY: the span was checked against the row; the transaction holds the record, so it is the only writer.
             unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
         });

@@ -4,6 +4,7 @@ mod cycles;
 mod ids;
 mod ranges;
 mod single_keys;
+mod snapshots;
 
 use crate::script::{Draft, history_of};
 use history::{AnomalyKind, Verdict, Version, check};

@@ -181,7 +181,7 @@ impl<R: Rules> Engine for Toy<R> {
         Support::Supported
     }
 
-    fn arrange(_: ArchitectureName, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
+    fn arrange(_: impl Into<Selection>, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
         Ok(Arrangement { layout: Layout::of(1), clients: workers })
     }
 
@@ -281,6 +281,7 @@ impl<R: Rules> Engine for Toy<R> {
             allocated_values: 0,
             held: 0,
             memory_bytes: 0,
+            ..LeakCheck::default()
         }
     }
 }
@@ -311,8 +312,16 @@ fn transact<R: Rules, C: Client>(shared: &Shared, worker: usize, client: &mut C)
             }
         };
         let ended_ns = shared.pass(worker).clock_ns;
-        let completion =
-            Completion { outcome, began_ns, ended_ns, attempts, id: None, epoch: None, receipts: &txn };
+        let completion = Completion {
+            outcome,
+            began_ns,
+            ended_ns,
+            attempts,
+            id: None,
+            epoch: None,
+            snapshot: None,
+            receipts: &txn,
+        };
         client.finished(procedure, &completion);
         return;
     }

@@ -1,0 +1,194 @@
+//! Previous versions of the rows that a transaction overwrites or deletes, where there are snapshots: the writers' part of
+//! [`crate::versions`].
+//!
+//! | | in place | private copies |
+//! |---|---|---|
+//! | before a row is changed | a version, if the row is older than the local epoch's snapshot | |
+//! | at commit | a version, if the row is older than the commit's snapshot and none was made: with what undo has kept put back | a version, before install, if the row is older |
+//! | at abort | what was made stays | none was made |
+//!
+//! A version of a row that varies in length has the row's value. So a transaction that aborts puts a copy of it back.
+
+use super::access::{Access as _, AccessOf};
+use super::access_set::{Access, Kind, NO_WRITE};
+use super::{HeaderOf, Txn};
+use crate::architecture::Architecture;
+use crate::versions::cache::{Buried, Superseded};
+use crate::versions::{Trailer, Version};
+use contract::{SnapshotCanary, SnapshotPlace};
+use zerocopy::IntoBytes;
+
+impl<'e, A: Architecture> Txn<'e, A> {
+    fn trailer(&self, access: Access) -> &'e Trailer {
+        access.record.trailer(&self.table(access.table).shape).expect("a store with snapshots")
+    }
+
+    /// Where the transaction that has committed stands among the snapshots, if there are any.
+    #[inline(always)]
+    pub fn snapshot_place(&self) -> Option<SnapshotPlace> {
+        self.keeps_versions.then(|| SnapshotPlace::ShownBy(self.epochs.snapshot_of(self.commit_epoch)))
+    }
+
+    /// Before bytes of a row that is held exclusively are changed in place.
+    #[inline(always)]
+    pub(super) fn keep_version_of(&mut self, position: usize) {
+        if self.keeps_versions {
+            self.supersede_if_older(position, self.epochs.snapshot_of(self.epoch));
+        }
+    }
+
+    /// Makes a version of a row, which is as it was committed, if that is older than `snapshot`, which shows what the transaction writes.
+    fn supersede_if_older(&mut self, position: usize, snapshot: u64) {
+        let trailer = self.trailer(self.accesses[position]);
+        if trailer.snapshot() < snapshot {
+            let version = self.make_version(position);
+            trailer.supersede(version, snapshot);
+        }
+    }
+
+    /// A version of the row of a record that the transaction holds.
+    fn make_version(&mut self, position: usize) -> Version {
+        let access = self.accesses[position];
+        let (table, trailer) = (self.table(access.table), self.trailer(access));
+        let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
+        // SAFETY: the whole row; the record is held, so nobody else writes it.
+        unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
+        let heap = self.allocations.versions.heap();
+        let version = Version::make(heap, trailer.snapshot(), trailer.previous(), row);
+        let (row_bytes, has_value) = (row.len() as u32, table.varies());
+        self.made_versions.push(Superseded { version, row_bytes, has_value });
+        self.accesses[position].has_version = true;
+        version
+    }
+
+    /// The transaction commits, and nothing is installed or released yet: what it replaces and deletes becomes versions.
+    #[inline(always)]
+    pub(super) fn keep_versions(&mut self) {
+        if self.keeps_versions && !self.write_set.is_empty() {
+            self.keep_all_versions();
+        }
+    }
+
+    fn keep_all_versions(&mut self) {
+        let epoch = match self.snapshot_canary {
+            Some(SnapshotCanary::LocalEpoch) => self.epoch,
+            _ => self.commit_epoch,
+        };
+        let snapshot = self.epochs.snapshot_of(epoch);
+        let mut changed = Vec::new();
+        for number in 0..self.write_set.len() {
+            let position = self.write_set[number] as usize;
+            let access = self.accesses[position];
+            match access.kind {
+                Kind::Insert => self.trailer(access).is_since(snapshot),
+                Kind::Write | Kind::Delete if access.has_version => self.trailer(access).is_since(snapshot),
+                Kind::Write | Kind::Delete if !AccessOf::<A>::WRITES_IN_PLACE => {
+                    self.supersede_if_older(position, snapshot);
+                }
+                Kind::Write | Kind::Delete if self.trailer(access).snapshot() < snapshot => {
+                    changed.push(position)
+                }
+                Kind::Write | Kind::Delete | Kind::Vanished | Kind::Read | Kind::Absent => {}
+            }
+        }
+        self.supersede_changed(&changed, snapshot);
+        for number in 0..self.write_set.len() {
+            let position = self.write_set[number] as usize;
+            if self.accesses[position].kind == Kind::Delete {
+                self.bury(position, snapshot);
+            }
+        }
+        self.hand_versions_over(snapshot);
+    }
+
+    /// Makes versions of rows that have been changed in place: what they were before.
+    fn supersede_changed(&mut self, changed: &[usize], snapshot: u64) {
+        if changed.is_empty() {
+            return;
+        }
+        let mut versions = vec![None; self.accesses.len()];
+        for &position in changed {
+            versions[position] = Some(self.make_version(position));
+        }
+        for write in self.log.writes().iter().rev() {
+            if let Some(version) = versions[write.access as usize] {
+                // SAFETY: the span was checked against the row; the version was made above, and is linked below.
+                unsafe { version.put_back(write.span.offset, self.log.get(write.bytes)) };
+            }
+        }
+        for (access, version) in self.accesses.iter().zip(versions) {
+            if let Some(version) = version {
+                self.trailer(*access).supersede(version, snapshot);
+            }
+        }
+    }
+
+    /// Buries the last version of a row that snapshots from `since` on do not show.
+    fn bury(&mut self, position: usize, since: u64) {
+        let access = self.accesses[position];
+        // None: the row was inserted within this snapshot's epochs, and nobody is ever shown it.
+        let Some(last) = self.trailer(access).previous() else { return };
+        if self.snapshot_canary == Some(SnapshotCanary::NoBurial) {
+            return;
+        }
+        let Access { table, partition, key, .. } = access;
+        let spot = self.spot(self.place(self.table(table), key));
+        let graveyard = self.graveyard(table, partition);
+        let (nodes, heap) = self.allocations.to_bury(table, partition);
+        nodes.refresh(self.epoch, self.epochs.reclaimable());
+        // SAFETY: the key stays where it is meanwhile.
+        let (tomb, grave) = unsafe { spot.with(|key| graveyard.bury(nodes, heap, key, since, last)) };
+        self.allocations.versions.bury(since, Buried { table, partition, tomb, grave });
+    }
+
+    /// The transaction aborts, and has not undone anything yet: the versions that it has made stay.
+    #[inline(always)]
+    pub(super) fn leave_versions(&mut self) {
+        if !self.made_versions.is_empty() {
+            self.leave_all_versions();
+        }
+    }
+
+    #[cold]
+    fn leave_all_versions(&mut self) {
+        for position in 0..self.accesses.len() {
+            let Access { table, has_version, first_write, .. } = self.accesses[position];
+            if has_version && first_write != NO_WRITE && self.table(table).varies() {
+                self.copy_value_logged(first_write as usize);
+            }
+        }
+        self.hand_versions_over(self.epochs.snapshot_of(self.epoch));
+    }
+
+    /// What was made has been superseded for this snapshot.
+    fn hand_versions_over(&mut self, snapshot: u64) {
+        for superseded in self.made_versions.drain(..) {
+            if superseded.has_value {
+                self.allocations.values.hand_over();
+            }
+            self.allocations.versions.supersede(snapshot, superseded);
+        }
+    }
+
+    /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
+    pub fn reclaim(&mut self) {
+        let reclaimable = self.epochs.reclaimable();
+        self.allocations.reclaim(reclaimable);
+        if self.keeps_versions {
+            let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);
+            let needed = self.epochs.needed_snapshot() + u64::from(early);
+            while let Some(Buried { table, partition, tomb, grave }) =
+                self.allocations.versions.next_to_dig_up(needed)
+            {
+                let graveyard = self.graveyard(table, partition);
+                let (nodes, _) = self.allocations.to_bury(table, partition);
+                nodes.refresh(self.epoch, reclaimable);
+                let (grave, tomb) = graveyard.dig_up(nodes, tomb, grave);
+                for piece in [Some(grave), tomb].into_iter().flatten() {
+                    self.allocations.versions.retire(self.epoch, piece);
+                }
+            }
+            self.allocations.reclaim_versions(needed);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a slot keeps of versions: those that it has made, until they may be freed; see the [module](super).
+//!
+//! A slot's transactions commit in epochs that do not go back, so what waits is in the order in which it may go.
+
+use super::Version;
+use super::graveyard::{Grave, Piece, Tomb};
+use crate::facade::heap::Heap;
+use crate::facade::shared::Arc;
+use crate::record::value::{Value, ValueCache, WORD};
+use contract::{PartitionId, TableId};
+use std::collections::VecDeque;
+
+/// A slot tells what versions take when that is so many bytes more, or less.
+const TOLD_BYTES: u64 = 1 << 20;
+
+/// A version that was superseded.
+#[derive(Clone, Copy)]
+pub(crate) struct Superseded {
+    pub version: Version,
+    pub row_bytes: u32,
+    /// Whether its row is the word of a value that nothing else has.
+    pub has_value: bool,
+}
+
+/// The last version of a row that was deleted.
+#[derive(Clone, Copy)]
+pub(crate) struct Buried {
+    pub table: TableId,
+    pub partition: PartitionId,
+    pub tomb: Tomb,
+    pub grave: Grave,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct VersionCache {
+    heap: Arc<Heap>,
+    /// With the snapshots since which something else is shown.
+    superseded: VecDeque<(u64, Superseded)>,
+    buried: VecDeque<(u64, Buried)>,
+    /// With the epochs in which it was unlinked.
+    dug_up: VecDeque<(u64, Piece)>,
+    /// Of the versions that wait.
+    bytes: u64,
+    /// The most that ever waited.
+    most_bytes: u64,
+    /// What `bytes` was when the heap was told last.
+    told: u64,
+}
+
+// SAFETY: pieces of the heap, which nobody else frees.
+unsafe impl Send for VersionCache {}
+
+impl VersionCache {
+    /// Nothing, of this heap.
+    pub fn new(heap: &Arc<Heap>) -> Self {
+        let mut cache = VersionCache::default();
+        cache.heap = Arc::clone(heap);
+        cache
+    }
+
+    /// Where versions come from.
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// Snapshots from `snapshot` on show something else.
+    pub fn supersede(&mut self, snapshot: u64, superseded: Superseded) {
+        assert!(self.superseded.back().is_none_or(|&(last, _)| last <= snapshot));
+        self.bytes += Version::bytes(superseded.row_bytes as usize) as u64;
+        self.most_bytes = self.most_bytes.max(self.bytes);
+        self.tell();
+        self.superseded.push_back((snapshot, superseded));
+    }
+
+    /// Snapshots from `snapshot` on show nothing.
+    pub fn bury(&mut self, snapshot: u64, buried: Buried) {
+        assert!(self.buried.back().is_none_or(|&(last, _)| last <= snapshot));
+        self.buried.push_back((snapshot, buried));
+    }
+
+    /// Frees what only snapshots before `needed` show.
+    pub fn reclaim(&mut self, needed: u64, values: &mut ValueCache) {
+        while let Some((_, Superseded { version, row_bytes, has_value })) =
+            self.superseded.pop_front_if(|(by, _)| *by <= needed)
+        {
+            self.bytes -= Version::bytes(row_bytes as usize) as u64;
+            // SAFETY: superseded once, and by the module nobody looks at it any more, nor at the value that only it has.
+            unsafe {
+                if has_value {
+                    values.free(version.view(WORD, |word| Value::of(word)));
+                }
+                version.free(&self.heap, row_bytes as usize);
+            }
+        }
+        self.tell();
+    }
+
+    /// Tells the heap what was taken or given back, if that is much.
+    #[inline]
+    fn tell(&mut self) {
+        if self.bytes.abs_diff(self.told) >= TOLD_BYTES {
+            self.heap.tell(self.bytes as i64 - self.told as i64);
+            self.told = self.bytes;
+        }
+    }
+
+    /// A grave that only snapshots before `needed` look at.
+    pub fn next_to_dig_up(&mut self, needed: u64) -> Option<Buried> {
+        self.buried.pop_front_if(|(by, _)| *by <= needed).map(|(_, buried)| buried)
+    }
+
+    /// A transaction of local epoch `epoch` has unlinked a piece.
+    pub fn retire(&mut self, epoch: u64, piece: Piece) {
+        assert!(self.dug_up.back().is_none_or(|&(last, _)| last <= epoch));
+        self.dug_up.push_back((epoch, piece));
+    }
+
+    /// Frees what was unlinked at epoch `reclaimable` or before.
+    pub fn reclaim_dug_up(&mut self, reclaimable: u64) {
+        while let Some((_, (piece, bytes))) = self.dug_up.pop_front_if(|(epoch, _)| *epoch <= reclaimable) {
+            // SAFETY: of this heap, unlinked once, and its epoch has passed.
+            unsafe { self.heap.give_back(piece, bytes) };
+        }
+    }
+
+    /// Bytes of the versions that wait, and the most that ever did.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.bytes, self.most_bytes)
+    }
+
+    /// A table is gone, with its graveyards.
+    pub fn forget_table(&mut self, table: TableId) {
+        let heap = &self.heap;
+        self.buried.retain(|(_, buried)| {
+            if buried.table == table {
+                // SAFETY: nobody runs who could find it.
+                unsafe { buried.grave.free(heap) };
+            }
+            buried.table != table
+        });
+    }
+}
+
+/// Nobody runs any more, and the tables are gone.
+impl Drop for VersionCache {
+    fn drop(&mut self) {
+        self.reclaim(u64::MAX, &mut ValueCache::new(&self.heap.clone()));
+        self.reclaim_dug_up(u64::MAX);
+        for (_, buried) in self.buried.drain(..) {
+            // SAFETY: as the comment above says.
+            unsafe { buried.grave.free(&self.heap) };
+        }
+    }
+}
