@@ -198,7 +198,8 @@ impl Embedded {
         let layout = Layout::of(1).with_snapshots(snapshot_every);
         let (mut store, recovered) = match is_there {
             true => {
-                let (store, found) = ThisEngine::recover(&tables, layout, folders, &options.recovery, &|_| ())?;
+                let (store, found) =
+                    ThisEngine::recover(&tables, layout, folders, &options.recovery, &|_| ())?;
                 (store, Some(found))
             }
             false => (ThisEngine::load(&tables, layout, &|_| ())?, None),

@@ -23,6 +23,7 @@ pub struct Builder {
     log_folders: Vec<PathBuf>,
     compress: bool,
     checkpoint_after: u64,
+    snapshots: bool,
     salvage: bool,
     slots: Option<usize>,
     memory_limit: Option<u64>,
@@ -40,6 +41,7 @@ impl Default for Builder {
             log_folders: Vec::new(),
             compress: false,
             checkpoint_after: 1 << 30,
+            snapshots: false,
             salvage: false,
             slots: None,
             memory_limit: None,
@@ -87,6 +89,12 @@ impl Builder {
         Builder { checkpoint_after: bytes, ..self }
     }
 
+    /// Whether previous versions of rows are kept, so that snapshots can be read ([`Database::snapshot`]); not by default. A row then has 16
+    /// bytes more, and is copied when it is first changed after a snapshot, one of which is made every 25 epochs.
+    pub fn snapshots(self, snapshots: bool) -> Builder {
+        Builder { snapshots, ..self }
+    }
+
     /// Whether a log that is corrupt is recovered up to there, instead of refused; not by default. What was lost
     /// [`Database::recovered`] tells.
     pub fn salvage(self, salvage: bool) -> Builder {
@@ -131,6 +139,7 @@ impl Builder {
             epoch_interval: self.epoch.max(Duration::from_micros(100)),
             sample_one_in: 0,
             prefetch: false,
+            snapshots: self.snapshots,
             ..EngineOptions::default()
         };
         let options = OpenOptions {

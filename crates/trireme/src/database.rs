@@ -6,6 +6,7 @@ use crate::key::Key;
 use crate::registry::{Registered, SEPARATOR, UNFINISHED, indexing};
 use crate::retry::RetryPolicy;
 use crate::servants::Servants;
+use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::store::{Shared, Store};
 use crate::table::{Index, OpenIndex, OpenTable, Table, TableInfo};
@@ -244,6 +245,12 @@ impl Database {
         let mut transaction = Transaction::new(self, self.inner.shared.seat());
         transaction.begin(true);
         transaction
+    }
+
+    /// What the database held some epochs ago, to be read for as long as one likes. [`Error::NoSnapshots`] if it was opened without
+    /// ([`Builder::snapshots`]), or its protocol has none.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
+        Snapshot::begin(self.inner.number, self.inner.shared.seat())
     }
 
     /// Everything that committed in this epoch or before is durable ([`Ticket::epoch`]); 0 in memory.

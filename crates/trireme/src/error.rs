@@ -102,6 +102,8 @@ pub enum Error {
     InTransaction,
     /// Other handles of the database are still there.
     InUse,
+    /// The database keeps no snapshots.
+    NoSnapshots,
     /// The database has no folder, and so nothing to write there.
     InMemory,
     /// Another process has the database open.
@@ -173,6 +175,9 @@ impl fmt::Display for Error {
                 "this thread has a transaction open, which has to end before tables are made or dropped, and checkpoints taken",
             ),
             Error::InUse => f.write_str("the database is still in use"),
+            Error::NoSnapshots => f.write_str(
+                "the database keeps no snapshots: open it with Builder::snapshots, and a protocol that has them, which TICTOC has not",
+            ),
             Error::InMemory => f.write_str("the database is in memory only: it has no log, and no checkpoints"),
             Error::Locked { folder } => {
                 write!(f, "the database in {} is open in another process", folder.display())

@@ -4,18 +4,16 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::key::{self, Key};
 use crate::pool::{Lent, Seat};
-use crate::registry::{Entry, KeptIndex, Registered, Registry};
+use crate::range::Range;
+use crate::reading::{self, Reader, Rows};
+use crate::registry::{Entry, KeptIndex, Registry};
 use crate::table::{OpenIndex, OpenTable};
 use crate::ticket::Ticket;
 use crate::value::{Row, Value};
-use contract::{AbortReason, Direction, Insertion, Presence, Scan, Span, TableId};
+use contract::{AbortReason, Insertion, Presence, Span, TableId};
 use std::borrow::Borrow;
-use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
-
-/// An end of a range of keys, as the engine has them.
-type KeyBound = Bound<Vec<u8>>;
 
 /// A transaction that runs: serializable with all others.
 ///
@@ -133,7 +131,7 @@ impl<'db> Transaction<'db> {
         key: K::Given<'_>,
     ) -> Result<Option<V::Owned>, Error> {
         let read = self.read(table, key, V::read)?;
-        read.map(|value| value.ok_or_else(|| self.unreadable(table.id))).transpose()
+        read.map(|value| value.ok_or_else(|| reading::unreadable(self, table.id))).transpose()
     }
 
     /// What `see` makes of the bytes of a key's value, which are not copied for it if the protocol shows rows in place.
@@ -163,7 +161,7 @@ impl<'db> Transaction<'db> {
         key: K::Given<'_>,
         see: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, Error> {
-        self.admit(table)?;
+        reading::admit(self, table)?;
         let key = self.key::<K>(table.id, key)?;
         let (mut see, mut seen) = (Some(see), None);
         let read = self.seat.slot.transaction().read_whole(table.id, key, &mut |row| {
@@ -183,7 +181,7 @@ impl<'db> Transaction<'db> {
         self.admit_write(table, true)?;
         V::with_bytes(value, |row| match self.insert_row::<K>(table.id, key, row)? {
             Insertion::Inserted => Ok(()),
-            Insertion::Exists => Err(Error::Exists { table: self.name(table.id) }),
+            Insertion::Exists => Err(Error::Exists { table: reading::name(self, table.id) }),
         })?
     }
 
@@ -249,12 +247,8 @@ impl<'db> Transaction<'db> {
         match changed {
             None => Ok(None),
             Some(Some(changed)) => changed.map(Some),
-            Some(None) => Err(self.unreadable(table)),
+            Some(None) => Err(reading::unreadable(self, table)),
         }
-    }
-
-    fn registry(&self) -> &Registry {
-        &self.seat.registry
     }
 
     fn indexes(&self, table: TableId) -> &[KeptIndex] {
@@ -301,9 +295,8 @@ impl<'db> Transaction<'db> {
         &'tx mut self,
         table: OpenTable<K, V>,
         keys: impl RangeBounds<K::Given<'k>>,
-    ) -> Result<Range<'tx, 'db, K, V>, Error> {
-        let (from, to) = self.bounds(table, keys)?;
-        Ok(Range::new(self, table, from, to))
+    ) -> Result<Range<'tx, K, V>, Error> {
+        Range::new(self, table, keys)
     }
 
     /// Shows the keys and the bytes of the values in a range of keys, in their order, `limit` of them at most. Answers how many. As fast
@@ -315,37 +308,9 @@ impl<'db> Transaction<'db> {
         table: OpenTable<K, V>,
         keys: impl RangeBounds<K::Given<'k>>,
         limit: usize,
-        mut see: impl FnMut(K, &[u8]),
+        see: impl FnMut(K, &[u8]),
     ) -> Result<usize, Error> {
-        let (from, to) = self.bounds(table, keys)?;
-        let row_bytes = V::ROW.span_bytes();
-        let mut are_readable = true;
-        let count =
-            self.scan(table.id, &from, &to, Direction::Forward, limit, row_bytes, &mut |key, row| {
-                match key::decoded::<K>(key) {
-                    Some(key) => see(key, row),
-                    None => are_readable = false,
-                }
-            })?;
-        if are_readable { Ok(count) } else { Err(self.unreadable(table.id)) }
-    }
-
-    /// The ends of a range of keys as the engine has them, of a table that has an order.
-    fn bounds<'k, K: Key, V: Value>(
-        &mut self,
-        table: OpenTable<K, V>,
-        keys: impl RangeBounds<K::Given<'k>>,
-    ) -> Result<(KeyBound, KeyBound), Error> {
-        self.admit(table)?;
-        if !self.registry().get(table.id).expect("admitted").is_ordered {
-            return Err(Error::NotOrdered { table: self.name(table.id) });
-        }
-        let bound = |bound: Bound<&K::Given<'k>>| match bound {
-            Bound::Included(key) => Ok(Bound::Included(key::bytes::<K>(*key)?)),
-            Bound::Excluded(key) => Ok(Bound::Excluded(key::bytes::<K>(*key)?)),
-            Bound::Unbounded => Ok::<_, Error>(Bound::Unbounded),
-        };
-        Ok((bound(keys.start_bound())?, bound(keys.end_bound())?))
+        reading::scan_with(self, table, keys, limit, see)
     }
 
     /// The keys and values that an index has under a key, in the order of their keys in the table.
@@ -374,61 +339,7 @@ impl<'db> Transaction<'db> {
         keys: impl RangeBounds<I::Given<'k>>,
         limit: usize,
     ) -> Result<Vec<(K, V::Owned)>, Error> {
-        self.admit(index.table)?;
-        self.admit_id(index.id)?;
-        let from = match keys.start_bound() {
-            Bound::Included(key) => Bound::Included(key::own_bytes::<I>(*key)),
-            Bound::Excluded(key) => {
-                key::after_all(key::own_bytes::<I>(*key)).map_or(Bound::Unbounded, Bound::Included)
-            }
-            Bound::Unbounded => Bound::Unbounded,
-        };
-        let to = match keys.end_bound() {
-            Bound::Included(key) => {
-                key::after_all(key::own_bytes::<I>(*key)).map_or(Bound::Unbounded, Bound::Excluded)
-            }
-            Bound::Excluded(key) => Bound::Excluded(key::own_bytes::<I>(*key)),
-            Bound::Unbounded => Bound::Unbounded,
-        };
-        let mut found = Vec::new();
-        self.scan(index.id, &from, &to, Direction::Forward, limit, 0, &mut |mut entry, _| {
-            let key = I::decode(&mut entry).and_then(|_| K::decode(&mut entry));
-            found.push(key);
-        })?;
-        let mut rows = Vec::with_capacity(found.len());
-        for key in found {
-            let key = key.ok_or_else(|| self.unreadable(index.id))?;
-            let value = self.get(index.table, key.given())?;
-            // The entry and its row are written and removed together.
-            let value = value.ok_or_else(|| self.unreadable(index.id))?;
-            rows.push((key, value));
-        }
-        Ok(rows)
-    }
-
-    /// Shows rows between two encoded keys. Answers how many.
-    #[allow(clippy::too_many_arguments, reason = "what a scan is")]
-    fn scan(
-        &mut self,
-        table: TableId,
-        from: &Bound<Vec<u8>>,
-        to: &Bound<Vec<u8>>,
-        direction: Direction,
-        limit: usize,
-        row_bytes: usize,
-        see: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<usize, Error> {
-        fn borrowed(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-            bound.as_ref().map(Vec::as_slice)
-        }
-        let (from, to, span) = (borrowed(from), borrowed(to), Span::whole(row_bytes));
-        // At each end there is a leaf more than rows may need.
-        let most = self.left.saturating_sub(2);
-        let scan = Scan { table, from, to, direction, limit: limit.min(most), span, within: None };
-        let scanned = self.seat.slot.transaction().scan(&scan, see);
-        let count = self.lives(scanned)?;
-        self.touch(count + 2)?;
-        if count == most && limit > most { Err(self.too_large()) } else { Ok(count) }
+        reading::find_between(self, index, keys, limit)
     }
 
     /// Accounts for so many rows or missing keys that the transaction touches.
@@ -524,7 +435,7 @@ impl<'db> Transaction<'db> {
             let from = entry.bytes[..entry.own].to_vec();
             let to = key::after_all(from.clone()).map_or(Bound::Unbounded, Bound::Excluded);
             let from = Bound::Included(from);
-            if self.scan(index.id, &from, &to, Direction::Forward, 1, 0, &mut |_, _| ())? > 0 {
+            if self.scan(index.id, Rows::between(&from, &to, 1, 0), &mut |_, _| ())? > 0 {
                 return Err(self.poisoned(Error::NotUnique { index: index.name.clone() }));
             }
         }
@@ -557,27 +468,9 @@ impl<'db> Transaction<'db> {
         Ok(slot.transaction().key(table, bytes))
     }
 
-    /// Whether a table of these types may be used now.
-    fn admit<K, V>(&self, table: OpenTable<K, V>) -> Result<(), Error> {
-        if table.database != self.database.number() {
-            return Err(Error::OtherDatabase);
-        }
-        self.admit_id(table.id)
-    }
-
-    fn admit_id(&self, table: TableId) -> Result<(), Error> {
-        if let Some(poison) = &self.poison {
-            return Err(poison.clone());
-        }
-        if self.registry().get(table).is_none() {
-            return Err(Error::NoTable { table: table.0.to_string() });
-        }
-        Ok(())
-    }
-
-    /// The same, to write to it.
+    /// Whether a table may be written to now.
     fn admit_write<K, V>(&mut self, table: OpenTable<K, V>, adds: bool) -> Result<(), Error> {
-        self.admit(table)?;
+        reading::admit(self, table)?;
         self.has_written = true;
         match self.database.memory_limit() {
             Some(limit) if adds => {
@@ -597,14 +490,51 @@ impl<'db> Transaction<'db> {
     fn poisoned(&mut self, error: Error) -> Error {
         self.poison.get_or_insert(error).clone()
     }
+}
 
-    fn name(&self, table: TableId) -> String {
-        self.registry().get(table).map_or_else(|| table.0.to_string(), |Registered { name, .. }| name.clone())
+impl Reader for Transaction<'_> {
+    fn database(&self) -> u64 {
+        self.database.number()
     }
 
-    #[cold]
-    fn unreadable(&self, table: TableId) -> Error {
-        Error::Unreadable { table: self.name(table) }
+    fn registry(&self) -> &Registry {
+        &self.seat.registry
+    }
+
+    fn admit_id(&self, table: TableId) -> Result<(), Error> {
+        match &self.poison {
+            Some(poison) => Err(poison.clone()),
+            None => reading::admit_id(self, table),
+        }
+    }
+
+    fn look(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        is_number: bool,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Error> {
+        self.touch(2)?;
+        let transaction = self.seat.slot.transaction();
+        let key = if is_number { contract::Key(key::number(key)) } else { transaction.key(table, key) };
+        let read = transaction.read_whole(table, key, see);
+        self.lives(read)
+    }
+
+    fn scan(
+        &mut self,
+        table: TableId,
+        rows: Rows<'_>,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Error> {
+        // At each end there is a leaf more than rows may need.
+        let most = self.left.saturating_sub(2);
+        let scanned =
+            self.seat.slot.transaction().scan(&Rows { limit: rows.limit.min(most), ..rows }.of(table), see);
+        let count = self.lives(scanned)?;
+        self.touch(count + 2)?;
+        if count == most && rows.limit > most { Err(self.too_large()) } else { Ok(count) }
     }
 }
 
@@ -612,89 +542,5 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         self.undo();
         self.give_up();
-    }
-}
-
-/// Keys and values in the order of the keys, from both ends: what [`Transaction::range`] answers.
-pub struct Range<'tx, 'db, K: Key, V: Value> {
-    transaction: &'tx mut Transaction<'db>,
-    table: OpenTable<K, V>,
-    from: Bound<Vec<u8>>,
-    to: Bound<Vec<u8>>,
-    /// Read, and not yet answered, in the order in which they were read; from either end.
-    front: VecDeque<Result<(K, V::Owned), Error>>,
-    back: VecDeque<Result<(K, V::Owned), Error>>,
-    /// Rows to be read at once the next time.
-    at_once: usize,
-    /// Nothing is between `from` and `to` any more.
-    is_read: bool,
-}
-
-impl<'tx, 'db, K: Key, V: Value> Range<'tx, 'db, K, V> {
-    /// Rows that are read at once at most.
-    const MOST_AT_ONCE: usize = 256;
-
-    fn new(
-        transaction: &'tx mut Transaction<'db>,
-        table: OpenTable<K, V>,
-        from: Bound<Vec<u8>>,
-        to: Bound<Vec<u8>>,
-    ) -> Self {
-        let (front, back) = Default::default();
-        Range { transaction, table, from, to, front, back, at_once: 8, is_read: false }
-    }
-
-    /// Reads on from one end, of which nothing is left.
-    fn read(&mut self, direction: Direction) {
-        let (limit, table) = (self.at_once, self.table.id);
-        self.at_once = (2 * limit).min(Self::MOST_AT_ONCE);
-        let Range { transaction, from, to, front, back, .. } = self;
-        let rows = if direction == Direction::Forward { front } else { back };
-        let (mut last, mut are_readable) = (Vec::new(), true);
-        let scanned = transaction.admit_id(table).and_then(|()| {
-            let row_bytes = V::ROW.span_bytes();
-            transaction.scan(table, from, to, direction, limit, row_bytes, &mut |key, row| {
-                last.clear();
-                last.extend_from_slice(key);
-                match key::decoded::<K>(key).zip(V::read(row)) {
-                    Some(read) => rows.push_back(Ok(read)),
-                    None => are_readable = false,
-                }
-            })
-        });
-        let read = match scanned {
-            Ok(_) if !are_readable => Err(transaction.unreadable(table)),
-            scanned => scanned,
-        };
-        match read {
-            Ok(count) => self.is_read = count < limit,
-            Err(error) => {
-                rows.clear();
-                rows.push_back(Err(error));
-                self.is_read = true;
-            }
-        }
-        let end = if direction == Direction::Forward { &mut self.from } else { &mut self.to };
-        *end = Bound::Excluded(last);
-    }
-}
-
-impl<K: Key, V: Value> Iterator for Range<'_, '_, K, V> {
-    type Item = Result<(K, V::Owned), Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.front.is_empty() && !self.is_read {
-            self.read(Direction::Forward);
-        }
-        self.front.pop_front().or_else(|| self.back.pop_back())
-    }
-}
-
-impl<K: Key, V: Value> DoubleEndedIterator for Range<'_, '_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        if self.back.is_empty() && !self.is_read {
-            self.read(Direction::Backward);
-        }
-        self.back.pop_front().or_else(|| self.front.pop_back())
     }
 }
