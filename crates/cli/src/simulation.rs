@@ -9,7 +9,8 @@ use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
     Arrangement, Arrival, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
-    LoadError, Misfit, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    LoadError, LogError, LogOptions, LogReport, Misfit, RunError, RunOutcome, Selection, Support,
+    TableDescription, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
@@ -191,6 +192,14 @@ impl Engine for OnDescription {
 
     fn leak_check(store: &Self::Store) -> LeakCheck {
         unobserved(|| Explored::leak_check(store))
+    }
+
+    fn open_log(store: &mut Self::Store, options: &LogOptions) -> Result<(), LogError> {
+        Explored::open_log(store, options)
+    }
+
+    fn log_report(store: &Self::Store) -> Option<LogReport> {
+        Explored::log_report(store)
     }
 }
 

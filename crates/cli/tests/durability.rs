@@ -63,6 +63,9 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
         let (bytes, syncs) = (measured["log"]["bytes"].as_u64(), measured["log"]["syncs"].as_u64());
         assert!(bytes > Some(0) && (syncs > Some(0)) == (level != "buffered"), "{system:?}: {}", ran.out);
 
+        // Who only reads writes nothing, not even a file to lock.
+        fs::remove_file(folder.join("log/LOCK")).expect("whoever logs has locked it");
+        let there = files_of(&folder.join("log"), "");
         let inspected = run(&folder, &["log", "inspect", "log", "--json"]).json();
         let files = inspected["files"].as_array().expect("a list");
         assert_eq!(files.len().to_string(), loggers, "{system:?}");
@@ -77,6 +80,7 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
             (recovered["transactions"].as_u64(), recovered["left_out"].as_u64()),
             (Some(logged), Some(0))
         );
+        assert_eq!(files_of(&folder.join("log"), ""), there, "{system:?}");
     }
 }
 
@@ -84,7 +88,9 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
 fn files_of(folder: &Path, prefix: &str) -> Vec<String> {
     let files = fs::read_dir(folder).expect("a folder");
     let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
-    names.filter(|name| name.starts_with(prefix)).collect()
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort();
+    names
 }
 
 /// A run that has taken a checkpoint, as soon as one of its length has on this machine: where it was, and what it says of its log.
@@ -265,7 +271,12 @@ fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
 fn a_log_of_an_earlier_program_is_recovered() {
     let folder = fresh_folder("earlier");
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
-    for (name, transactions) in [("version-1", 433), ("version-1-compressed", 106)] {
+    let kept = [
+        ("version-1", 433, None),
+        ("version-1-compressed", 106, None),
+        ("version-1-checkpoint", 57, Some(180)),
+    ];
+    for (name, transactions, rows) in kept {
         fs::create_dir(folder.join(name)).expect("a new folder");
         for file in fs::read_dir(logs.join(name)).expect("a log") {
             let file = file.expect("a file").path();
@@ -275,6 +286,7 @@ fn a_log_of_an_earlier_program_is_recovered() {
         assert_eq!(ran.code, Some(0), "{name}: {}{}", ran.out, ran.err);
         assert!(checks_passed(&ran.json()), "{name}: {}", ran.out);
         assert_eq!(ran.json()["transactions"], transactions, "{name}");
+        assert_eq!(ran.json()["checkpoint"]["rows"].as_u64(), rows, "{name}");
     }
 }
 

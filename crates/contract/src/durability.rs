@@ -74,7 +74,7 @@ pub enum DurabilityCanary {
     OneEpochTooMany,
     /// Recovery does not look at the checksums of blocks.
     UncheckedChecksum,
-    /// Recovery loads a checkpoint over the rows that were there when the log began: what was deleted since is there again.
+    /// Recovery from a checkpoint skips what the log says was deleted, as if the checkpoint had no such row.
     ForgetsADelete,
     /// A checkpoint counts as soon as its files are synced, also if what its rows have of later epochs is not durable yet.
     UndurableCheckpoint,
@@ -173,6 +173,21 @@ pub struct LogReport {
     pub last_checkpoint: Option<CheckpointReport>,
 }
 
+impl LogReport {
+    /// What this and another log have taken together; checkpoints and epochs are those of the other.
+    pub fn beside(self, other: LogReport) -> LogReport {
+        LogReport {
+            bytes: self.bytes + other.bytes,
+            raw_bytes: self.raw_bytes + other.raw_bytes,
+            syncs: self.syncs + other.syncs,
+            longest_sync_ns: self.longest_sync_ns.max(other.longest_sync_ns),
+            checkpoints: self.checkpoints + other.checkpoints,
+            last_checkpoint: other.last_checkpoint.or(self.last_checkpoint),
+            ..other
+        }
+    }
+}
+
 /// A checkpoint that was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointReport {
@@ -212,6 +227,15 @@ pub struct RecoveryOptions {
     pub canary: Option<DurabilityCanary>,
 }
 
+/// What a log's manifest says of it: the log itself is not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogManifest {
+    /// [`LogOptions::origin`].
+    pub origin: String,
+    /// The checkpoint from which it is recovered.
+    pub checkpoint: Option<CheckpointReport>,
+}
+
 /// What was recovered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
@@ -230,7 +254,10 @@ pub struct Recovered {
     pub bytes: u64,
     /// Files of the log.
     pub files: u64,
-    /// How long it took.
+    /// How long it took to read the log's files and to check them.
+    #[serde(default)]
+    pub reading: Duration,
+    /// How long it took: to load the checkpoint, if there is one, to read the log, and to replay it.
     pub elapsed: Duration,
     /// What a salvaged log lost, in words; empty if it was intact.
     pub lost: String,

@@ -1,6 +1,8 @@
 //! What every compilation of the engine offers to the harness: load once, then run any supported system over it.
 
-use crate::durability::{LogError, LogInspection, LogOptions, LogReport, Recovered, RecoveryOptions};
+use crate::durability::{
+    LogError, LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
+};
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
 use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
@@ -112,13 +114,22 @@ pub trait Engine {
         None
     }
 
-    /// Replays the log in `folders` into a store whose rows are as they were when the log was opened.
-    fn recover(
-        store: &mut Self::Store,
+    /// A store of the workload's tables with the rows that the log in `folders` says: those of its checkpoint, or, if it has none, those
+    /// that [`Engine::load`] loads, and the log replayed over them. `progress` is told how many rows more were loaded.
+    fn recover<W: Workload>(
+        workload: &W,
+        layout: Layout,
         folders: &[PathBuf],
         options: &RecoveryOptions,
-    ) -> Result<Recovered, LogError> {
-        let _ = (store, folders, options);
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Self::Store, Recovered), LogError> {
+        let _ = (workload, layout, folders, options, progress);
+        Err(LogError::Refused { why: "this engine does not log".to_owned() })
+    }
+
+    /// What the manifest of the log in `folders` says.
+    fn log_manifest(folders: &[PathBuf]) -> Result<LogManifest, LogError> {
+        let _ = folders;
         Err(LogError::Refused { why: "this engine does not log".to_owned() })
     }
 

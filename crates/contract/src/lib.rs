@@ -31,7 +31,7 @@ pub mod workload;
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use durability::{
     Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, InspectedRows, LogError,
-    LogInspection, LogOptions, LogReport, Recovered, RecoveryOptions,
+    LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
     Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,

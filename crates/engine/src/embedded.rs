@@ -188,6 +188,7 @@ impl Embedded {
             .ok_or_else(|| unsupported("its transactions do not run in the thread that asks"))?;
         let folders = options.log.as_ref().map_or(&[][..], |log| &log.folders);
         let manifest = if folders.is_empty() { None } else { recovery::manifest(folders)? };
+        let is_there = manifest.is_some();
         let mut logged = manifest.map_or(Vec::new(), |Manifest { tables, .. }| tables);
         let tables = Empty(logged.iter().map(described).collect());
         let snapshot_every = match matrix::has_snapshots((*pair).into()) {
@@ -195,14 +196,15 @@ impl Embedded {
             false => 0,
         };
         let layout = Layout::of(1).with_snapshots(snapshot_every);
-        let mut store = ThisEngine::load(&tables, layout, &|_| ())?;
-        let mut recovered = None;
-        if let Some(log) = &options.log {
-            match ThisEngine::recover(&mut store, &log.folders, &options.recovery) {
-                Ok(found) => recovered = Some(found),
-                Err(LogError::Nothing { .. }) => {}
-                Err(error) => return Err(error.into()),
+        let (mut store, recovered) = match is_there {
+            true => {
+                let (store, found) =
+                    ThisEngine::recover(&tables, layout, folders, &options.recovery, &|_| ())?;
+                (store, Some(found))
             }
+            false => (ThisEngine::load(&tables, layout, &|_| ())?, None),
+        };
+        if let Some(log) = &options.log {
             ThisEngine::open_log(&mut store, log)?;
             logged = store.log().expect("just opened").manifest().tables;
         }

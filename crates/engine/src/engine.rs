@@ -9,7 +9,7 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    LogError, LogInspection, LogOptions, LogReport, Measurement, Misfit, PairName, Recovered,
+    LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName, Recovered,
     RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
 use std::path::PathBuf;
@@ -93,14 +93,21 @@ impl Engine for ThisEngine {
         store.log().map(Log::report)
     }
 
-    fn recover(
-        store: &mut Store,
+    fn recover<W: Workload>(
+        workload: &W,
+        layout: Layout,
         folders: &[PathBuf],
         options: &RecoveryOptions,
-    ) -> Result<Recovered, LogError> {
-        recovery::recover(store, folders, options, &|store, selection, clients, options| {
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Store, Recovered), LogError> {
+        let run = |store: &mut Store, selection, clients, options: &EngineOptions| {
             Self::run_erased(store, selection, clients, Until::Transactions(u64::MAX), options)
-        })
+        };
+        recovery::recover(workload, layout, folders, options, progress, &run)
+    }
+
+    fn log_manifest(folders: &[PathBuf]) -> Result<LogManifest, LogError> {
+        recovery::told(folders)
     }
 
     fn inspect_log(folders: &[PathBuf]) -> Result<LogInspection, LogError> {

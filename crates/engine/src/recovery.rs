@@ -1,47 +1,51 @@
-//! Recovery: replaying a log into a store whose rows are as they were when the log was opened.
+//! Recovery: a store whose rows are what a log says: those of its checkpoint, if it has one ([`checkpoint`]), else those that were loaded when
+//! it began; and the log replayed over them ([`replay`]).
 //!
 //! The loggers' streams are read side by side, in windows of epochs: the slowest goes on to its next mark until the window is large
 //! enough, and then all that is of an epoch up to the least of the marks is replayed. What is of a later epoch waits for the next
 //! window. So a log that is larger than memory is recovered, and of one that is corrupt, the longest prefix of epochs that is intact
 //! has been replayed when that is found.
 //!
-//! A window is replayed by several threads, each for the keys that fall to it by a hash: a thread goes through the window's records,
-//! sorts its own by epoch and id, and applies them in this order, in transactions of a few dozen over the ordinary engine
-//! (shared-everything SILO). Records are physical: to apply an update to a row that already has a later one does no harm, since the
-//! later one follows.
+//! Over a checkpoint the log is replayed from its first epoch on. Its rows mean nothing before its last one: a log that ends before is
+//! refused, and cannot be salvaged.
 //!
-//! If the log has a checkpoint, its rows are loaded first ([`checkpoint`]), and the log is replayed from its first epoch on. They mean
-//! nothing before its last one: a log that ends before is refused, and cannot be salvaged.
+//! Nothing is written: a log that only is read may be on a medium that cannot be written.
 
 mod checkpoint;
+mod replay;
+
+pub(crate) use replay::Replayer;
+use replay::{Window, admit};
 
 use crate::durability::checkpoint::files::remove_outdated;
-use crate::durability::format::{Change, RedoRecord, Transactions};
+use crate::durability::format::Transactions;
 use crate::durability::log::{Log, io_error};
 use crate::durability::manifest::{self, Checkpoint, Earlier, LoggedTable, Manifest, RecoveredLog};
 use crate::durability::scan::{self, End, LogFile, LogFileName, Payload, Stream, find_folders};
-use crate::facade::clock;
+use crate::facade::clock::{self, Ticks};
 use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    Abort, ArchitectureName, Arrival, Client, Completion, DurabilityCanary, EngineOptions, ErasedClient,
-    Insertion, Key, LogError, LogOptions, Outcome, PairName, Presence, Procedure, ProtocolName, Recovered,
-    RecoveryOptions, RunError, RunOutcome, Selection, TableDescription, TableId, Transaction,
+    ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Layout, LogError, LogManifest,
+    LogOptions, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    TableDescription, Workload,
 };
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of transactions that are replayed at once, about.
-const WINDOW_BYTES: usize = 64 << 20;
-/// Records that are applied in one transaction.
-const RECORDS_AT_ONCE: usize = 32;
+const WINDOW_BYTES: usize = 128 << 20;
+/// Of the file by which processes keep each other out.
+const LOCK: &str = "LOCK";
 
-fn lock(folder: &Folder) -> Result<FolderLock, LogError> {
-    let locked = folder.lock("LOCK").map_err(|why| io_error("lock", folder.path(), &why))?;
-    locked.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
+/// The lock, or who else has it.
+fn locked(folder: &Folder, lock: io::Result<Option<FolderLock>>) -> Result<FolderLock, LogError> {
+    let lock = lock.map_err(|why| io_error("lock", folder.path(), &why))?;
+    lock.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
 }
 
 /// What the log in these folders is of; `None`: there is none.
@@ -57,7 +61,7 @@ pub(crate) fn manifest(paths: &[PathBuf]) -> Result<Option<Manifest>, LogError> 
 pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, LogError> {
     let open = |path: &PathBuf| Folder::open(path).map_err(|why| io_error("open", path, &why));
     let folders: Vec<Folder> = options.folders.iter().map(open).collect::<Result<_, _>>()?;
-    let lock = lock(&folders[0])?;
+    let lock = locked(&folders[0], folders[0].lock(LOCK))?;
     let there = manifest::read(&folders[0])?;
     let manifest = match (there, store.recovered.take()) {
         (None, _) => Manifest {
@@ -105,55 +109,82 @@ fn run_clients<C: Client>(
     run: RunClients<'_>,
 ) -> Result<Vec<C>, LogError> {
     let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
-    let options = EngineOptions { prefetch: false, sample_one_in: 0, ..EngineOptions::default() };
+    let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
+    // What the window before has left in the metadata serves this one, of the same system.
+    store.last = None;
     let ran = unobserved(|| {
         contract::erased(clients, |clients| run(store, Selection::Pair(pair), clients, &options))
     });
     ran.map(|outcome| outcome.clients).map_err(|error| LogError::Refused { why: error.to_string() })
 }
 
-/// Replays the log in these folders, by clients that `run` runs.
-pub(crate) fn recover(
-    store: &mut Store,
+/// What the manifest of the log in these folders says.
+pub(crate) fn told(paths: &[PathBuf]) -> Result<LogManifest, LogError> {
+    let manifest = manifest(paths)?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
+    let checkpoint = manifest.checkpoint.as_ref().map(Checkpoint::report);
+    Ok(LogManifest { origin: manifest.origin, checkpoint })
+}
+
+/// A store of a workload's tables, with the rows that the log in these folders says; `run` runs clients over it. `progress` is told
+/// how many rows more were loaded before the log is replayed over them.
+pub(crate) fn recover<W: Workload>(
+    workload: &W,
+    layout: Layout,
     paths: &[PathBuf],
     options: &RecoveryOptions,
+    progress: &(dyn Fn(u64) + Sync),
     run: RunClients<'_>,
-) -> Result<Recovered, LogError> {
-    let began = clock::now();
+) -> Result<(Store, Recovered), LogError> {
     let folders = find_folders(paths)?;
-    let _lock = lock(&folders[0])?;
+    let _lock = locked(&folders[0], folders[0].lock_to_read(LOCK))?;
     let manifest =
         manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
-    manifest.admit(&logged_tables(store))?;
+    let tables: Vec<LoggedTable> = workload.tables().iter().map(LoggedTable::of).collect();
+    manifest.admit(&tables)?;
     let (files, unreadable) = scan::files(&folders, manifest.log())?;
     let threads = if options.threads == 0 { worker::cores() } else { options.threads };
-    let skipped: Arc<[bool]> = manifest.tables.iter().map(|table| table.is_dropped).collect();
-    let loaded = checkpoint::load(store, &folders, &manifest, threads, options.canary, run)?;
+    let loaded = match &manifest.checkpoint {
+        None => Store::load(workload, layout, progress),
+        Some(_) => unobserved(|| Store::without_rows(&workload.tables(), layout)),
+    };
+    let mut store = loaded.map_err(|error| LogError::Refused { why: error.to_string() })?;
+    let began = clock::now();
+    let checkpoint = match &manifest.checkpoint {
+        None => None,
+        Some(checkpoint) => {
+            Some(checkpoint::load(&mut store, &folders, &manifest, checkpoint, threads, options, progress)?)
+        }
+    };
     let mut recovery = Recovery {
-        store,
         threads,
         files,
         unreadable,
         folders: &folders,
-        recovered: Recovered { origin: manifest.origin.clone(), checkpoint: loaded, ..Recovered::default() },
-        skipped,
+        recovered: Recovered { origin: manifest.origin.clone(), checkpoint, ..Recovered::default() },
+        skipped: manifest.tables.iter().map(|table| table.is_dropped).collect(),
+        tables: store.tables.iter().map(|table| table.description.clone()).collect(),
         latest: 0,
         canary: options.canary,
         run,
+        store: &mut store,
     };
     let corrupt = recovery.all_generations(&manifest)?;
     let Recovery { mut recovered, latest, .. } = recovery;
     if let Some(corrupt) = corrupt {
-        let is_whole = loaded.is_none_or(|loaded| recovered.epoch >= loaded.to_epoch);
+        let is_whole = checkpoint.is_none_or(|loaded| recovered.epoch >= loaded.to_epoch);
         if !options.salvage || !is_whole {
             return Err(corrupt);
         }
         recovered.lost = corrupt.to_string();
     }
     store.epochs_mut().go_on_after(latest.max(recovered.epoch));
-    recovered.elapsed = Duration::from_nanos(clock::nanoseconds(clock::now().since(began)));
+    recovered.elapsed = elapsed_since(began);
     store.recovered = Some(RecoveredLog { manifest, epoch: recovered.epoch });
-    Ok(recovered)
+    Ok((store, recovered))
+}
+
+fn elapsed_since(began: Ticks) -> Duration {
+    Duration::from_nanos(clock::nanoseconds(clock::now().since(began)))
 }
 
 struct Recovery<'a> {
@@ -163,6 +194,7 @@ struct Recovery<'a> {
     unreadable: Vec<(PathBuf, String)>,
     folders: &'a [Folder],
     recovered: Recovered,
+    tables: Arc<[TableDescription]>,
     /// By table: whether it was dropped.
     skipped: Arc<[bool]>,
     /// The last epoch of anything in the log.
@@ -218,7 +250,9 @@ impl Recovery<'_> {
         let mut from = least(&streams).max(before);
         let mut window: Vec<Payload> = Vec::new();
         let corrupt = loop {
+            let began = clock::now();
             let stopped = self.fill(&mut streams, &mut window, most, from)?;
+            self.recovered.reading += elapsed_since(began);
             let to = least(&streams);
             if to > from {
                 self.replay(&mut window, from, to)?;
@@ -251,7 +285,9 @@ impl Recovery<'_> {
         most: u64,
         from: u64,
     ) -> Result<Option<Option<LogError>>, LogError> {
+        let mut bytes: usize = window.iter().map(|payload| payload.bytes().len()).sum();
         loop {
+            let before = window.len();
             let slowest = streams.iter_mut().min_by_key(|stream| stream.marked).expect("a log has a logger");
             if slowest.marked >= most {
                 return Ok(None);
@@ -265,7 +301,7 @@ impl Recovery<'_> {
                 Err(corrupt @ LogError::Corrupt { .. }) => return Ok(Some(Some(corrupt))),
                 Err(error) => return Err(error),
             }
-            let bytes: usize = window.iter().map(|payload| payload.bytes().len()).sum();
+            bytes += window[before..].iter().map(|payload| payload.bytes().len()).sum::<usize>();
             let to = streams.iter().map(|stream| stream.marked).min().expect("a log has a logger");
             if bytes >= WINDOW_BYTES && to > from {
                 return Ok(None);
@@ -274,32 +310,23 @@ impl Recovery<'_> {
     }
 
     /// Replays what of a window is of an epoch after `from` and up to `to`; leaves what is of a later one.
-    fn replay(&mut self, window: &mut Vec<Payload>, from: u64, to: u64) -> Result<(), LogError> {
-        let tables: Arc<[TableDescription]> =
-            self.store.tables.iter().map(|table| table.description.clone()).collect();
-        let shared = Arc::new(Window { payloads: std::mem::take(window), from, to });
-        let client = |thread| Replayer {
-            window: Arc::clone(&shared),
-            tables: Arc::clone(&tables),
+    fn replay(&mut self, payloads: &mut Vec<Payload>, from: u64, to: u64) -> Result<(), LogError> {
+        let is_over_checkpoint = self.recovered.checkpoint.is_some();
+        let window = Window {
+            payloads: std::mem::take(payloads),
+            epochs: from + 1..=to,
+            tables: Arc::clone(&self.tables),
             skipped: Arc::clone(&self.skipped),
-            share: (thread, self.threads),
-            entries: None,
-            next: 0,
-            counts: Counts::default(),
-            wrong: None,
+            forgets_deletes: is_over_checkpoint && self.canary == Some(DurabilityCanary::ForgetsADelete),
         };
-        let clients: Vec<Replayer> = (0..self.threads).map(client).collect();
-        let clients = run_clients(self.store, clients, self.run)?;
-        for client in &clients {
-            if let Some(why) = &client.wrong {
-                return Err(LogError::Refused { why: format!("the log cannot be replayed: {why}") });
-            }
-            self.recovered.transactions += client.counts.transactions;
-            self.recovered.records += client.counts.records;
-        }
-        drop(clients);
-        let shared = Arc::into_inner(shared).expect("the clients are gone");
-        window.extend(shared.payloads.into_iter().filter(|payload| payload.last_epoch > to));
+        let (window, clients, counts) = window
+            .shared_out(self.threads)
+            .map_err(|why| LogError::Refused { why: format!("the log cannot be replayed: {why}") })?;
+        self.recovered.transactions += counts.transactions;
+        self.recovered.records += counts.records;
+        drop(run_clients(self.store, clients, self.run)?);
+        let window = Arc::into_inner(window).expect("the clients are gone");
+        payloads.extend(window.payloads.into_iter().filter(|payload| payload.last_epoch > to));
         Ok(())
     }
 
@@ -339,193 +366,4 @@ fn cut_off(streams: &[Stream], epoch: u64, known: u64) -> LogError {
     };
     let why = format!("it is intact up to epoch {epoch} only, and epoch {known} was durable");
     LogError::Corrupt { file, offset, why }
-}
-
-/// What is replayed at once.
-struct Window {
-    payloads: Vec<Payload>,
-    from: u64,
-    to: u64,
-}
-
-/// Where a record of a window is, and its place in the serial order.
-#[derive(Clone, Copy)]
-struct Entry {
-    epoch: u64,
-    id: u64,
-    payload: u32,
-    /// In the payload.
-    at: u32,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    transactions: u64,
-    records: u64,
-}
-
-/// Applies the records of a window whose keys fall to it.
-pub(crate) struct Replayer {
-    window: Arc<Window>,
-    tables: Arc<[TableDescription]>,
-    skipped: Arc<[bool]>,
-    /// Which, of how many.
-    share: (usize, usize),
-    /// Its records, in the serial order, once it has looked for them.
-    entries: Option<Arc<Vec<Entry>>>,
-    next: usize,
-    counts: Counts,
-    wrong: Option<String>,
-}
-
-impl Replayer {
-    /// Goes through the window.
-    fn find(&mut self) -> Result<Vec<Entry>, String> {
-        let mut entries = Vec::new();
-        let window = Arc::clone(&self.window);
-        for (payload, bytes) in window.payloads.iter().map(Payload::bytes).enumerate() {
-            for transaction in Transactions::of(bytes) {
-                let transaction = transaction?;
-                if transaction.epoch <= window.from || transaction.epoch > window.to {
-                    continue;
-                }
-                self.counts.transactions += u64::from(self.share.0 == 0);
-                let mut records = transaction.records();
-                loop {
-                    let at = bytes.len() - records.rest_until_end_of(bytes);
-                    let Some(record) = records.next() else { break };
-                    let record = record?;
-                    admit(&self.tables, &record)?;
-                    if self.skipped[record.table as usize] {
-                        continue;
-                    }
-                    if share_of(&record) as usize % self.share.1 == self.share.0 {
-                        let (payload, at) = (payload as u32, at as u32);
-                        entries.push(Entry { epoch: transaction.epoch, id: transaction.id, payload, at });
-                    }
-                }
-            }
-        }
-        // Stable: what one transaction did to a row stays in its order.
-        entries.sort_by_key(|entry| (entry.epoch, entry.id));
-        self.counts.records += entries.len() as u64;
-        Ok(entries)
-    }
-}
-
-/// Refuses what the tables cannot have.
-fn admit(tables: &[TableDescription], record: &RedoRecord<'_>) -> Result<(), String> {
-    let Some(table) = tables.get(record.table as usize) else {
-        return Err(format!("a record of table number {}, of {}", record.table, tables.len()));
-    };
-    let name = table.name;
-    let fits = match table.indexing {
-        contract::Indexing::OrderedBytes { most } => record.key.len() <= most,
-        contract::Indexing::Hashed | contract::Indexing::Ordered => record.key.len() == 8,
-    };
-    if !fits {
-        return Err(format!("a record of table '{name}' with a key of {} bytes", record.key.len()));
-    }
-    match record.change {
-        Change::Insert(row) if !table.admits(row.len()) => {
-            let most = if table.varies() { "up to " } else { "" };
-            let (bytes, row_bytes) = (row.len(), table.row_bytes);
-            Err(format!("a row of {bytes} bytes for table '{name}', which has {most}{row_bytes}"))
-        }
-        Change::Update { .. } if table.varies() => {
-            Err(format!("bytes of a row of table '{name}', whose rows are replaced whole"))
-        }
-        Change::Update { offset, bytes } if offset as usize + bytes.len() > table.row_bytes => Err(format!(
-            "bytes {offset}..{} of a row of table '{name}', which has {}",
-            offset as usize + bytes.len(),
-            table.row_bytes
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// To whom a record falls.
-fn share_of(record: &RedoRecord<'_>) -> u32 {
-    crc32fast::hash(record.key) ^ u32::from(record.table).wrapping_mul(0x9E37_79B9)
-}
-
-impl Client for Replayer {
-    type Procedure = Apply;
-
-    fn arrival(&mut self) -> Arrival {
-        if self.entries.is_none() {
-            let found = self.find();
-            self.entries = Some(Arc::new(found.unwrap_or_else(|why| {
-                self.wrong = Some(why);
-                Vec::new()
-            })));
-        }
-        let entries = self.entries.as_ref().expect("looked for");
-        if self.next < entries.len() { Arrival::Ready } else { Arrival::Closed }
-    }
-
-    fn next(&mut self) -> Apply {
-        let entries = self.entries.as_ref().expect("there is an arrival");
-        let from = self.next;
-        self.next = (from + RECORDS_AT_ONCE).min(entries.len());
-        Apply {
-            window: Arc::clone(&self.window),
-            tables: Arc::clone(&self.tables),
-            entries: Arc::clone(entries),
-            range: (from, self.next),
-        }
-    }
-
-    fn finished(&mut self, _: Apply, _: &Completion<'_>) {}
-}
-
-/// Applies some records.
-pub(crate) struct Apply {
-    window: Arc<Window>,
-    tables: Arc<[TableDescription]>,
-    entries: Arc<Vec<Entry>>,
-    range: (usize, usize),
-}
-
-impl Procedure for Apply {
-    fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
-        for entry in &self.entries[self.range.0..self.range.1] {
-            let payload = self.window.payloads[entry.payload as usize].bytes();
-            let record = RedoRecord::decode(&payload[entry.at as usize..]).expect("it was read before");
-            Self::one(&self.tables, txn, record)?;
-        }
-        Ok(Outcome::Commit)
-    }
-}
-
-impl Apply {
-    /// Applies one record.
-    fn one<T: Transaction + ?Sized>(
-        tables: &[TableDescription],
-        txn: &mut T,
-        record: RedoRecord<'_>,
-    ) -> Result<(), Abort> {
-        let table = TableId(record.table);
-        let key = match tables[table.index()].indexing {
-            contract::Indexing::OrderedBytes { .. } => txn.key(table, record.key),
-            contract::Indexing::Hashed | contract::Indexing::Ordered => {
-                Key(u64::from_be_bytes(record.key.try_into().expect("a number of eight bytes")))
-            }
-        };
-        match record.change {
-            Change::Insert(row) => {
-                if txn.insert(table, key, row)? == Insertion::Exists {
-                    let _: Presence = txn.replace(table, key, row)?;
-                }
-            }
-            // A row that is not there is deleted by what follows.
-            Change::Update { offset, bytes } => {
-                let _: Presence = txn.write(table, key, offset as usize, bytes)?;
-            }
-            Change::Delete => {
-                let _: Presence = txn.delete(table, key)?;
-            }
-        }
-        Ok(())
-    }
 }

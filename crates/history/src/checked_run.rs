@@ -7,10 +7,11 @@ use crate::final_read::{FinalRead, FinalReader};
 use crate::history::History;
 use crate::verdict::Verdict;
 use contract::{
-    Arrangement, Client, Engine, EngineOptions, LoadError, Measurement, RunError, RunOutcome, Seat,
-    Selection, Until, Workload,
+    Arrangement, Client, Engine, EngineOptions, LoadError, LogError, Measurement, Recovered, RecoveryOptions,
+    RunError, RunOutcome, Seat, Selection, Until, Workload,
 };
 use std::fmt;
+use std::path::PathBuf;
 
 /// What runs, and for how long.
 #[derive(Clone, Debug)]
@@ -50,6 +51,16 @@ impl Setting {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<E::Store, LoadError> {
         E::load(workload, self.arrangement::<E>().layout, progress)
+    }
+
+    /// A store with the rows that a log says ([`Engine::recover`]).
+    pub fn recover<E: Engine, W: Workload>(
+        &self,
+        workload: &W,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+    ) -> Result<(E::Store, Recovered), LogError> {
+        E::recover(workload, self.arrangement::<E>().layout, folders, options, &|_| ())
     }
 
     /// Runs clients. All checks share one compilation of each system, for the clients' type is erased.

@@ -189,9 +189,11 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (value, ticket, has_written) = self.run(body)?;
-        if has_written {
-            ticket.wait()?;
+        let (value, epoch, has_written) = self.run(body)?;
+        if let Some(epoch) = epoch
+            && has_written
+        {
+            self.inner.durable.wait(epoch)?;
         }
         Ok(value)
     }
@@ -201,14 +203,15 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<(T, Ticket), E> {
-        let (value, ticket, _) = self.run(body)?;
-        Ok((value, ticket))
+        let (value, epoch, _) = self.run(body)?;
+        Ok((value, self.ticket(epoch)))
     }
 
+    /// What the closure answered, the epoch with which the commit is durable, if the database is logged, and whether it has written.
     fn run<T, E: From<Error>>(
         &self,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<(T, Ticket, bool), E> {
+    ) -> Result<(T, Option<u64>, bool), E> {
         let policy = self.inner.retry;
         let began = policy.deadline.map(|_| Instant::now());
         let mut transaction = Transaction::new(self, self.inner.shared.seat());
@@ -217,7 +220,7 @@ impl Database {
             transaction.begin(attempts == 1);
             let ended = match body(&mut transaction) {
                 Ok(value) => match transaction.finish() {
-                    Ok(ticket) => return Ok((value, ticket, transaction.has_written())),
+                    Ok(epoch) => return Ok((value, epoch, transaction.has_written())),
                     Err(error) => Err(error.into()),
                 },
                 Err(error) => {

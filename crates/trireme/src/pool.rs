@@ -12,10 +12,14 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// A slot, and the tables of its time.
+/// A slot, the tables of its time, and room for what its transactions need for a while.
 pub(crate) struct Lent {
     pub slot: Slot,
     pub registry: Arc<Registry>,
+    /// A key in bytes.
+    pub key: Vec<u8>,
+    /// A row as it was.
+    pub old: Vec<u8>,
 }
 
 /// What came of the transactions of a place. Who has the place writes.

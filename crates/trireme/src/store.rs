@@ -67,7 +67,7 @@ impl Store {
 
     fn lend(&mut self, number: usize) -> Lent {
         let slot = self.embedded().lend(number);
-        Lent { slot, registry: Arc::clone(&self.registry) }
+        Lent { slot, registry: Arc::clone(&self.registry), key: Vec::new(), old: Vec::new() }
     }
 
     /// A table by its name, if it is there.

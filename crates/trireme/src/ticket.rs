@@ -66,6 +66,18 @@ impl Durable {
         }
     }
 
+    /// Waits until an epoch is durable; an error if it will never be.
+    pub fn wait(&self, wanted: u64) -> Result<(), Error> {
+        if self.epoch() >= wanted {
+            return Ok(());
+        }
+        let mut waiting = self.waiting();
+        while !self.is_durable(wanted, &waiting)? {
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // A list and a word, sound after any panic.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -78,37 +90,28 @@ impl Durable {
 #[derive(Clone, Debug)]
 #[must_use = "the commit is durable only once the ticket says so"]
 pub struct Ticket {
-    durable: Arc<Durable>,
-    /// `None`: there is nothing to wait for.
-    epoch: Option<u64>,
+    /// Which epoch it waits for, and where; `None`: there is nothing to wait for.
+    pending: Option<(Arc<Durable>, u64)>,
 }
 
 impl Ticket {
     pub(crate) fn new(durable: &Arc<Durable>, epoch: Option<u64>) -> Ticket {
-        Ticket { durable: Arc::clone(durable), epoch }
+        Ticket { pending: epoch.map(|epoch| (Arc::clone(durable), epoch)) }
     }
 
     /// The epoch in which it committed; `None`: the database is in memory only.
     pub fn epoch(&self) -> Option<u64> {
-        self.epoch
+        self.pending.as_ref().map(|(_, epoch)| *epoch)
     }
 
     /// Whether it is durable, as far as the database's [`Durability`](crate::Durability) goes. In memory, always.
     pub fn is_durable(&self) -> bool {
-        self.epoch.is_none_or(|epoch| self.durable.epoch() >= epoch)
+        self.pending.as_ref().is_none_or(|(durable, epoch)| durable.epoch() >= *epoch)
     }
 
     /// Waits until it is; an error if it never will be, because the log could not be written.
     pub fn wait(&self) -> Result<(), Error> {
-        if self.is_durable() {
-            return Ok(());
-        }
-        let epoch = self.epoch.expect("what has no epoch is durable");
-        let mut waiting = self.durable.waiting();
-        while !self.durable.is_durable(epoch, &waiting)? {
-            waiting = self.durable.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-        }
-        Ok(())
+        self.pending.as_ref().map_or(Ok(()), |(durable, epoch)| durable.wait(*epoch))
     }
 }
 
@@ -116,12 +119,13 @@ impl Future for Ticket {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.is_durable() {
+        let Some((durable, epoch)) = &self.pending else { return Poll::Ready(Ok(())) };
+        let epoch = *epoch;
+        if durable.epoch() >= epoch {
             return Poll::Ready(Ok(()));
         }
-        let epoch = self.epoch.expect("what has no epoch is durable");
-        let mut waiting = self.durable.waiting();
-        match self.durable.is_durable(epoch, &waiting) {
+        let mut waiting = durable.waiting();
+        match durable.is_durable(epoch, &waiting) {
             Ok(true) => Poll::Ready(Ok(())),
             Err(error) => Poll::Ready(Err(error)),
             Ok(false) => {

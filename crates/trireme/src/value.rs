@@ -18,6 +18,16 @@ pub enum Row {
     Varying,
 }
 
+impl Row {
+    /// Bytes of the row that have the value; 0: it lies out of it.
+    pub(crate) fn span_bytes(self) -> usize {
+        match self {
+            Row::Fixed(bytes) => bytes,
+            Row::Varying => 0,
+        }
+    }
+}
+
 /// A type whose values are values of tables:
 ///
 /// | type | given | read | in the table |

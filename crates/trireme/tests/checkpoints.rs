@@ -43,7 +43,7 @@ fn fill(db: &Database) -> Result<(), Error> {
             })?;
         }
     }
-    Ok(())
+    db.submit(|_| Ok::<_, Error>(()))?.1.wait()
 }
 
 /// Holds a database against what [`fill`] has left.

@@ -116,6 +116,11 @@ fn ranges_go_from_both_ends() -> Result<(), Error> {
         assert_eq!(keys(tx.range(numbers, -3..6)?.rev().take(2).collect())?, [3, 0]);
         let (from, to) = (6, -6);
         assert_eq!(tx.range(numbers, from..to)?.count(), 0, "the wrong way round");
+        let mut seen = Vec::new();
+        let see = |key, bytes: &[u8]| seen.push((key, u64::from_ne_bytes(bytes.try_into().expect("a row"))));
+        assert_eq!(tx.scan_with(numbers, -4..=6, usize::MAX, see)?, 4);
+        assert_eq!(seen, [(-3, u64::MAX), (0, 0), (3, 1), (6, 2)]);
+        assert_eq!(tx.scan_with(numbers, 1.., 2, |key, _| assert!([3, 6].contains(&key)))?, 2);
         let mut both = tx.range(numbers, ..)?;
         let (mut low, mut high) = (Vec::new(), Vec::new());
         while let Some(row) = both.next() {
@@ -287,6 +292,7 @@ fn hashed_tables_find_by_key_only() -> Result<(), Error> {
     db.transact(|tx| {
         assert_eq!(tx.get(hashed, -3)?, Some(3));
         assert_eq!(tx.get(hashed, 500)?, None);
+        assert!(matches!(tx.scan_with(hashed, .., 1, |_, _| ()), Err(Error::NotOrdered { .. })));
         let refused = tx.range(hashed, ..).map(|_| ());
         assert_eq!(refused, Err(Error::NotOrdered { table: "hashed".to_owned() }));
         Ok::<_, Error>(())

@@ -37,8 +37,8 @@ pub fn arguments() -> Command {
         .arg(crate::arguments::progress())
         .arg(crate::arguments::json())
         .after_help(
-            "The tables are loaded as they were when the log began, every transaction of a durable epoch is replayed, and the \
-             workload's audit is made. The log is not changed. Exits with 1 if the log is corrupt, or the audit fails.",
+            "The tables are loaded from the log's checkpoint, or as they were when it began, every transaction of a durable epoch since is \
+             replayed, and the workload's audit is made. The log is not changed. Exits with 1 if the log is corrupt, or the audit fails.",
         )
 }
 
@@ -53,8 +53,7 @@ pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     };
     let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage"), canary: None };
-    let inspection = Hardware::inspect_log(&folders)?;
-    let origin: Origin = serde_json::from_str(&inspection.origin)
+    let origin: Origin = serde_json::from_str(&Hardware::log_manifest(&folders)?.origin)
         .map_err(|_| Failure::Usage("the log does not begin from a workload's tables".to_owned()))?;
     let parameters: Parameters =
         origin.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -76,6 +75,7 @@ pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             "bytes": recovered.bytes,
             "files": recovered.files,
             "elapsed_s": recovered.elapsed.as_secs_f64(),
+            "reading_s": recovered.reading.as_secs_f64(),
             "checkpoint": recovered.checkpoint,
             "lost": recovered.lost,
             "memory": memory,
@@ -104,9 +104,11 @@ fn told(origin: &Origin, recovered: &Recovered, checks: &[Check]) -> String {
     }
     let _ = writeln!(
         text,
-        "the log: {transactions} transactions with {records} records, of {:.1} MB in {}, in {log_seconds:.2} s",
+        "the log: {transactions} transactions with {records} records, of {:.1} MB in {}, in {log_seconds:.2} s, {:.2} s of them to \
+         read it",
         *bytes as f64 / 1e6,
         counted(*files as usize, "file"),
+        recovered.reading.as_secs_f64(),
     );
     if *left_out > 0 {
         let _ = writeln!(text, "left out: {left_out} transactions of later epochs, which nobody was told of");

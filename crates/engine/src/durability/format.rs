@@ -374,11 +374,6 @@ impl<'a> Transactions<'a> {
         Transactions(payload)
     }
 
-    /// Bytes that were not read yet.
-    pub fn rest(&self) -> usize {
-        self.0.len()
-    }
-
     fn read(&mut self) -> Option<LoggedTransaction<'a>> {
         let (head, rest) = self.0.split_first_chunk::<TRANSACTION_BYTES>()?;
         let bytes = rest.get(..u32_at(head, 20) as usize)?;

@@ -2,9 +2,11 @@
 
 pub(crate) mod allocation_cache;
 mod fill;
+mod link;
 pub(crate) mod store;
 pub(crate) mod table;
 
 pub(crate) use allocation_cache::AllocationCache;
+pub(crate) use link::Linker;
 pub use store::Store;
 pub(crate) use table::{Partition, Table};

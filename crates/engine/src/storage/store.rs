@@ -6,6 +6,7 @@
 
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
+use super::link::{Leftover, Linker};
 use super::table::Table;
 use crate::durability::Log;
 use crate::durability::manifest::RecoveredLog;
@@ -67,14 +68,24 @@ impl Store {
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
-        let descriptions = workload.tables();
-        let needed_bytes = Self::needed_bytes(&descriptions, layout);
+        let mut store = Self::without_rows(&workload.tables(), layout)?;
+        for number in 0..store.tables.len() {
+            let id = TableId(number as u16);
+            let leftovers = fill(workload, id, &store.tables[number], &store.heap, progress);
+            store.keep(id, leftovers);
+        }
+        Ok(store)
+    }
+
+    /// These tables, without rows; refused if there is no memory for what they are described with.
+    pub(crate) fn without_rows(descriptions: &[TableDescription], layout: Layout) -> Result<Self, LoadError> {
+        let needed_bytes = Self::needed_bytes(descriptions, layout);
         let available_bytes = memory::available_bytes();
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
         let heap = Arc::new(Heap::new());
-        let (tables, first) = Self::reserve(&descriptions, layout, &heap)
+        let (tables, first) = Self::reserve(descriptions, layout, &heap)
             .map_err(|error| LoadError::Refused { bytes: needed_bytes, why: error.to_string() })?;
         let mut store = Store {
             tables,
@@ -88,17 +99,40 @@ impl Store {
         };
         store.caches =
             std::iter::repeat_with(|| store.empty_allocation_cache()).take(worker::cores()).collect();
-        for (id, table) in (0..).map(TableId).zip(&store.tables) {
-            let leftovers = fill(workload, id, table, &store.heap, progress);
-            for (allocations, (leftovers, values)) in store.caches.iter_mut().zip(leftovers) {
-                allocations.values.take_over(&values);
-                for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
-                    allocations.take_over(id, partition, leftover);
-                }
-            }
-        }
         store.caches.push(first);
         Ok(store)
+    }
+
+    /// Links rows by as many threads as there are cores, or `threads` if these are fewer: `link` does what falls to thread `n`, with a
+    /// linker for each table. Of a store without rows, that nobody runs over.
+    pub(crate) fn link<R: Send>(
+        &mut self,
+        threads: usize,
+        records_at_once: u64,
+        link: impl Fn(usize, &mut [Linker<'_>]) -> R + Sync,
+    ) -> Vec<R> {
+        let linked = worker::run(threads.min(worker::cores()), |thread| {
+            let linker = |table| Linker::new(table, &self.heap, records_at_once);
+            let mut linkers: Vec<Linker<'_>> = self.tables.iter().map(linker).collect();
+            let answer = link(thread, &mut linkers);
+            (answer, linkers.into_iter().map(Linker::leave).collect::<Vec<_>>())
+        });
+        let (answers, leftovers): (Vec<R>, Vec<Vec<Leftover>>) = linked.into_iter().unzip();
+        let mut leftovers: Vec<_> = leftovers.into_iter().map(Vec::into_iter).collect();
+        for id in (0..self.tables.len() as u16).map(TableId) {
+            self.keep(id, leftovers.iter_mut().map(|of| of.next().expect("one by table")).collect());
+        }
+        answers
+    }
+
+    /// Keeps what threads that have linked a table's rows have not used up.
+    fn keep(&mut self, id: TableId, leftovers: Vec<Leftover>) {
+        for (allocations, (leftovers, values)) in self.caches.iter_mut().zip(leftovers) {
+            allocations.values.take_over(&values);
+            for (partition, leftover) in (0..).map(PartitionId).zip(leftovers) {
+                allocations.take_over(id, partition, leftover);
+            }
+        }
     }
 
     /// Empty tables, and what their indexes have taken of their memory and not used.
@@ -123,19 +157,6 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Takes all rows out, of a store that nobody runs over: it has new tables, and its old memory is gone.
-    pub(crate) fn empty(&mut self) -> Result<(), RegionError> {
-        self.free_values();
-        let descriptions: Vec<TableDescription> =
-            self.tables.drain(..).map(|table| table.description.clone()).collect();
-        self.caches.clear();
-        (self.heap, self.last) = (Arc::new(Heap::new()), None);
-        let (tables, first) = unobserved(|| Self::reserve(&descriptions, self.layout, &self.heap))?;
-        self.tables = tables;
-        self.caches.push(first);
-        Ok(())
     }
 
     /// Frees the values that records have; the tables are to go.

@@ -170,12 +170,14 @@ impl Judge<'_, '_> {
         promised: u64,
     ) -> Result<Recovered, Failed> {
         let setting = self.run.setting::<E>();
-        let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
         let options = RecoveryOptions { threads: 2, salvage: false, canary: self.run.canary };
-        let recovered = match disk.on(|| E::recover(&mut store, &folders(self.run.plan.loggers), &options)) {
+        let folders = folders(self.run.plan.loggers);
+        let (mut store, recovered) = match disk.on(|| setting.recover::<E, _>(workload, &folders, &options)) {
             Ok(recovered) => recovered,
             // Before the log was opened nobody was told of anything.
-            Err(LogError::Nothing { .. }) if promised == 0 => Recovered::default(),
+            Err(LogError::Nothing { .. }) if promised == 0 => {
+                (setting.load::<E, _>(workload, &|_| ()).expect("tiny tables"), Recovered::default())
+            }
             Err(error) => return Err(Failed::Refused(error.to_string())),
         };
         // Of epochs that were acknowledged and in which nothing was written, nothing need be there.
@@ -200,11 +202,10 @@ impl Judge<'_, '_> {
         told: &T::Told,
     ) -> Result<(), String> {
         let setting = self.run.setting::<E>();
-        let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
         let options = RecoveryOptions { threads: 1, salvage: false, canary: self.run.canary };
         let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
         let first = disk.on(|| {
-            let recovered = match E::recover(&mut store, &folders, &options) {
+            let (mut store, recovered) = match setting.recover::<E, _>(workload, &folders, &options) {
                 Ok(recovered) => recovered,
                 Err(LogError::Nothing { .. }) => return Ok(None),
                 Err(error) => return Err(error.to_string()),

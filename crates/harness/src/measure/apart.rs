@@ -10,13 +10,13 @@ use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::summary::{Check, Measured, Memory, Turns};
-use contract::{Engine, Layout, Measurement, PairName, Selection};
+use contract::{Engine, Layout, LogReport, Measurement, PairName, Selection};
 use std::mem::take;
 use std::sync::Mutex;
 use workloads::audit::Audited;
 
 /// What comes of a repetition.
-type Repetition = (Measurement, Memory, Vec<Check>);
+type Repetition = (Measurement, Memory, Option<LogReport>, Vec<Check>);
 
 /// Stores that are as new and that nobody uses.
 type Unused<'a, E, W> = Mutex<Vec<Session<'a, E, W>>>;
@@ -52,9 +52,10 @@ pub fn measure<'a, E: Engine, W: Audited>(
     let mut done = done.into_iter();
     for system in systems {
         for repetition in done.by_ref().take(options.repeat) {
-            let (measurement, memory, checks) = repetition?;
+            let (measurement, memory, log, checks) = repetition?;
             system.repetitions.push(measurement);
             system.memory = memory;
+            system.log = system.log.take().into_iter().chain(log).reduce(LogReport::beside);
             Check::join(&mut system.checks, checks);
         }
     }
@@ -102,7 +103,7 @@ fn one<E: Engine, W: Audited>(
     if after == After::Audit {
         checks.extend(session.audit(selection, options)?);
     }
-    Ok((measurement, session.memory(), checks))
+    Ok((measurement, session.memory(), session.log_report(), checks))
 }
 
 #[cfg(test)]

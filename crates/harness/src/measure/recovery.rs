@@ -9,7 +9,7 @@ use contract::{Engine, PairName, Recovered, RecoveryOptions, Selection};
 use std::path::PathBuf;
 use workloads::audit::Audited;
 
-/// Loads the tables as they were when the log began, replays it, and audits the tables, as `pair` reads them.
+/// Loads the tables as the log says, and audits them, as `pair` reads them.
 pub fn recover<E: Engine, W: Audited>(
     workload: &W,
     pair: PairName,
@@ -19,8 +19,7 @@ pub fn recover<E: Engine, W: Audited>(
     observer: &dyn Observer,
 ) -> Result<(Recovered, Vec<Check>, Memory), Failure> {
     let layout = layout_of::<E>(pair, options)?;
-    let mut session = Session::<E, W>::load(workload, layout, observer)?;
-    let recovered = session.recover(folders, how)?;
+    let (mut session, recovered) = Session::<E, W>::recover(workload, layout, folders, how, observer)?;
     let mut checks = vec![session.nothing_held()];
     checks.extend(session.audit(Selection::Pair(pair), options)?);
     Ok((recovered, checks, session.memory()))

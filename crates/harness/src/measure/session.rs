@@ -46,19 +46,34 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let store = E::load(workload, layout, &|rows| observer.tell(Event::Loaded { rows }))?;
         observer.tell(Event::LoadEnds);
         let memory = Memory::loaded(E::memory_bytes(&store), rows);
+        Ok(Self::over(workload, layout, store, memory, false))
+    }
+
+    /// Loads the tables as the log in these folders says.
+    pub fn recover(
+        workload: &'a W,
+        layout: Layout,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+        observer: &dyn Observer,
+    ) -> Result<(Self, Recovered), Failure> {
+        let generated = || workload.tables().iter().map(|table| table.rows).sum();
+        let rows = E::log_manifest(folders)?.checkpoint.map_or_else(generated, |checkpoint| checkpoint.rows);
+        observer.tell(Event::LoadBegins { rows });
+        let progress = |rows| observer.tell(Event::Loaded { rows });
+        let (store, recovered) = E::recover(workload, layout, folders, options, &progress)?;
+        observer.tell(Event::LoadEnds);
+        let leaks = E::leak_check(&store);
+        let memory = Memory::loaded(leaks.memory_bytes, leaks.linked_records).now(&leaks);
+        Ok((Self::over(workload, layout, store, memory, true), recovered))
+    }
+
+    fn over(workload: &'a W, layout: Layout, store: E::Store, memory: Memory, is_recovered: bool) -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
         // Relaxed: a number of its own.
         let number = STORES.fetch_add(1, Ordering::Relaxed);
         let (clients, passing) = (Vec::new(), Vec::new());
-        Ok(Session { workload, layout, store, memory, clients, number, passing, is_recovered: false })
-    }
-
-    /// Replays the log in these folders, which began from the tables as they were loaded.
-    pub fn recover(&mut self, folders: &[PathBuf], options: &RecoveryOptions) -> Result<Recovered, Failure> {
-        self.is_recovered = true;
-        let recovered = E::recover(&mut self.store, folders, options)?;
-        self.memory = self.memory.now(&E::leak_check(&self.store));
-        Ok(recovered)
+        Session { workload, layout, store, memory, clients, number, passing, is_recovered }
     }
 
     /// Whether nothing is held in the store.
@@ -71,7 +86,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let Some(options) = logging.of_store(self.number) else { return Ok(()) };
         if E::log_report(&self.store).is_none() {
             E::open_log(&mut self.store, &options)?;
-            if logging.each_apart {
+            // Where runs repeat, the disk is a simulated one, and goes with the store.
+            if logging.each_apart && !E::REPEATS {
                 self.passing = options.folders;
             }
         }
@@ -96,7 +112,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// Whether what runs over it next is what it would be over a newly loaded one: nothing has run over it, or nothing that one
     /// could tell.
     pub fn is_as_new(&self) -> bool {
-        self.clients.is_empty() || (self.memory.is_as_loaded() && !self.workload.is_data_dependent())
+        let is_as_loaded = self.memory.is_as_loaded() && !self.workload.is_data_dependent();
+        self.clients.is_empty() || (is_as_loaded && self.log_report().is_none())
     }
 
     /// Runs one repetition and checks what it left behind.

@@ -82,7 +82,22 @@ impl Folder {
     pub fn lock(&self, name: &str) -> io::Result<Option<FolderLock>> {
         let file = fs::File::options().write(true).create(true).truncate(false).open(self.path.join(name))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(FolderLock { _file: file })),
+            Ok(()) => Ok(Some(FolderLock { _file: Some(file) })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps those out who would [`Folder::lock`] it, until the result is dropped, and writes nothing: who finds no lock file has nobody
+    /// to keep out. `None`: one of them keeps this one out.
+    pub fn lock_to_read(&self, name: &str) -> io::Result<Option<FolderLock>> {
+        let file = match fs::File::open(self.path.join(name)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(FolderLock { _file: None })),
+            Err(error) => return Err(error),
+        };
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(Some(FolderLock { _file: Some(file) })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -92,7 +107,7 @@ impl Folder {
 /// A folder that is locked, until this is dropped or the process has ended.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: fs::File,
+    _file: Option<fs::File>,
 }
 
 /// A file that is appended to.

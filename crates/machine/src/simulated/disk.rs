@@ -430,6 +430,11 @@ impl Folder {
     pub fn lock(&self, _name: &str) -> io::Result<Option<FolderLock>> {
         Ok(Some(FolderLock {}))
     }
+
+    /// The same.
+    pub fn lock_to_read(&self, _name: &str) -> io::Result<Option<FolderLock>> {
+        Ok(Some(FolderLock {}))
+    }
 }
 
 /// A folder that is locked.

@@ -2,7 +2,7 @@
 
 use super::{
     Access, Class, Committed, Failed, Opening, Procedure, Query, Reading, Row, Session, Settings, Store,
-    Table, Ticket, Writing,
+    Table, Ticket, Writing, row,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -129,13 +129,12 @@ impl Reading for Transaction<'_, '_> {
         mut see: impl FnMut(u64, &R),
     ) -> Result<u64, Failed> {
         let table = self.open(table);
-        let mut count = 0;
-        for row in self.inner.range(table, first..=last)? {
-            let (key, row) = row?;
-            see(key, &row);
-            count += 1;
-        }
-        Ok(count)
+        let mut failed = None;
+        let count = self.inner.scan_with(table, first..=last, usize::MAX, |key, bytes| match row(bytes) {
+            Ok(row) => see(key, &row),
+            Err(failure) => failed = Some(failure),
+        })?;
+        failed.map_or(Ok(count as u64), Err)
     }
 }
 
