@@ -22,11 +22,12 @@ use crate::matrix;
 use crate::protocol::{Attempt, SlotId};
 use crate::recovery;
 use crate::session::Precedence;
-pub use crate::session::lent::{Committed, SnapshotRead};
+pub use crate::session::lent::Committed;
 use crate::session::lent::{Lender, Lent, Runtime};
 use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
+pub use crate::transaction::SnapshotRead;
 use contract::{
     Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
     PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,

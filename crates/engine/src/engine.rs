@@ -136,6 +136,8 @@ fn begin<'a, C: Client>(
 ) -> Run<'a, C> {
     assert!(!clients.is_empty(), "a run has at least one worker");
     assert!(clients.len() <= matrix::most_workers(selection.architecture()), "{} workers", clients.len());
+    let has_snapshots = store.layout().snapshot_every > 0;
+    assert!(!has_snapshots || matrix::has_snapshots(selection), "a store with snapshots under {selection:?}");
     clock::calibrate();
     Run { store, clients, until, options, selection }
 }

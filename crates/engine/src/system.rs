@@ -8,7 +8,6 @@ use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::worker;
-use crate::matrix;
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
@@ -307,10 +306,6 @@ impl<C: Client> Dispatch for Run<'_, C> {
         let Run { store, clients, until, options, selection } = self;
         let layout = store.layout();
         assert!(S::HEADER == layout.header, "a store of {:?} headers under {selection:?}", layout.header);
-        assert!(
-            layout.snapshot_every == 0 || matrix::has_snapshots(selection),
-            "a store with snapshots under {selection:?}"
-        );
         let frees_twice =
             matches!(selection, Selection::Canary(..)) && store.tables.iter().any(Table::varies);
         assert!(

@@ -14,15 +14,16 @@ pub(crate) mod arena;
 pub(crate) mod header;
 pub(crate) mod ready;
 pub(crate) mod value;
+pub(crate) mod version;
 
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::{cpu, payload};
 use crate::physical::Metadata;
-use crate::versions::Trailer;
 use contract::{Header, Key, Layout, RowLength, Span, TableDescription};
 use header::{KEY_BYTES, RecordHeader, header_bytes};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use version::Trailer;
 
 /// Bytes of metadata of a bucket and of a leaf, under every protocol.
 pub(crate) const META_BYTES: usize = 8;

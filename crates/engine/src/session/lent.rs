@@ -21,7 +21,7 @@ use crate::facade::shared::Arc;
 use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
-use crate::transaction::{Decision, Txn};
+use crate::transaction::{Decision, SnapshotRead, Txn};
 use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Procedure, Transaction};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -46,15 +46,6 @@ pub struct Committed {
     pub id: Option<CommitId>,
     /// It is durable once this epoch is; `None`: the store is not logged.
     pub epoch: Option<u64>,
-}
-
-/// A snapshot that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SnapshotRead {
-    /// Its number.
-    pub number: u64,
-    /// It shows what was committed in this epoch and before: if the store is logged, it is durable once this is.
-    pub last_epoch: u64,
 }
 
 /// A slot, whatever its system.

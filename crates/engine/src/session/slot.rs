@@ -2,7 +2,6 @@
 
 use super::Run;
 use super::interval::Interval;
-use super::lent::SnapshotRead;
 use super::precedence::Precedence;
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
@@ -13,7 +12,7 @@ use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::memory;
 use crate::protocol::Attempt;
-use crate::transaction::Txn;
+use crate::transaction::{SnapshotRead, Txn};
 use crate::work;
 use contract::{
     AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace, TimeClass,

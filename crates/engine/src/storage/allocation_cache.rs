@@ -135,7 +135,7 @@ impl AllocationCache {
     }
 
     /// What a row that is deleted is buried with.
-    pub fn to_bury(
+    pub fn for_graveyard(
         &mut self,
         table: TableId,
         partition: PartitionId,

@@ -55,6 +55,7 @@ mod walk;
 mod write_log;
 
 pub(crate) use commit::Decision;
+pub use snapshot::SnapshotRead;
 
 use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;

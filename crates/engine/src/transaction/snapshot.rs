@@ -9,11 +9,19 @@ use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::record::RecordRef;
 use crate::record::value::{WORD, Word};
-use crate::session::lent::SnapshotRead;
 use crate::storage::Table;
 use crate::versions::{Graveyard, Version};
 use crate::work;
 use contract::{Abort, Key, PartitionId, Presence, SnapshotCanary, Span, TableId, TimeClass};
+
+/// A snapshot that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotRead {
+    /// Its number.
+    pub number: u64,
+    /// It shows what was committed in this epoch and before: if the store is logged, it is durable once this is.
+    pub last_epoch: u64,
+}
 
 impl<'e, A: Architecture> Txn<'e, A> {
     /// Whether transactions may read snapshots.

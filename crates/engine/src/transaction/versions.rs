@@ -134,7 +134,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let Access { table, partition, key, .. } = access;
         let spot = self.spot(self.place(self.table(table), key));
         let graveyard = self.graveyard(table, partition);
-        let (nodes, heap) = self.allocations.to_bury(table, partition);
+        let (nodes, heap) = self.allocations.for_graveyard(table, partition);
         nodes.refresh(self.epoch, self.epochs.reclaimable());
         // SAFETY: the key stays where it is meanwhile.
         let (tomb, grave) = unsafe { spot.with(|key| graveyard.bury(nodes, heap, key, since, last)) };
@@ -181,7 +181,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 self.allocations.versions.next_to_dig_up(needed)
             {
                 let graveyard = self.graveyard(table, partition);
-                let (nodes, _) = self.allocations.to_bury(table, partition);
+                let (nodes, _) = self.allocations.for_graveyard(table, partition);
                 nodes.refresh(self.epoch, reclaimable);
                 let (grave, tomb) = graveyard.dig_up(nodes, tomb, grave);
                 for piece in [Some(grave), tomb].into_iter().flatten() {

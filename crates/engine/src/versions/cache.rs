@@ -51,6 +51,12 @@ pub(crate) struct VersionCache {
 // SAFETY: pieces of the heap, which nobody else frees.
 unsafe impl Send for VersionCache {}
 
+/// What waits longest, if its time has come.
+fn due<T>(waiting: &mut VecDeque<(u64, T)>, now: u64) -> Option<T> {
+    let &(time, _) = waiting.front()?;
+    if time > now { None } else { waiting.pop_front().map(|(_, due)| due) }
+}
+
 impl VersionCache {
     /// Nothing, of this heap.
     pub fn new(heap: &Arc<Heap>) -> Self {
@@ -81,9 +87,7 @@ impl VersionCache {
 
     /// Frees what only snapshots before `needed` show.
     pub fn reclaim(&mut self, needed: u64, values: &mut ValueCache) {
-        while let Some((_, Superseded { version, row_bytes, has_value })) =
-            self.superseded.pop_front_if(|(by, _)| *by <= needed)
-        {
+        while let Some(Superseded { version, row_bytes, has_value }) = due(&mut self.superseded, needed) {
             self.bytes -= Version::bytes(row_bytes as usize) as u64;
             // SAFETY: superseded once, and by the module nobody looks at it any more, nor at the value that only it has.
             unsafe {
@@ -107,7 +111,7 @@ impl VersionCache {
 
     /// A grave that only snapshots before `needed` look at.
     pub fn next_to_dig_up(&mut self, needed: u64) -> Option<Buried> {
-        self.buried.pop_front_if(|(by, _)| *by <= needed).map(|(_, buried)| buried)
+        due(&mut self.buried, needed)
     }
 
     /// A transaction of local epoch `epoch` has unlinked a piece.
@@ -118,7 +122,7 @@ impl VersionCache {
 
     /// Frees what was unlinked at epoch `reclaimable` or before.
     pub fn reclaim_dug_up(&mut self, reclaimable: u64) {
-        while let Some((_, (piece, bytes))) = self.dug_up.pop_front_if(|(epoch, _)| *epoch <= reclaimable) {
+        while let Some((piece, bytes)) = due(&mut self.dug_up, reclaimable) {
             // SAFETY: of this heap, unlinked once, and its epoch has passed.
             unsafe { self.heap.give_back(piece, bytes) };
         }

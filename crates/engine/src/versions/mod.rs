@@ -48,8 +48,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod graveyard;
-mod version;
 
+pub(crate) use crate::record::version::{Trailer, Version};
 pub(crate) use cache::VersionCache;
 pub(crate) use graveyard::Graveyard;
-pub(crate) use version::{Trailer, Version};

@@ -1,4 +1,4 @@
-//! A record's two words, and versions: see the [module](super).
+//! What a record tells of its versions, and what they are; what for, and why it is right, is told in [`crate::versions`].
 
 use crate::facade::atomic::{AtomicU64, Ordering, fence};
 use crate::facade::heap::{ALIGNMENT, Heap};
@@ -71,7 +71,7 @@ impl Trailer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(NonNull<u8>);
 
-// SAFETY: a place in the heap means the same to every thread; when it may be looked at is told in the module.
+// SAFETY: a place in the heap means the same to every thread; when it may be looked at is told in `crate::versions`.
 unsafe impl Send for Version {}
 
 /// What a version has before its row.
