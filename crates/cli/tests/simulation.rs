@@ -461,3 +461,27 @@ fn a_commit_is_durable_once_the_simulated_disk_has_synced_its_epoch() {
     assert_eq!(refused.code, Some(2));
     assert!(refused.err.contains("its file has no table [disk]"), "{}", refused.err);
 }
+
+#[test]
+fn epochs_follow_the_disk_where_they_are_told_to() {
+    let folder = fresh_folder("simulated-following");
+    let bank =
+        "run smallbank --customers 1000 --hot-customers 100 --protocol silo --workers 4 --repeat 1 --json";
+    let logged = format!("{bank} --warmup 1ms --duration 4ms --durability group --log a --epoch 10us");
+    let of = |follow: &str| {
+        let ran =
+            on(&folder, &format!("{logged} --epochs-follow-disk {follow}"), &machine("nehalem-ex-4x8.toml"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let json = ran.json();
+        let number = |value: &Value| value.as_u64().expect("a number");
+        (
+            number(&json["log"]["longest_sync_ns"]),
+            number(&json["latency_ns"]["p99"]),
+            number(&json["commits"]),
+        )
+    };
+    let (sync, p99, commits) = of("on");
+    // A commit waits until its epoch ends, and until a sync that has begun before and its own have ended; besides, for the logger's rounds.
+    assert!(p99 <= 2 * sync + 2 * sync + 100_000, "p99 of {p99} ns, with syncs of {sync} ns at most");
+    assert!(commits > 100, "{commits}");
+}

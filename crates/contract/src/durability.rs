@@ -122,6 +122,8 @@ pub struct LogOptions {
     pub loggers: usize,
     /// Compress blocks (LZ4).
     pub compress: bool,
+    /// Whether an epoch lasts at least as long as a sync has taken lately, if that is longer than it would.
+    pub epochs_follow_disk: bool,
     /// Bytes after which a logger goes on with another file.
     pub segment_bytes: u64,
     /// How often a checkpoint is taken beside the transactions of a run; `None`: never.
@@ -143,6 +145,7 @@ impl LogOptions {
             folders: vec![folder.into()],
             loggers: 1,
             compress: false,
+            epochs_follow_disk: false,
             segment_bytes: 256 << 20,
             checkpoint_every: None,
             checkpoint_bytes: None,

@@ -22,6 +22,7 @@ pub struct Builder {
     loggers: usize,
     log_folders: Vec<PathBuf>,
     compress: bool,
+    epochs_follow_disk: bool,
     checkpoint_after: u64,
     snapshots: bool,
     salvage: bool,
@@ -40,6 +41,7 @@ impl Default for Builder {
             loggers: 1,
             log_folders: Vec::new(),
             compress: false,
+            epochs_follow_disk: false,
             checkpoint_after: 1 << 30,
             snapshots: false,
             salvage: false,
@@ -66,6 +68,12 @@ impl Builder {
     /// epoch; under [`Durability::Sync`] its epoch ends early for it.
     pub fn epoch(self, epoch: Duration) -> Builder {
         Builder { epoch, ..self }
+    }
+
+    /// Whether an epoch lasts as long as a sync of the log takes lately, if that is longer; not by default. With [`Builder::epoch`] at a
+    /// millisecond or less, a commit is then durable as soon as the disk lets it.
+    pub fn epochs_follow_disk(self, follow: bool) -> Builder {
+        Builder { epochs_follow_disk: follow, ..self }
     }
 
     /// Threads that write the log, each to files of its own; 1 by default.
@@ -122,6 +130,7 @@ impl Builder {
         let mut log = LogOptions::new(self.durability, folder.as_ref());
         log.folders.extend(self.log_folders.iter().cloned());
         (log.loggers, log.compress) = (self.loggers, self.compress);
+        log.epochs_follow_disk = self.epochs_follow_disk;
         log.checkpoint_bytes = Some(self.checkpoint_after);
         log.origin = "trireme::Database".to_owned();
         self.open_with((self.durability != Durability::None).then_some(log))

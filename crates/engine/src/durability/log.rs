@@ -8,6 +8,7 @@ use super::redo::{Mailbox, Redo};
 use crate::epoch::{Epochs, Line};
 use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::facade::bell::Bell;
+use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::latched::Latched;
@@ -33,6 +34,10 @@ pub(crate) struct Log {
     wanted: Line<AtomicU64>,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
+    /// Whether epochs last as long as syncs at least.
+    epochs_follow_disk: bool,
+    /// When the epochs' service last advanced them, then.
+    advanced: AtomicU64,
     takes_checkpoints: bool,
     checkpoints: Checkpoints,
     /// What slots look at between two transactions: [`FAILED`], [`WALKED`].
@@ -97,6 +102,8 @@ impl Log {
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             files_wanted: AtomicU64::new(0),
+            epochs_follow_disk: options.epochs_follow_disk,
+            advanced: AtomicU64::new(0),
             takes_checkpoints: options.checkpoint_every.is_some() || options.checkpoint_bytes.is_some(),
             checkpoints: Checkpoints::new(options, folders, manifest),
             notice: AtomicU32::new(0),
@@ -260,9 +267,12 @@ impl Log {
         // Slots that run take part between two transactions, which is soon.
         const MOST_TURNS: u32 = 1 << 12;
         let mut spin = cpu::Spin::new();
-        epochs.advance();
         // Relaxed: see `close`.
         let wanted = self.wanted.0.load(Ordering::Relaxed);
+        if self.epochs_follow_disk && epochs.complete() >= wanted && !self.is_time_to_advance() {
+            return;
+        }
+        epochs.advance();
         for _ in 0..MOST_TURNS {
             if epochs.complete() >= wanted {
                 break;
@@ -274,6 +284,19 @@ impl Log {
         if self.newest() > durable && epochs.complete() > durable {
             self.loggers.iter().for_each(|logger| logger.bell.ring());
         }
+    }
+
+    /// Whether as much time has passed as a sync of the slowest logger takes.
+    fn is_time_to_advance(&self) -> bool {
+        let now = clock::now();
+        let sync_ns = self.loggers.iter().map(Logger::sync_ns).max().unwrap_or(0);
+        // Relaxed, both: the epochs' service's own.
+        let since = now.since(Ticks(self.advanced.load(Ordering::Relaxed)));
+        let is_time = clock::nanoseconds(since) >= sync_ns;
+        if is_time {
+            self.advanced.store(now.0, Ordering::Relaxed);
+        }
+        is_time
     }
 
     /// Everything that was handed over is durable, when this returns; nobody runs. Panics never; see [`Log::failure`].

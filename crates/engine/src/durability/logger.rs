@@ -37,6 +37,8 @@ pub(super) struct Logger {
     /// The number of the file that it began then, and the last epoch of anything before.
     first_file: AtomicU64,
     newest_before: AtomicU64,
+    /// How long its syncs take, lately, in nanoseconds.
+    sync_ns: AtomicU64,
     /// What it has written. Whoever asks does not wait for a sync.
     report: Latched<LogReport>,
     files: Latched<Files>,
@@ -60,6 +62,8 @@ struct Files {
     mark_synced: u64,
     /// The last epoch of a block, or that before the first.
     newest: u64,
+    /// See [`Logger::sync_ns`].
+    sync_ns: u64,
     report: LogReport,
 }
 
@@ -95,6 +99,7 @@ impl Logger {
             has_marked: false,
             mark_synced: 0,
             newest: first_epoch - 1,
+            sync_ns: 0,
             report: LogReport::default(),
         };
         Ok(Logger {
@@ -105,6 +110,7 @@ impl Logger {
             begun: AtomicU64::new(0),
             first_file: AtomicU64::new(0),
             newest_before: AtomicU64::new(0),
+            sync_ns: AtomicU64::new(0),
             report: Latched::default(),
             files: Latched::new(files),
         })
@@ -147,6 +153,8 @@ impl Logger {
             let marked = files.write_all(self.number, log, complete)?;
             self.begin_if_wanted(files, log.files_wanted())?;
             self.report.with(|report| *report = files.report);
+            // Relaxed: a measure.
+            self.sync_ns.store(files.sync_ns, Ordering::Relaxed);
             Ok(marked)
         });
         match written {
@@ -173,6 +181,12 @@ impl Logger {
             self.begun.store(wanted, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// How long its syncs take, in nanoseconds: each counts a quarter, and those before it the rest.
+    pub fn sync_ns(&self) -> u64 {
+        // Relaxed: a measure.
+        self.sync_ns.load(Ordering::Relaxed)
     }
 
     /// Bytes that it has written.
@@ -311,6 +325,7 @@ impl Files {
         self.report.syncs += 1;
         let took = clock::nanoseconds(clock::now().since(began));
         self.report.longest_sync_ns = self.report.longest_sync_ns.max(took);
+        self.sync_ns = (3 * self.sync_ns + took) / 4;
         Ok(())
     }
 }

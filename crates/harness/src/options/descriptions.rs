@@ -203,6 +203,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.logging.compress),
     },
     OptionDescription {
+        name: "epochs-follow-disk",
+        value: "on|off",
+        help: "Let an epoch last as long as a sync takes lately, if that is longer than --epoch",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.logging.epochs_follow_disk, on_or_off(value)),
+        get: |options| show_on_or_off(options.logging.epochs_follow_disk),
+    },
+    OptionDescription {
         name: "checkpoint-every",
         value: "TIME|never",
         help: "Write all rows beside the log so often, so that the log before them can go",

@@ -17,6 +17,8 @@ pub struct Logging {
     pub loggers: usize,
     /// Whether blocks are compressed.
     pub compress: bool,
+    /// Whether epochs last as long as syncs at least.
+    pub epochs_follow_disk: bool,
     /// How often a checkpoint is taken; `None`: never.
     pub checkpoint_every: Option<Duration>,
     /// Whether every store has a log of its own, in a folder below, which goes when the store does.
@@ -41,6 +43,7 @@ impl Default for Logging {
             folders: Vec::new(),
             loggers: 1,
             compress: false,
+            epochs_follow_disk: false,
             checkpoint_every: None,
             each_apart: false,
             origin: Origin::default(),
@@ -77,9 +80,17 @@ impl Logging {
         };
         let folders = self.folders.iter().map(below).collect();
         let origin = serde_json::to_string(&self.origin).expect("strings");
-        let Logging { level, loggers, compress, checkpoint_every, .. } = *self;
+        let Logging { level, loggers, compress, epochs_follow_disk, checkpoint_every, .. } = *self;
         let options = LogOptions::new(level, PathBuf::new());
-        Some(LogOptions { folders, loggers, compress, checkpoint_every, origin, ..options })
+        Some(LogOptions {
+            folders,
+            loggers,
+            compress,
+            epochs_follow_disk,
+            checkpoint_every,
+            origin,
+            ..options
+        })
     }
 
     /// The folders, as [`Logging::read_folders`] takes them.
