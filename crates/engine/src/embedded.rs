@@ -464,6 +464,14 @@ impl Services {
         self.runtime.log.as_ref().map_or(0, |log| log.checkpoints().taken())
     }
 
+    /// While `read` reads the log's files, the checkpoint that is being taken, if one is, waits, so that none of them is removed.
+    pub fn while_no_file_goes<R>(&self, read: impl FnOnce() -> R) -> R {
+        match &self.runtime.log {
+            Some(log) => log.checkpoints().while_it_is_last(read),
+            None => read(),
+        }
+    }
+
     /// Copies the last checkpoint, and the log from that on, to a folder that is empty or is made. An error if none was taken.
     pub fn back_up(&self, to: &Path) -> Result<Backup, LogError> {
         let no_log = || LogError::Refused { why: "what is in memory only has no log to copy".to_owned() };

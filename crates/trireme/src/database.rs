@@ -279,7 +279,10 @@ impl Database {
             // What is being written meanwhile may look torn.
             let (_, ticket) = self.submit(|_| Ok::<_, Error>(()))?;
             ticket.wait()?;
-            let inspected = engine::ThisEngine::inspect_log(&self.inner.folders).map_err(OpenError::from)?;
+            let services = self.inner.shared.store().embedded_ref().services();
+            let inspected =
+                services.while_no_file_goes(|| engine::ThisEngine::inspect_log(&self.inner.folders));
+            let inspected = inspected.map_err(OpenError::from)?;
             for file in inspected.files {
                 verified.log_bytes += file.bytes;
                 verified.torn.extend(file.wrong.map(|(at, _)| (file.path, at)));
