@@ -9,7 +9,7 @@
 //! | how is a transaction written down? | [`procedure`], [`plan`] |
 //! | what does it run over? | [`table`] |
 //! | who decides which transaction runs next? | [`workload`] |
-//! | who runs them? | [`engine`]; of any type, compiled once: [`erased`]; which of the two: [`compilation`] |
+//! | who runs them? | [`engine`]; of any type, compiled once: [`mod@erased`]; which of the two: [`compilation`] |
 //! | what survives? | [`durability`] |
 //! | what came of it? | [`measurement`] |
 //! | how are systems called? | [`names`] |
