@@ -143,6 +143,7 @@ impl Reader for Snapshot<'_> {
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        self.seat.slot.end_snapshot();
+        // Not `end_snapshot`: who looked may have panicked, and left the slot in an epoch.
+        self.seat.slot.abort();
     }
 }

@@ -1,8 +1,8 @@
 //! Transactions of chosen writes, over a table of either kind, by the first worker; the others only read.
 
 use contract::{
-    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, LeakCheck,
-    Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection, Span,
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Layout,
+    LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection, Span,
     TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ impl Workload for Loading {
 }
 
 /// One transaction at a time: each slot has memory of its own.
-fn options() -> EngineOptions {
+fn one_at_a_time() -> EngineOptions {
     EngineOptions { in_flight: 1, ..EngineOptions::default() }
 }
 
@@ -160,15 +160,28 @@ fn options() -> EngineOptions {
 pub struct Loaded<E: Engine> {
     store: E::Store,
     pair: PairName,
+    options: EngineOptions,
+    layout: Layout,
     clients: usize,
 }
 
 impl<E: Engine> Loaded<E> {
     pub fn load(pair: PairName) -> Self {
-        let arrangement = E::arrange(pair, WORKERS, &options());
+        Self::load_with(pair, one_at_a_time())
+    }
+
+    /// With snapshots of every epoch, where the pair can have them.
+    pub fn load_with_snapshots(pair: PairName) -> Option<Self> {
+        let options = EngineOptions { snapshots: true, snapshot_every: 1, ..one_at_a_time() };
+        let loaded = Self::load_with(pair, options);
+        (loaded.layout.snapshot_every > 0).then_some(loaded)
+    }
+
+    fn load_with(pair: PairName, options: EngineOptions) -> Self {
+        let arrangement = E::arrange(pair, WORKERS, &options);
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
-        Loaded { store, pair, clients }
+        Loaded { store, pair, options, layout, clients }
     }
 
     /// Lets the first worker make `transactions` transactions, those of `scripts`, while the others look; answers the rows that
@@ -192,7 +205,7 @@ impl<E: Engine> Loaded<E> {
         let client = |worker| WritesClient { table, scripts: scripts(worker), drawn: 0, seen: Rows::new() };
         let clients = (0..self.clients).map(client).collect();
         let (selection, until) = (Selection::Pair(self.pair), Until::Transactions(transactions));
-        let run = E::run_checked(&mut self.store, selection, clients, until, &options())?;
+        let run = E::run_checked(&mut self.store, selection, clients, until, &self.options)?;
         Ok(run.clients.into_iter().next().expect("the first worker").seen)
     }
 
