@@ -261,24 +261,27 @@ impl Log {
         }
     }
 
-    /// The epochs' service: advances the global epoch, several times if somebody wants an epoch closed, and wakes the loggers when
-    /// one is complete of which something was logged.
+    /// The epochs' service: ends an epoch, or several if somebody wants a later one closed, and wakes the loggers once it is complete, if
+    /// something was logged. Slots take part between two transactions, which is soon; loggers look again later for those that do not.
     fn advance(&self, epochs: &Epochs) {
-        // Slots that run take part between two transactions, which is soon.
-        const MOST_TURNS: u32 = 1 << 12;
-        let mut spin = cpu::Spin::new();
+        const TURNS: u32 = 1 << 8;
+        const TURNS_IF_WAITED_FOR: u32 = 1 << 12;
         // Relaxed: see `close`.
         let wanted = self.wanted.0.load(Ordering::Relaxed);
-        if self.epochs_follow_disk && epochs.complete() >= wanted && !self.is_time_to_advance() {
+        let is_waited_for = epochs.complete() < wanted;
+        if self.epochs_follow_disk && !is_waited_for && !self.is_time_to_advance() {
             return;
         }
-        epochs.advance();
-        for _ in 0..MOST_TURNS {
-            if epochs.complete() >= wanted {
+        let last = epochs.current().max(wanted);
+        let mut spin = cpu::Spin::new();
+        for _ in 0..if is_waited_for { TURNS_IF_WAITED_FOR } else { TURNS } {
+            if epochs.current() <= last {
+                epochs.advance();
+            }
+            if epochs.complete() >= last {
                 break;
             }
             spin.pause();
-            epochs.advance();
         }
         let durable = self.durable();
         if self.newest() > durable && epochs.complete() > durable {
