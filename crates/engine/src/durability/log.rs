@@ -32,6 +32,8 @@ pub(crate) struct Log {
     newest: Line<AtomicU64>,
     /// The last epoch that somebody wants to be closed early.
     wanted: Line<AtomicU64>,
+    /// Who advances the epochs has it: their service, or somebody who waits.
+    advancing: Line<Latched<()>>,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
     /// Whether epochs last as long as syncs at least.
@@ -101,6 +103,7 @@ impl Log {
             durable: Line(AtomicU64::new(first_epoch - 1)),
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
+            advancing: Line::default(),
             files_wanted: AtomicU64::new(0),
             epochs_follow_disk: options.epochs_follow_disk,
             advanced: AtomicU64::new(0),
@@ -261,25 +264,42 @@ impl Log {
         }
     }
 
-    /// The epochs' service: advances the global epoch, several times if somebody wants an epoch closed, and wakes the loggers when
-    /// one is complete of which something was logged.
-    fn advance(&self, epochs: &Epochs) {
+    /// Closes an epoch, and does what the services would: writes all of it, in the thread that calls. If the epoch is not soon complete, has
+    /// the services do that.
+    pub fn write_through(&self, epochs: &Epochs, epoch: u64) {
+        match self.complete(epochs, epoch) {
+            true => self.loggers.iter().for_each(|logger| logger.round(self, epochs)),
+            false => self.close(epoch),
+        }
+    }
+
+    /// Advances the global epoch until `wanted` is complete, or not soon; whether it is.
+    fn complete(&self, epochs: &Epochs, wanted: u64) -> bool {
         // Slots that run take part between two transactions, which is soon.
         const MOST_TURNS: u32 = 1 << 12;
         let mut spin = cpu::Spin::new();
+        for _ in 0..MOST_TURNS {
+            if epochs.complete() >= wanted {
+                return true;
+            }
+            self.advancing.0.with(|()| epochs.advance());
+            if epochs.complete() < wanted {
+                spin.pause();
+            }
+        }
+        epochs.complete() >= wanted
+    }
+
+    /// The epochs' service: advances the global epoch, several times if somebody wants an epoch closed, and wakes the loggers when
+    /// one is complete of which something was logged.
+    fn advance(&self, epochs: &Epochs) {
         // Relaxed: see `close`.
         let wanted = self.wanted.0.load(Ordering::Relaxed);
         if self.epochs_follow_disk && epochs.complete() >= wanted && !self.is_time_to_advance() {
             return;
         }
-        epochs.advance();
-        for _ in 0..MOST_TURNS {
-            if epochs.complete() >= wanted {
-                break;
-            }
-            spin.pause();
-            epochs.advance();
-        }
+        self.advancing.0.with(|()| epochs.advance());
+        self.complete(epochs, wanted);
         let durable = self.durable();
         if self.newest() > durable && epochs.complete() > durable {
             self.loggers.iter().for_each(|logger| logger.bell.ring());
