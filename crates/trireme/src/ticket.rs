@@ -65,7 +65,7 @@ impl Durable {
         if self.has_failed.load(Ordering::Relaxed) { self.waiting().failure.clone() } else { None }
     }
 
-    /// Tells that an epoch is durable, or why none will be any more. One thread at a time has something new to tell.
+    /// Tells that an epoch is durable, or why none will be any more.
     pub fn tell(&self, epoch: u64, failure: Option<String>) {
         if self.epoch() >= epoch && failure.is_none() {
             return;
@@ -117,12 +117,12 @@ impl Durable {
     /// Writes an epoch, unless another thread has meanwhile, or the database is closed.
     fn write(&self, wanted: u64) {
         let writer = self.writer();
-        if self.epoch() < wanted
-            && let Some(services) = &*writer
-        {
-            services.write_through(wanted);
-            self.tell(services.durable_epoch(), services.failure());
-        }
+        let Some(services) = writer.as_ref().filter(|_| self.epoch() < wanted) else { return };
+        services.write_through(wanted);
+        let (epoch, failure) = (services.durable_epoch(), services.failure());
+        // Who is woken may ask for it.
+        drop(writer);
+        self.tell(epoch, failure);
     }
 
     fn writer(&self) -> MutexGuard<'_, Option<Services>> {
