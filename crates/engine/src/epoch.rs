@@ -239,11 +239,11 @@ impl Epochs {
         self.slots[slot].0.epoch.store(IDLE, Ordering::Release);
     }
 
-    /// A round: advances the global epoch if every active slot has reached it. Called by one thread, periodically.
+    /// A round: advances the global epoch if every active slot has reached it. Called periodically, by one thread at a time.
     pub fn advance(&self) {
         // SeqCst: pairs with the fence in `enter`. (1)
         fence(Ordering::SeqCst);
-        // Relaxed, both: only the service writes them, and one run's service begins after another's has ended.
+        // Relaxed, both: only written here, by one thread at a time, each of which knows what the last one did.
         let epoch = self.global.0.load(Ordering::Relaxed);
         let reclaimable = self.reclaimable.0.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `enter`, `refresh` and `leave`. (3, 4)
