@@ -204,6 +204,13 @@ fn every_option_of_an_architecture_passes() {
         "--architecture dora --protocol no-wait --hand-over-every 200",
         "--architecture dora --protocol 2v-no-wait --hand-over-every 200",
         "--architecture dora --protocol dl-detect --hand-over-every 200",
+        "--protocol silo --global-ids on",
+        "--protocol wait-die --global-ids on",
+        "--architecture delegation --protocol silo --global-ids on",
+        "--protocol silo --overwrites off --epoch 1ms",
+        "--protocol no-wait --overwrites off --reclaim off",
+        "--architecture delegation --protocol 2v-no-wait --overwrites off --epoch 1ms",
+        "--protocol silo --overwrites off --reclaim off --snapshots on --snapshot-every 1 --epoch 1ms",
     ];
     for system in systems {
         let workers = if system.contains("--workers") { "" } else { " --workers 3" };

@@ -317,6 +317,9 @@ pub struct EngineOptions {
     pub epoch_interval: Duration,
     /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
     pub commit_ids: bool,
+    /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
+    /// TICTOC are not drawn.
+    pub global_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -337,6 +340,12 @@ pub struct EngineOptions {
     /// A step of snapshots that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub snapshot_canary: Option<SnapshotCanary>,
+    /// Write rows over what they were. Otherwise every row that is replaced goes to newly allocated memory, until its epoch has passed
+    /// (*silo* 5.7). By default they are overwritten.
+    pub overwrites: bool,
+    /// Use memory again that unlinked records, versions and values have left (*silo* 4.8), as by default. Otherwise it is lost until a
+    /// run does.
+    pub reclaim: bool,
     /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
     /// never.
     pub hand_over_every: u64,
@@ -383,6 +392,7 @@ impl Default for EngineOptions {
             patience: None,
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,
+            global_ids: false,
             sample_one_in: 64,
             servers: 1,
             in_flight: 4,
@@ -391,6 +401,8 @@ impl Default for EngineOptions {
             snapshots: false,
             snapshot_every: 25,
             snapshot_canary: None,
+            overwrites: true,
+            reclaim: true,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
             partition_latch: None,
@@ -526,4 +538,6 @@ pub struct LeakCheck {
     pub most_version_bytes: u64,
     /// Bytes of those that are there. Nobody runs, so that nobody needs them; they go with the runs to come.
     pub version_bytes: u64,
+    /// Bytes of rows that were replaced, where they are not overwritten, and of what is like them, that wait for their epochs.
+    pub unlinked_bytes: u64,
 }

@@ -197,6 +197,10 @@ pub struct Measurement {
     pub servers: usize,
     /// What the architecture itself cost, servers included.
     pub effort: Effort,
+    /// The most bytes that previous versions of records have taken over the store so far; `None`: it has no snapshots.
+    pub version_bytes: Option<u64>,
+    /// Bytes of the store's records after the run, without indexes and previous versions.
+    pub record_bytes: u64,
 }
 
 impl Measurement {
@@ -220,6 +224,8 @@ impl Measurement {
             time_share: TimeShare::default(),
             servers: 0,
             effort: Effort::default(),
+            version_bytes: None,
+            record_bytes: 0,
         }
     }
 

@@ -8,7 +8,8 @@
 //! that gives larger ids to those who draw later:
 //!
 //! - the time-stamp counter, read in order, where the cores' counters agree: it costs no line that cores share;
-//! - a counter that all share elsewhere, as in explorations.
+//! - a counter that all share elsewhere, as in explorations, and for those who want to know what that costs
+//!   ([`EngineOptions::global_ids`](contract::EngineOptions); *silo* 5.2).
 //!
 //! The ids of TICTOC are not drawn: its order is one of logical time, and a transaction's commit time is its id.
 
@@ -28,8 +29,13 @@ impl CommitIds {
     pub fn new() -> CommitIds {
         match clock::is_one_for_all_cores() {
             true => CommitIds::Clock,
-            false => CommitIds::Counter(Line(AtomicU64::new(1))),
+            false => CommitIds::counter(),
         }
+    }
+
+    /// A counter that all share, wherever it runs.
+    pub fn counter() -> CommitIds {
+        CommitIds::Counter(Line(AtomicU64::new(1)))
     }
 
     /// The next id.

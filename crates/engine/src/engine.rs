@@ -57,7 +57,7 @@ impl Engine for ThisEngine {
             return Self::run_checked(store, selection, clients, until, options);
         };
         match matrix::run_reading_in_thread(pair, begin(store, selection, clients, until, options)) {
-            Ok((reports, slots)) => collect(reports, slots, until),
+            Ok((reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
             Err(Run { store, clients, .. }) => Self::run_checked(store, selection, clients, until, options),
         }
     }
@@ -71,7 +71,7 @@ impl Engine for ThisEngine {
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
         let run = begin(store, selection, clients, until, options);
         let (reports, slots) = matrix::run(selection, run);
-        collect(reports, slots, until)
+        Ok(with_space(store, collect(reports, slots, until)?))
     }
 
     fn leak_check(store: &Store) -> LeakCheck {
@@ -140,6 +140,14 @@ fn begin<'a, C: Client>(
     assert!(!has_snapshots || matrix::has_snapshots(selection), "a store with snapshots under {selection:?}");
     clock::calibrate();
     Run { store, clients, until, options, selection }
+}
+
+/// With the memory that records and their versions take.
+fn with_space<C>(store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
+    let has_snapshots = store.layout().snapshot_every > 0;
+    outcome.measurement.version_bytes = has_snapshots.then(|| store.version_bytes().1);
+    outcome.measurement.record_bytes = store.record_bytes();
+    outcome
 }
 
 /// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.

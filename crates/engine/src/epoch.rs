@@ -85,6 +85,8 @@ pub(crate) struct Epochs {
     slots: Vec<Line<SlotEpoch>>,
     /// Epochs of a snapshot; 0: there are none.
     every: u64,
+    /// Whether memory is used again.
+    reclaims: bool,
 }
 
 impl Epochs {
@@ -96,7 +98,18 @@ impl Epochs {
             needed_snapshot: Line(AtomicU64::new(0)),
             slots: Vec::new(),
             every,
+            reclaims: true,
         }
+    }
+
+    /// Whether memory is used again from now on; nobody runs.
+    pub fn let_reclaim(&mut self, reclaims: bool) {
+        self.reclaims = reclaims;
+    }
+
+    /// Whether memory is used again.
+    pub fn reclaims(&self) -> bool {
+        self.reclaims
     }
 
     /// Whether there are snapshots.
@@ -266,6 +279,12 @@ impl Epochs {
             // Release: a worker that reuses memory on the strength of this comes after the slots' last accesses to it. (4)
             self.reclaimable.0.store(passed, Ordering::Release);
         }
+    }
+
+    /// Everything unlinked at this local epoch or before is to be reused: what may be, or nothing.
+    #[inline]
+    pub fn reusable(&self) -> u64 {
+        if self.reclaims { self.reclaimable() } else { FIRST - 2 }
     }
 
     /// Everything unlinked at this local epoch or before may be reused.

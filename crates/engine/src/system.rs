@@ -285,6 +285,7 @@ impl Dispatch for CountLeaks<'_> {
             trailer_bytes,
             most_version_bytes,
             version_bytes,
+            unlinked_bytes: store.unlinked_bytes(),
         }
     }
 }
@@ -313,12 +314,16 @@ impl<C: Client> Dispatch for Run<'_, C> {
             "{selection:?} over rows that vary in length: whoever replaces one must be alone in that"
         );
         store.prepare(selection);
+        store.epochs_mut().let_reclaim(options.reclaim);
         let slots = S::slots(clients.len(), options);
         let architecture = selection.architecture();
         let (tables, epochs, caches, log) = store.work_on(slots);
         let precedence = Precedence::after(options.precedence_after);
         let precedence = precedence.as_ref();
-        let ids = (options.commit_ids || log.is_some()).then(CommitIds::new);
+        let ids = match options.global_ids {
+            true => Some(CommitIds::counter()),
+            false => (options.commit_ids || log.is_some()).then(CommitIds::new),
+        };
         let ids = ids.as_ref();
         let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log };
         let mut reports = S::run(setting, clients);

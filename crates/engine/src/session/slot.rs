@@ -61,6 +61,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
         txn.ids = run.ids;
         txn.snapshot_canary = run.options.snapshot_canary;
+        txn.overwrites = run.options.overwrites;
         let Run { options, until, precedence, log, .. } = run;
         if let Some(log) = log {
             txn.log_to(log);

@@ -122,7 +122,7 @@ impl AllocationCache {
         records.retire(record, epoch);
     }
 
-    /// Frees the records, the values and the graves that were unlinked at epoch `reclaimable` or before.
+    /// Frees the records, the values, the graves and the replaced rows that were unlinked at epoch `reclaimable` or before.
     pub fn reclaim(&mut self, reclaimable: u64) {
         let made = &mut self.made;
         self.with_garbage.retain(|&place| {
@@ -131,7 +131,7 @@ impl AllocationCache {
             records.has_garbage()
         });
         self.values.reclaim(reclaimable);
-        self.versions.reclaim_dug_up(reclaimable);
+        self.versions.reclaim_unlinked(reclaimable);
     }
 
     /// What a row that is deleted is buried with.

@@ -201,8 +201,8 @@ impl Store {
             log.provide(slots);
             log.checkpoints().provide(self.tables.iter().flat_map(Table::parts).collect());
         }
-        let (reclaimable, caches) = (self.epochs.reclaimable(), &mut self.caches[..slots]);
-        caches.iter_mut().for_each(|cache| cache.reclaim(reclaimable));
+        let (reusable, caches) = (self.epochs.reusable(), &mut self.caches[..slots]);
+        caches.iter_mut().for_each(|cache| cache.reclaim(reusable));
         (&self.tables, &self.epochs, caches, self.log.as_ref())
     }
 
@@ -262,10 +262,20 @@ impl Store {
         self.tables.iter().map(Table::bytes_taken).sum::<u64>() + not_negative(values)
     }
 
+    /// Bytes of records, those in an epoch's garbage or kept for reuse included.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.arena.taken() * table.shape.stride as u64).sum()
+    }
+
     /// Bytes of previous versions: those that wait to be freed, and the most that ever did.
     pub(crate) fn version_bytes(&self) -> (u64, u64) {
         let each = self.caches.iter().map(|cache| cache.versions.bytes());
         each.fold((0, 0), |(now, most), (bytes, most_bytes)| (now + bytes, most + most_bytes))
+    }
+
+    /// Bytes of replaced rows and graves that wait for their epochs.
+    pub(crate) fn unlinked_bytes(&self) -> u64 {
+        self.caches.iter().map(|cache| cache.versions.unlinked_bytes()).sum()
     }
 
     /// Values that were made and not retired.

@@ -254,7 +254,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// The slot's cache of nodes for the place's index, its epoch set.
     fn lend_nodes(&mut self, place: Place<'_>) -> Lent<ordered::AllocationCache> {
         let nodes = &mut self.allocations.at(place.table.id, place.partition).nodes;
-        nodes.refresh(self.epoch, self.epochs.reclaimable());
+        nodes.refresh(self.epoch, self.epochs.reusable());
         Lent::new(nodes)
     }
 }

@@ -164,6 +164,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     made_versions: Vec<Superseded>,
     /// A step of snapshots that is left out.
     pub snapshot_canary: Option<SnapshotCanary>,
+    /// Whether rows are written over what they were, without keeping that.
+    pub overwrites: bool,
     /// The snapshot that it reads, if that is [`Aside::Snapshot`].
     snapshot: u64,
     /// What its scans have at hand.
@@ -221,6 +223,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keeps_versions: epochs.has_snapshots(),
             made_versions: Vec::new(),
             snapshot_canary: None,
+            overwrites: true,
             snapshot: 0,
             stride: None,
             state: SlotState::new(),

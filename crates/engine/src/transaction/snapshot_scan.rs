@@ -66,6 +66,14 @@ fn parts(bound: Bound<&[u8]>) -> (&[u8], bool) {
     }
 }
 
+/// What is left of a scan that goes on at a bound.
+fn rest_of<'a>(scan: &Scan<'a>, bound: Bound<&'a [u8]>) -> Scan<'a> {
+    match scan.direction {
+        Direction::Forward => Scan { from: bound, ..*scan },
+        Direction::Backward => Scan { to: bound, ..*scan },
+    }
+}
+
 /// What a stride has met: a record, or a tomb.
 struct Met {
     key: Range<usize>,
@@ -106,7 +114,10 @@ impl Stride {
             let index = table.partition(partition).index.ordered();
             index.read_leaf_seeing((first, end_of(scan)), scan.direction, scan.limit, leaf, |_| ());
             leaf.entries().for_each(|(key, record)| Self::meet(keys, met, key, false, record));
+            // Otherwise every leaf behind the scan would be walked through, that says no more of where it ends.
+            let is_at_end = leaf.len().checked_sub(1).is_some_and(|last| !scan.covers(leaf.entry(last).0));
             if let Some(bound) = leaf.next_bound()
+                && !(is_at_end || rest_of(scan, bound).is_empty())
                 && !(goes_on && next.is_before(bound, scan.direction))
             {
                 next.set(bound);

@@ -111,7 +111,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn make_value(&mut self, row: &[u8]) -> Value {
         let values = &mut self.allocations.values;
         if values.garbage_bytes() > MUCH_GARBAGE_BYTES {
-            values.reclaim(self.epochs.reclaimable());
+            values.reclaim(self.epochs.reusable());
         }
         values.make(row)
     }

@@ -8,11 +8,16 @@
 //! | at abort | what was made stays | none was made |
 //!
 //! A version of a row that varies in length has the row's value. So a transaction that aborts puts a copy of it back.
+//!
+//! Where rows are not to be overwritten ([`EngineOptions::overwrites`](contract::EngineOptions)), each row that is replaced moves at commit
+//! to a piece of the heap, which is freed when its epoch has passed: what a store pays for that allocates a record for each write. Nobody
+//! looks at it. We differ: the new row is where the old one was, so that the index is not changed, and the cache keeps its lines.
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Access, Kind, NO_WRITE};
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
+use crate::facade::payload;
 use crate::versions::cache::{Buried, Superseded};
 use crate::versions::{Trailer, Version};
 use contract::{SnapshotCanary, SnapshotPlace};
@@ -64,8 +69,33 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// The transaction commits, and nothing is installed or released yet: what it replaces and deletes becomes versions.
     #[inline(always)]
     pub(super) fn keep_versions(&mut self) {
-        if self.keeps_versions && !self.write_set.is_empty() {
-            self.keep_all_versions();
+        if (self.keeps_versions || !self.overwrites) && !self.write_set.is_empty() {
+            if self.keeps_versions {
+                self.keep_all_versions();
+            }
+            if !self.overwrites {
+                self.move_replaced();
+            }
+        }
+    }
+
+    /// Moves the rows that the transaction replaces to memory of their own.
+    fn move_replaced(&mut self) {
+        for number in 0..self.write_set.len() {
+            let access = self.accesses[self.write_set[number] as usize];
+            let table = self.table(access.table);
+            // Rows that vary in length are replaced by their values' addresses, and never overwritten.
+            if access.kind != Kind::Write || table.varies() || table.shape.row_bytes == 0 {
+                continue;
+            }
+            let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
+            // SAFETY: the whole row; the record is held, so nobody else writes it.
+            unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
+            let versions = &mut self.allocations.versions;
+            let piece = versions.heap().take(row.len());
+            // SAFETY: the piece has so many bytes, and is nobody else's.
+            unsafe { payload::copy_in(piece.as_ptr(), row) };
+            versions.retire(self.epoch, (piece, row.len()));
         }
     }
 
@@ -135,7 +165,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let spot = self.spot(self.place(self.table(table), key));
         let graveyard = self.graveyard(table, partition);
         let (nodes, heap) = self.allocations.for_graveyard(table, partition);
-        nodes.refresh(self.epoch, self.epochs.reclaimable());
+        nodes.refresh(self.epoch, self.epochs.reusable());
         // SAFETY: the key stays where it is meanwhile.
         let (tomb, grave) = unsafe { spot.with(|key| graveyard.bury(nodes, heap, key, since, last)) };
         self.allocations.versions.bury(since, Buried { table, partition, tomb, grave });
@@ -172,9 +202,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
     pub fn reclaim(&mut self) {
-        let reclaimable = self.epochs.reclaimable();
+        let reclaimable = self.epochs.reusable();
         self.allocations.reclaim(reclaimable);
-        if self.keeps_versions {
+        if self.keeps_versions && self.epochs.reclaims() {
             let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);
             let needed = self.epochs.needed_snapshot() + u64::from(early);
             while let Some(Buried { table, partition, tomb, grave }) =

@@ -38,13 +38,15 @@ pub(crate) struct VersionCache {
     /// With the snapshots since which something else is shown.
     superseded: VecDeque<(u64, Superseded)>,
     buried: VecDeque<(u64, Buried)>,
-    /// With the epochs in which it was unlinked.
-    dug_up: VecDeque<(u64, Piece)>,
+    /// Graves that were dug up, and replaced rows where rows are not overwritten: with the epochs in which that was.
+    unlinked: VecDeque<(u64, Piece)>,
+    /// Of those.
+    unlinked_bytes: u64,
     /// Of the versions that wait.
     bytes: u64,
     /// The most that ever waited.
     most_bytes: u64,
-    /// What `bytes` was when the heap was told last.
+    /// What both were together when the heap was told last.
     told: u64,
 }
 
@@ -103,9 +105,10 @@ impl VersionCache {
     /// Tells the heap what was taken or given back, if that is much.
     #[inline]
     fn tell(&mut self) {
-        if self.bytes.abs_diff(self.told) >= TOLD_BYTES {
-            self.heap.tell(self.bytes as i64 - self.told as i64);
-            self.told = self.bytes;
+        let bytes = self.bytes + self.unlinked_bytes;
+        if bytes.abs_diff(self.told) >= TOLD_BYTES {
+            self.heap.tell(bytes as i64 - self.told as i64);
+            self.told = bytes;
         }
     }
 
@@ -116,16 +119,25 @@ impl VersionCache {
 
     /// A transaction of local epoch `epoch` has unlinked a piece.
     pub fn retire(&mut self, epoch: u64, piece: Piece) {
-        assert!(self.dug_up.back().is_none_or(|&(last, _)| last <= epoch));
-        self.dug_up.push_back((epoch, piece));
+        assert!(self.unlinked.back().is_none_or(|&(last, _)| last <= epoch));
+        self.unlinked_bytes += piece.1 as u64;
+        self.tell();
+        self.unlinked.push_back((epoch, piece));
     }
 
     /// Frees what was unlinked at epoch `reclaimable` or before.
-    pub fn reclaim_dug_up(&mut self, reclaimable: u64) {
-        while let Some((piece, bytes)) = due(&mut self.dug_up, reclaimable) {
+    pub fn reclaim_unlinked(&mut self, reclaimable: u64) {
+        while let Some((piece, bytes)) = due(&mut self.unlinked, reclaimable) {
+            self.unlinked_bytes -= bytes as u64;
             // SAFETY: of this heap, unlinked once, and its epoch has passed.
             unsafe { self.heap.give_back(piece, bytes) };
         }
+        self.tell();
+    }
+
+    /// Bytes of what was unlinked and waits for its epoch.
+    pub fn unlinked_bytes(&self) -> u64 {
+        self.unlinked_bytes
     }
 
     /// Bytes of the versions that wait, and the most that ever did.
@@ -150,7 +162,7 @@ impl VersionCache {
 impl Drop for VersionCache {
     fn drop(&mut self) {
         self.reclaim(u64::MAX, &mut ValueCache::new(&self.heap.clone()));
-        self.reclaim_dug_up(u64::MAX);
+        self.reclaim_unlinked(u64::MAX);
         for (_, buried) in self.buried.drain(..) {
             // SAFETY: as the comment above says.
             unsafe { buried.grave.free(&self.heap) };

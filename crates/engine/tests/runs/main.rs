@@ -1,6 +1,7 @@
 //! Whole runs of the engine, under every pair.
 
 mod at_fault;
+mod ids;
 mod interval;
 mod panics;
 mod reclaimed;

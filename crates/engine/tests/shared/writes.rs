@@ -1,9 +1,9 @@
 //! Transactions of chosen writes, over a table of either kind, by the first worker; the others only read.
 
 use contract::{
-    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Layout,
-    LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection, Span,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Arrangement, Client, CommitId, Completion, Engine, EngineOptions, Indexing, Insertion, Key,
+    Layout, LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -107,6 +107,8 @@ pub struct WritesClient {
     scripts: Vec<Vec<Write>>,
     drawn: usize,
     seen: Rows,
+    /// Of its commits, where there are any.
+    ids: Vec<CommitId>,
 }
 
 impl Client for WritesClient {
@@ -118,8 +120,9 @@ impl Client for WritesClient {
         Writes { table: self.table, writes, seen: Mutex::default() }
     }
 
-    fn finished(&mut self, writes: Writes, _: &Completion<'_>) {
+    fn finished(&mut self, writes: Writes, completion: &Completion<'_>) {
         self.seen = writes.seen.into_inner().expect("one worker");
+        self.ids.extend(completion.id);
     }
 }
 
@@ -160,9 +163,13 @@ fn one_at_a_time() -> EngineOptions {
 pub struct Loaded<E: Engine> {
     store: E::Store,
     pair: PairName,
-    options: EngineOptions,
+    pub options: EngineOptions,
     layout: Layout,
     clients: usize,
+    /// Of the last run, by worker.
+    pub ids: Vec<Vec<CommitId>>,
+    /// After the last run.
+    pub record_bytes: u64,
 }
 
 impl<E: Engine> Loaded<E> {
@@ -181,7 +188,7 @@ impl<E: Engine> Loaded<E> {
         let arrangement = E::arrange(pair, WORKERS, &options);
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
-        Loaded { store, pair, options, layout, clients }
+        Loaded { store, pair, options, layout, clients, ids: Vec::new(), record_bytes: 0 }
     }
 
     /// Lets the first worker make `transactions` transactions, those of `scripts`, while the others look; answers the rows that
@@ -202,10 +209,15 @@ impl<E: Engine> Loaded<E> {
         scripts: impl Fn(usize) -> Vec<Vec<Write>>,
         transactions: u64,
     ) -> Result<Rows, RunError> {
-        let client = |worker| WritesClient { table, scripts: scripts(worker), drawn: 0, seen: Rows::new() };
+        let client = |worker| {
+            let scripts = scripts(worker);
+            WritesClient { table, scripts, drawn: 0, seen: Rows::new(), ids: Vec::new() }
+        };
         let clients = (0..self.clients).map(client).collect();
         let (selection, until) = (Selection::Pair(self.pair), Until::Transactions(transactions));
-        let run = E::run_checked(&mut self.store, selection, clients, until, &self.options)?;
+        let mut run = E::run_checked(&mut self.store, selection, clients, until, &self.options)?;
+        self.record_bytes = run.measurement.record_bytes;
+        self.ids = run.clients.iter_mut().map(|client| std::mem::take(&mut client.ids)).collect();
         Ok(run.clients.into_iter().next().expect("the first worker").seen)
     }
 

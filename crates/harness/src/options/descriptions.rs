@@ -29,6 +29,8 @@ enum UsedBy {
     All,
     Architectures(&'static [ArchitectureName]),
     Pairs(ArchitectureName, &'static [ProtocolName]),
+    /// All but those with one protocol.
+    AllBut(ProtocolName),
 }
 
 /// The systems that have snapshots.
@@ -65,6 +67,7 @@ impl OptionDescription {
             UsedBy::Pairs(architecture, protocols) => {
                 pair.architecture == architecture && protocols.contains(&pair.protocol)
             }
+            UsedBy::AllBut(protocol) => pair.protocol != protocol,
         }
     }
 
@@ -79,6 +82,7 @@ impl OptionDescription {
                 let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
                 Some(format!("{architecture} with {}", protocols.join(" or ")))
             }
+            UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
         }
     }
 
@@ -331,6 +335,33 @@ pub static OPTIONS: &[OptionDescription] = &[
         in_checks: true,
         set: |options, value| assign(&mut options.engine.snapshot_every, at_least_one(value)),
         get: |options| options.engine.snapshot_every.to_string(),
+    },
+    OptionDescription {
+        name: "global-ids",
+        value: "on|off",
+        help: "Draw an id for every commit from one counter that all share (silo 5.2)",
+        used_by: UsedBy::AllBut(ProtocolName::TicToc),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.global_ids),
+    },
+    OptionDescription {
+        name: "overwrites",
+        value: "on|off",
+        help: "Write rows over what they were; off: each that is replaced goes to newly allocated memory (silo 5.7)",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.overwrites, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.overwrites),
+    },
+    OptionDescription {
+        name: "reclaim",
+        value: "on|off",
+        help: "Use memory again that deletes, versions and replaced rows have left (silo 4.8)",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.reclaim, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.reclaim),
     },
     OptionDescription {
         name: "hand-over-every",

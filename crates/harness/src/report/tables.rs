@@ -61,7 +61,8 @@ pub fn costs(summaries: &[&Summary]) -> Block {
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
                part of the time of the workers that host transactions. A round trip is from a request to its answer, a \
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
-               released all; these are means of samples."
+               released all; these are means of samples. Versions by records: the most memory that previous versions of \
+               records have taken, by that of the records."
             .to_owned(),
         head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
         rows: summaries.iter().map(row).collect(),

@@ -1,7 +1,7 @@
-//! What the architecture itself cost: what explains why one is faster than another.
+//! What the architecture itself cost, and snapshots: what explains why one is faster than another.
 //!
 //! Each cost is described once, in the list of [`Costs`]: its name in results, its heading in reports, its unit, and how it
-//! follows from what the workers counted ([`Effort`]).
+//! follows from what the workers counted ([`Effort`]), and from what the store took.
 
 use crate::text::numbers::{latency, percent, ratio};
 use contract::{Effort, Measurement};
@@ -15,6 +15,8 @@ struct Total {
     ended: u64,
     /// The time of all workers that serve.
     serving_workers_ns: f64,
+    /// The largest of a repetition's versions by its records; `None`: there were no snapshots.
+    version_space: Option<f64>,
 }
 
 impl Total {
@@ -98,6 +100,8 @@ costs! {
     migration_ns, "migration", Nanoseconds: |total| total.effort.migration.mean_ns();
     /// From a transaction's first lock to having released all, the mean over attempts.
     lock_hold_ns, "lock hold", Nanoseconds: |total| total.effort.lock_hold.mean_ns();
+    /// The most memory that previous versions of records have taken, by that of the records (*silo* 5.6).
+    version_space, "versions/records", Share: |total| total.version_space;
 }
 
 impl Costs {
@@ -108,6 +112,10 @@ impl Costs {
             total.effort.merge(&measurement.effort);
             total.ended += measurement.commits + measurement.user_rollbacks;
             total.serving_workers_ns += measurement.serving_workers_ns();
+            let records = measurement.record_bytes as f64;
+            let space =
+                measurement.version_bytes.filter(|_| records > 0.0).map(|bytes| bytes as f64 / records);
+            total.version_space = total.version_space.into_iter().chain(space).reduce(f64::max);
         }
         Costs::of_total(&total)
     }
@@ -147,6 +155,7 @@ mod tests {
             round_trip_ns: Some(2000.0),
             migration_ns: None,
             lock_hold_ns: None,
+            version_space: None,
         };
         // 1,005 transactions ended in a second of two workers.
         assert_eq!(Costs::of([&measurement]), expected);
@@ -158,6 +167,14 @@ mod tests {
     }
 
     #[test]
+    fn versions_are_told_by_the_records_and_at_their_most() {
+        let of = |version_bytes| Measurement { version_bytes, record_bytes: 1000, ..some_measurement(1.0) };
+        assert_eq!(Costs::of([&of(Some(50)), &of(Some(70)), &of(Some(60))]).version_space, Some(0.07));
+        assert_eq!(Costs::of([&of(Some(0))]).version_space, Some(0.0));
+        assert_eq!(Costs::of([&of(None)]).version_space, None);
+    }
+
+    #[test]
     fn what_was_not_measured_is_not_told() {
         let untimed = Effort { servings: 1, ..Effort::default() };
         let measurement = Measurement { effort: untimed, ..some_measurement(1.0) };
@@ -166,7 +183,7 @@ mod tests {
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
             COSTS.iter().all(|cost| json[cost.name].is_null())
-                && json.as_object().map(|o| o.len()) == Some(6)
+                && json.as_object().map(|o| o.len()) == Some(7)
         );
     }
 }

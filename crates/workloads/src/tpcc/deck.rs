@@ -54,6 +54,7 @@ impl Deck {
                 &[(NewOrder, 45), (Payment, 43), (OrderStatus, 4), (Delivery, 4), (StockLevel, 4)]
             }
             Mix::NewOrderPayment => &[(NewOrder, 50), (Payment, 50)],
+            Mix::NewOrderStockLevel => &[(NewOrder, 50), (StockLevel, 50)],
             Mix::NewOrder => &[(NewOrder, CARDS)],
             Mix::Payment => &[(Payment, CARDS)],
             Mix::OrderStatus => &[(OrderStatus, CARDS)],

@@ -74,6 +74,8 @@ choice!(
     Standard = "standard",
     /// New-Order and Payment, as often: the two that the papers run.
     NewOrderPayment = "new-order-payment",
+    /// New-Order and Stock-Level, as often: one changes what the other reads much of (*silo* 5.5).
+    NewOrderStockLevel = "new-order-stock-level",
     /// New-Order.
     NewOrder = "new-order",
     /// Payment.

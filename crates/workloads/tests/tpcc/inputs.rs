@@ -35,6 +35,7 @@ fn every_hundred_transactions_have_the_mix() {
     for (mix, expected) in [
         ("standard", [45, 43, 4, 4, 4]),
         ("new-order-payment", [50, 50, 0, 0, 0]),
+        ("new-order-stock-level", [50, 0, 0, 0, 50]),
         ("new-order", [100, 0, 0, 0, 0]),
         ("payment", [0, 100, 0, 0, 0]),
         ("order-status", [0, 0, 100, 0, 0]),
@@ -260,7 +261,8 @@ fn bad_parameters_are_answered_with_what_is_allowed() {
         (
             "mix",
             "payments",
-            "standard | new-order-payment | new-order | payment | order-status | delivery | stock-level",
+            "standard | new-order-payment | new-order-stock-level | new-order | payment | order-status | delivery | \
+             stock-level",
         ),
         ("home", "local", "own | any"),
         ("remote-items", "101", "a percentage from 0 to 100"),

@@ -354,6 +354,7 @@ fn every_claim_of_the_papers_figures_speaks_on_the_papers_machine() {
         for sample in &mut sampled {
             sample.costs.lock_hold_ns = Some(100.0);
             sample.costs.round_trip_ns = Some(100.0);
+            sample.costs.version_space = Some(0.03);
         }
         let known = Known::Measured(&sampled, cores);
         let all = || experiments.iter().map(|experiment| Figure::new(experiment, |_| known));
