@@ -256,6 +256,7 @@ fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
         "unchecked-checksum",
         "forgets-a-delete",
         "undurable-checkpoint",
+        "unsynced-recovery",
     ] {
         let folder = fresh_folder("canary");
         let crash = |more: &[&str]| run(&folder, &[&["crash", "--canary", canary, "--json"], more].concat());

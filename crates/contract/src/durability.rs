@@ -78,16 +78,19 @@ pub enum DurabilityCanary {
     ForgetsADelete,
     /// A checkpoint counts as soon as its files are synced, also if what its rows have of later epochs is not durable yet.
     UndurableCheckpoint,
+    /// A log that was recovered goes on, and what it was recovered from is not synced.
+    UnsyncedRecovery,
 }
 
 impl DurabilityCanary {
     /// Every one.
-    pub const ALL: [DurabilityCanary; 5] = [
+    pub const ALL: [DurabilityCanary; 6] = [
         DurabilityCanary::PublishBeforeSync,
         DurabilityCanary::OneEpochTooMany,
         DurabilityCanary::UncheckedChecksum,
         DurabilityCanary::ForgetsADelete,
         DurabilityCanary::UndurableCheckpoint,
+        DurabilityCanary::UnsyncedRecovery,
     ];
 
     /// Name on the command line and in results.
@@ -98,6 +101,7 @@ impl DurabilityCanary {
             DurabilityCanary::UncheckedChecksum => "unchecked-checksum",
             DurabilityCanary::ForgetsADelete => "forgets-a-delete",
             DurabilityCanary::UndurableCheckpoint => "undurable-checkpoint",
+            DurabilityCanary::UnsyncedRecovery => "unsynced-recovery",
         }
     }
 }

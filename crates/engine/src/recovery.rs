@@ -9,19 +9,22 @@
 //! Over a checkpoint the log is replayed from its first epoch on. Its rows mean nothing before its last one: a log that ends before is
 //! refused, and cannot be salvaged.
 //!
+//! A stream that ends before the others may have been cut: they tell, by their marks, up to which epoch all had synced theirs. So all are read
+//! to their ends.
+//!
 //! Nothing is written: a log that only is read may be on a medium that cannot be written.
 
 mod checkpoint;
+mod opening;
 mod replay;
 
+pub(crate) use opening::{LOCK, locked, open_log};
 pub(crate) use replay::Replayer;
 use replay::{Window, admit};
 
-use crate::durability::checkpoint::files::remove_outdated;
 use crate::durability::format::Transactions;
-use crate::durability::log::{Log, io_error};
-use crate::durability::manifest::{self, Checkpoint, Earlier, LoggedTable, Manifest, RecoveredLog};
-use crate::durability::scan::{self, End, LogFile, LogFileName, Payload, Stream, find_folders};
+use crate::durability::manifest::{self, Checkpoint, LoggedTable, Manifest, RecoveredLog};
+use crate::durability::scan::{self, End, LogFile, LogFileName, Payload, Stream, Unreadable, find_folders};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::disk::{Folder, FolderLock};
 use crate::facade::shared::Arc;
@@ -29,25 +32,15 @@ use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
     ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Layout, LogError, LogManifest,
-    LogOptions, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
-    TableDescription, Workload,
+    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, TableDescription,
+    Workload,
 };
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of transactions that are replayed at once, about.
 const WINDOW_BYTES: usize = 128 << 20;
-/// Of the file by which processes keep each other out.
-const LOCK: &str = "LOCK";
-
-/// The lock, or who else has it.
-fn locked(folder: &Folder, lock: io::Result<Option<FolderLock>>) -> Result<FolderLock, LogError> {
-    let lock = lock.map_err(|why| io_error("lock", folder.path(), &why))?;
-    lock.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
-}
-
 /// What the log in these folders is of; `None`: there is none.
 pub(crate) fn manifest(paths: &[PathBuf]) -> Result<Option<Manifest>, LogError> {
     match find_folders(paths) {
@@ -55,43 +48,6 @@ pub(crate) fn manifest(paths: &[PathBuf]) -> Result<Option<Manifest>, LogError> 
         Err(LogError::Nothing { .. }) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Gives a store a log: a new one, or the next generation of that which it was recovered from.
-pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, LogError> {
-    let open = |path: &PathBuf| Folder::open(path).map_err(|why| io_error("open", path, &why));
-    let folders: Vec<Folder> = options.folders.iter().map(open).collect::<Result<_, _>>()?;
-    let lock = locked(&folders[0], folders[0].lock(LOCK))?;
-    let there = manifest::read(&folders[0])?;
-    let manifest = match (there, store.recovered.take()) {
-        (None, _) => Manifest {
-            log: format!("{:032x}", fastrand::Rng::with_seed(clock::now().0).u128(1..)),
-            generation: 0,
-            loggers: options.loggers as u32,
-            earlier: Vec::new(),
-            tables: logged_tables(store),
-            origin: options.origin.clone(),
-            checkpoint: None,
-        },
-        (Some(there), Some(RecoveredLog { manifest, epoch })) if there == manifest => {
-            let mut next =
-                Manifest { generation: manifest.generation + 1, loggers: options.loggers as u32, ..manifest };
-            next.earlier.push(Earlier { loggers: there.loggers, epoch });
-            next
-        }
-        (Some(_), _) => return Err(LogError::Occupied { folder: folders[0].path().to_owned() }),
-    };
-    // Files of a generation that was begun, and of which no manifest ever told.
-    let (files, _) = scan::files(&folders, manifest.log())?;
-    for file in files.into_values().flatten().filter(|file| file.header.generation >= manifest.generation) {
-        file.folder.remove(&file.name).map_err(|why| io_error("remove", &file.path(), &why))?;
-    }
-    remove_outdated(&folders, &manifest)?;
-    Log::open(options, &folders, lock, &manifest, store.epochs().current())
-}
-
-fn logged_tables(store: &Store) -> Vec<LoggedTable> {
-    store.tables.iter().map(|table| LoggedTable::of(&table.description)).collect()
 }
 
 /// Runs clients over a store.
@@ -136,7 +92,8 @@ pub(crate) fn recover<W: Workload>(
     run: RunClients<'_>,
 ) -> Result<(Store, Recovered), LogError> {
     let folders = find_folders(paths)?;
-    let _lock = locked(&folders[0], folders[0].lock_to_read(LOCK))?;
+    let locks = folders.iter().map(|folder| locked(folder, folder.lock_to_read(LOCK)));
+    let _locks: Vec<FolderLock> = locks.collect::<Result<_, _>>()?;
     let manifest =
         manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
     let tables: Vec<LoggedTable> = workload.tables().iter().map(LoggedTable::of).collect();
@@ -191,7 +148,7 @@ struct Recovery<'a> {
     store: &'a mut Store,
     threads: usize,
     files: BTreeMap<(u32, u32), Vec<LogFile>>,
-    unreadable: Vec<(PathBuf, String)>,
+    unreadable: Vec<Unreadable>,
     folders: &'a [Folder],
     recovered: Recovered,
     tables: Arc<[TableDescription]>,
@@ -222,6 +179,10 @@ impl Recovery<'_> {
         let earlier = manifest.earlier.get(generation as usize);
         let loggers = earlier.map_or(manifest.loggers, |earlier| earlier.loggers);
         let ended = earlier.map(|earlier| earlier.epoch);
+        if ended.is_some_and(|ended| ended <= self.recovered.epoch) {
+            // Nothing of it counts: nothing was committed in it, or the log was salvaged up to something before it.
+            return Ok(None);
+        }
         let checkpoint = manifest.checkpoint.as_ref();
         let mut streams = Vec::new();
         for logger in 0..loggers {
@@ -263,6 +224,16 @@ impl Recovery<'_> {
                 break stopped.flatten();
             }
         };
+        let mut corrupt = corrupt;
+        if ended.is_none() {
+            for stream in &mut streams {
+                let wrong = self.read_to_end(stream, from)?;
+                corrupt = corrupt.or(wrong);
+            }
+        }
+        if from < most {
+            corrupt = corrupt.or_else(|| self.unreadable_of(generation, manifest));
+        }
         self.recovered.bytes += streams.iter().map(|stream| stream.read).sum::<u64>();
         streams.iter_mut().for_each(|stream| window.append(&mut stream.after_last_mark));
         if self.canary == Some(DurabilityCanary::OneEpochTooMany) {
@@ -309,6 +280,31 @@ impl Recovery<'_> {
         }
     }
 
+    /// Reads a stream that goes on after one that has ended, for what it says of that; what is wrong with it.
+    fn read_to_end(&mut self, stream: &mut Stream, last: u64) -> Result<Option<LogError>, LogError> {
+        let mut window = Vec::new();
+        loop {
+            match stream.next_mark(&mut window) {
+                Ok(Some(_)) => self.leave_out(&window, last),
+                Ok(None) => return Ok(stream.end.as_ref().and_then(corruption)),
+                Err(corrupt @ LogError::Corrupt { .. }) => return Ok(Some(corrupt)),
+                Err(error) => return Err(error),
+            }
+            window.clear();
+        }
+    }
+
+    /// What is wrong with the header of a file that is needed of a generation. One that has nothing behind its header counts for nothing: it
+    /// was begun, and not yet synced.
+    fn unreadable_of(&self, generation: u32, manifest: &Manifest) -> Option<LogError> {
+        let is_needed = |name: LogFileName| {
+            let checkpoint = manifest.checkpoint.as_ref();
+            name.generation == generation && checkpoint.is_none_or(|checkpoint| checkpoint.needs(name))
+        };
+        let needed = self.unreadable.iter().find(|file| file.is_long && file.name.is_some_and(is_needed))?;
+        Some(LogError::Corrupt { file: needed.path.clone(), offset: 0, why: needed.why.clone() })
+    }
+
     /// Replays what of a window is of an epoch after `from` and up to `to`; leaves what is of a later one.
     fn replay(&mut self, payloads: &mut Vec<Payload>, from: u64, to: u64) -> Result<(), LogError> {
         let is_over_checkpoint = self.recovered.checkpoint.is_some();
@@ -343,8 +339,8 @@ impl Recovery<'_> {
     fn missing(&self, name: LogFileName) -> LogError {
         let folder = self.folders[name.logger as usize % self.folders.len()].path();
         let file = folder.join(name.to_string());
-        let unreadable = self.unreadable.iter().find(|(path, _)| *path == file);
-        let why = unreadable.map_or("it is missing".to_owned(), |(_, why)| why.clone());
+        let unreadable = self.unreadable.iter().find(|unreadable| unreadable.path == file);
+        let why = unreadable.map_or("it is missing".to_owned(), |unreadable| unreadable.why.clone());
         LogError::Corrupt { file, offset: 0, why }
     }
 }

@@ -127,7 +127,9 @@ fn seal(file: &mut [u8], blocks: &[usize]) {
         let stored = u32::from_le_bytes(file[at + 8..at + 12].try_into().expect("four bytes")) as usize;
         let from = at + BLOCK_HEADER_BYTES;
         if let Some(payload) = from.checked_add(stored).and_then(|end| file.get(from..end)) {
-            let mut hasher = crc32fast::Hasher::new();
+            let in_file = u32::from_le_bytes(file[60..64].try_into().expect("four bytes"));
+            let mut hasher = crc32fast::Hasher::new_with_initial(in_file);
+            hasher.update(&(at as u64).to_le_bytes());
             hasher.update(&file[at..at + 44]);
             hasher.update(payload);
             let checksum = hasher.finalize();

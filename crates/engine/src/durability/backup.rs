@@ -57,7 +57,7 @@ pub(super) fn copy(log: &Log, sources: &[Folder], path: &Path) -> Result<Backup,
     closed.earlier.push(Earlier { loggers: manifest.loggers, epoch });
     let options = LogOptions::new(log.level(), path);
     // The manifest comes last.
-    drop(Log::open(&options, &[target], lock, &closed, epoch + 1)?);
+    drop(Log::open(&options, &[target], vec![lock], &closed, epoch + 1)?);
     Ok(backup)
 }
 

@@ -1,6 +1,6 @@
 //! Sealing a block: its header, its checksum, and its payload compressed if that is asked for and makes it smaller.
 
-use super::format::{BLOCK_HEADER_BYTES, BlockHeader};
+use super::format::{BLOCK_HEADER_BYTES, BlockHeader, Place};
 
 /// Seals blocks, one after the other.
 pub(super) struct Sealer {
@@ -14,8 +14,8 @@ impl Sealer {
         Sealer { compress, compressed: Vec::new() }
     }
 
-    /// Seals a block whose payload follows room for the header; `header` says all but sizes. Answers it as it is to stand in a file.
-    pub fn seal<'b>(&'b mut self, mut header: BlockHeader, block: &'b mut [u8]) -> &'b [u8] {
+    /// Seals a block whose payload follows room for the header; `header` says all but sizes. Answers it as it is to stand there.
+    pub fn seal<'b>(&'b mut self, place: Place, mut header: BlockHeader, block: &'b mut [u8]) -> &'b [u8] {
         let payload = &block[BLOCK_HEADER_BYTES..];
         header.raw_bytes = u32::try_from(payload.len()).expect("a payload has a bound");
         (header.compressed, header.stored_bytes) = (false, header.raw_bytes);
@@ -27,11 +27,11 @@ impl Sealer {
             if stored < payload.len() {
                 (header.compressed, header.stored_bytes) = (true, stored as u32);
                 let sealed = &mut self.compressed[..BLOCK_HEADER_BYTES + stored];
-                header.seal(sealed);
+                header.seal(place, sealed);
                 return sealed;
             }
         }
-        header.seal(block);
+        header.seal(place, block);
         block
     }
 }

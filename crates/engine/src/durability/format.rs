@@ -51,6 +51,27 @@ pub(crate) enum Kind {
     Rows,
 }
 
+/// Where a block stands: a part of its checksum. So bytes of a log that a row has in it are no block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The checksum of its file's header, which is of one log and one file of that.
+    file: u32,
+    /// Bytes of the file before it.
+    offset: u64,
+}
+
+impl Place {
+    /// In a file with this header, as it stands there.
+    pub fn of(file_header: &[u8; FILE_HEADER_BYTES], offset: u64) -> Place {
+        Place { file: u32_at(file_header, FILE_HEADER_BYTES - 4), offset }
+    }
+
+    /// Elsewhere in the same file.
+    pub fn at(self, offset: u64) -> Place {
+        Place { offset, ..self }
+    }
+}
+
 /// A block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
@@ -115,8 +136,8 @@ impl FileHeader {
 }
 
 impl BlockHeader {
-    /// Writes the header into the first bytes of a block, whose payload follows them.
-    pub fn seal(&self, block: &mut [u8]) {
+    /// Writes the header into the first bytes of a block that is to stand there, and whose payload follows them.
+    pub fn seal(&self, place: Place, block: &mut [u8]) {
         let (header, payload) = block.split_at_mut(BLOCK_HEADER_BYTES);
         assert!(payload.len() == self.stored_bytes as usize, "a block has its payload");
         header[0..4].copy_from_slice(&BLOCK_MAGIC);
@@ -133,23 +154,23 @@ impl BlockHeader {
         header[24..32].copy_from_slice(&self.last_epoch.to_le_bytes());
         header[32..40].copy_from_slice(&self.synced.to_le_bytes());
         header[40..44].copy_from_slice(&self.slot.to_le_bytes());
-        let checksum = checksum(&header[..44], payload);
+        let checksum = checksum(place, &header[..44], payload);
         header[44..48].copy_from_slice(&checksum.to_le_bytes());
     }
 
     /// As [`BlockHeader::decode`] if checksums are looked at, else as [`BlockHeader::decode_unchecked`].
-    pub fn decode_if(bytes: &[u8], is_checked: bool) -> Result<(BlockHeader, &[u8]), String> {
+    pub fn decode_if(place: Place, bytes: &[u8], is_checked: bool) -> Result<(BlockHeader, &[u8]), String> {
         match is_checked {
-            true => Self::decode(bytes),
+            true => Self::decode(place, bytes),
             false => Self::decode_unchecked(bytes),
         }
     }
 
-    /// The block at the beginning of `bytes`, and its payload; an error in words.
-    pub fn decode(bytes: &[u8]) -> Result<(BlockHeader, &[u8]), String> {
+    /// The block at the beginning of `bytes`, which stand there, and its payload; an error in words.
+    pub fn decode(place: Place, bytes: &[u8]) -> Result<(BlockHeader, &[u8]), String> {
         let (block, payload) = Self::decode_unchecked(bytes)?;
         let header = &bytes[..BLOCK_HEADER_BYTES];
-        if checksum(&header[..44], payload) != u32_at(header, 44) {
+        if checksum(place, &header[..44], payload) != u32_at(header, 44) {
             return Err("a block's checksum does not fit".to_owned());
         }
         Ok((block, payload))
@@ -209,8 +230,9 @@ impl BlockHeader {
     }
 }
 
-fn checksum(header: &[u8], payload: &[u8]) -> u32 {
-    let mut hasher = Hasher::new();
+fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u32 {
+    let mut hasher = Hasher::new_with_initial(place.file);
+    hasher.update(&place.offset.to_le_bytes());
     hasher.update(header);
     hasher.update(payload);
     hasher.finalize()

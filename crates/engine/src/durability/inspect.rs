@@ -3,7 +3,7 @@
 use super::checkpoint::files::{path_of, read_file};
 use super::format::{FILE_HEADER_BYTES, Transactions};
 use super::manifest::{Checkpoint, RowsFile};
-use super::scan::{self, LogFile, Stream, find_folders};
+use super::scan::{self, LogFile, Stream, Unreadable, find_folders};
 use super::{log::io_error, manifest};
 use crate::facade::disk::Folder;
 use contract::{InspectedFile, InspectedRows, LogError, LogInspection};
@@ -19,7 +19,7 @@ pub(crate) fn inspect(paths: &[PathBuf]) -> Result<LogInspection, LogError> {
     for file in files.into_values().flatten() {
         inspected.push(inspect_file(file)?);
     }
-    for (path, why) in unreadable {
+    for Unreadable { path, why, .. } in unreadable {
         inspected.push(InspectedFile { path, wrong: Some((0, why)), ..InspectedFile::default() });
     }
     let marked = |logger| {

@@ -49,7 +49,7 @@ pub(crate) struct Log {
     /// The first has the manifest.
     folders: Vec<Folder>,
     manifest: Latched<Manifest>,
-    _lock: FolderLock,
+    _locks: Vec<FolderLock>,
 }
 
 /// The log cannot be written any more.
@@ -91,7 +91,7 @@ impl Log {
     pub fn open(
         options: &LogOptions,
         folders: &[Folder],
-        lock: FolderLock,
+        locks: Vec<FolderLock>,
         manifest: &Manifest,
         first_epoch: u64,
     ) -> Result<Log, LogError> {
@@ -119,7 +119,7 @@ impl Log {
             epochs_bell: Bell::default(),
             folders: folders.to_vec(),
             manifest: Latched::new(manifest.clone()),
-            _lock: lock,
+            _locks: locks,
         })
     }
 

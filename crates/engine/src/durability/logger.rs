@@ -12,7 +12,7 @@
 //! torn by a crash, which nobody was told of, from bytes that have changed since they were synced.
 
 use super::block::Sealer;
-use super::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind};
+use super::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind, Place};
 use super::log::{Log, io_error};
 use super::manifest::Manifest;
 use super::redo::Block;
@@ -267,9 +267,14 @@ impl Files {
         self.report.raw_bytes += bytes.len() as u64;
         self.newest = self.newest.max(last_epoch);
         let mut sealer = std::mem::replace(&mut self.sealer, Sealer::new(false));
-        let appended = self.append(sealer.seal(header, &mut bytes));
+        let appended = self.append(sealer.seal(self.place(), header, &mut bytes));
         self.sealer = sealer;
         appended.map(|()| bytes)
+    }
+
+    /// Where the next block will stand.
+    fn place(&self) -> Place {
+        Place::of(&self.header.encode(), self.file.len())
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), LogError> {
@@ -293,7 +298,7 @@ impl Files {
             synced: self.synced,
             slot: 0,
         };
-        header.seal(&mut block);
+        header.seal(self.place(), &mut block);
         self.report.raw_bytes += header.file_bytes();
         self.append(&block)?;
         (self.marked, self.has_marked) = (epoch, true);

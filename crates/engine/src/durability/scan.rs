@@ -8,7 +8,7 @@
 //! file was synced before it; or a later file, which is begun only when the one before it is synced. Then the log is corrupt.
 
 use super::format::{
-    BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind, MOST_PAYLOAD_BYTES,
+    BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind, MOST_PAYLOAD_BYTES, Place,
 };
 use super::log::io_error;
 use crate::facade::disk::Folder;
@@ -45,13 +45,25 @@ impl LogFile {
     }
 }
 
+/// A file that calls itself one of a log, and whose header is not one of the log's.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreadable {
+    pub path: PathBuf,
+    /// What its name says.
+    pub name: Option<LogFileName>,
+    /// Whether there is something behind the header.
+    pub is_long: bool,
+    /// What is wrong with it.
+    pub why: String,
+}
+
 /// The files of log `log` in these folders, by generation and logger, in the order of their numbers; and those whose header cannot
-/// be read, with what is wrong with them.
+/// be read.
 #[allow(clippy::type_complexity, reason = "two lists, each plain")]
 pub(crate) fn files(
     folders: &[Folder],
     log: u128,
-) -> Result<(BTreeMap<(u32, u32), Vec<LogFile>>, Vec<(PathBuf, String)>), LogError> {
+) -> Result<(BTreeMap<(u32, u32), Vec<LogFile>>, Vec<Unreadable>), LogError> {
     let (mut files, mut unreadable) = (BTreeMap::<(u32, u32), Vec<LogFile>>::new(), Vec::new());
     for folder in folders {
         let names = folder.names().map_err(|why| io_error("list", folder.path(), &why))?;
@@ -60,14 +72,17 @@ pub(crate) fn files(
             let mut file = folder.open_file(&name).map_err(|why| io_error("open", &path, &why))?;
             let mut bytes = [0; FILE_HEADER_BYTES];
             let read = file.read_at(0, &mut bytes).map_err(|why| io_error("read", &path, &why))?;
-            match FileHeader::decode(&bytes[..read]) {
+            let why = match FileHeader::decode(&bytes[..read]) {
                 Ok(header) if header.log == log => {
                     let of = files.entry((header.generation, header.logger)).or_default();
                     of.push(LogFile { folder: folder.clone(), name, header });
+                    continue;
                 }
-                Ok(header) => unreadable.push((path, format!("it is of log {:032x}", header.log))),
-                Err(why) => unreadable.push((path, why)),
-            }
+                Ok(header) => format!("it is of log {:032x}", header.log),
+                Err(why) => why,
+            };
+            let is_long = file.len() > FILE_HEADER_BYTES as u64;
+            unreadable.push(Unreadable { path, name: LogFileName::read(&name), is_long, why });
         }
     }
     for of in files.values_mut() {
@@ -156,6 +171,8 @@ pub(crate) struct Stream {
     path: PathBuf,
     segment: u64,
     bytes: Arc<Vec<u8>>,
+    /// Of its first block.
+    place: Place,
     at: usize,
     /// The epoch of the last mark, up to which everything is intact; at first that before the generation's first.
     pub marked: u64,
@@ -187,12 +204,14 @@ impl Stream {
     }
 
     fn unread(files: Vec<LogFile>) -> Stream {
-        let marked = files[0].header.first_epoch.saturating_sub(1);
+        let header = files[0].header;
+        let marked = header.first_epoch.saturating_sub(1);
         Stream {
             files: files.into(),
             path: PathBuf::new(),
             segment: 0,
             bytes: Arc::default(),
+            place: Place::of(&header.encode(), FILE_HEADER_BYTES as u64),
             at: 0,
             marked,
             attested: 0,
@@ -217,6 +236,7 @@ impl Stream {
         bytes.truncate(read);
         self.read += read as u64;
         (self.path, self.bytes, self.at) = (path, Arc::new(bytes), FILE_HEADER_BYTES);
+        self.place = Place::of(&file.header.encode(), self.at as u64);
         self.segment = segment;
         Ok(())
     }
@@ -237,7 +257,8 @@ impl Stream {
                 continue;
             }
             let rest = &self.bytes[self.at..];
-            let (header, payload) = match BlockHeader::decode_if(rest, self.is_checked) {
+            let place = self.place.at(self.at as u64);
+            let (header, payload) = match BlockHeader::decode_if(place, rest, self.is_checked) {
                 Ok(block) => block,
                 Err(why) => {
                     self.ends(Some(why));
@@ -287,7 +308,7 @@ impl Stream {
         }
         let later = self.at + 1..self.bytes.len();
         let attests = |at: usize| {
-            let block = BlockHeader::decode(&self.bytes[at..]).ok()?.0;
+            let block = BlockHeader::decode(self.place.at(at as u64), &self.bytes[at..]).ok()?.0;
             (block.synced > self.at as u64).then_some((at, block.synced))
         };
         let (at, synced) = later.into_iter().find_map(attests)?;

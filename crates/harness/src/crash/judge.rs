@@ -5,7 +5,7 @@ use super::run::{Run, folders, readers};
 use contract::{Engine, LogError, Recovered, RecoveryOptions, Until, Workload};
 use history::churn::{Churn, ChurnClient};
 use history::{Checked, FinalRead, History, Setting, Verdict};
-use machine::simulated::disk::Disk;
+use machine::simulated::disk::{Disk, Flipped};
 use std::time::Duration;
 
 /// A workload whose clients tell what must be there.
@@ -129,19 +129,23 @@ impl Judge<'_, '_> {
             let at = format!("{name} at operation {} of {}", self.point, self.run.disk.operations());
             let flipped = match image {
                 Image::Flipped => match disk.flip(&mut self.run.random) {
-                    Some((path, byte)) => Some(format!("byte {byte} of {}", path.display())),
+                    Some(flipped) => Some(flipped),
                     None => continue,
                 },
                 Image::Crash | Image::Process => None,
             };
-            let at = flipped.as_ref().map_or(at.clone(), |flipped| format!("{at}, {flipped}"));
+            let at = match &flipped {
+                Some(Flipped { path, byte, .. }) => format!("{at}, byte {byte} of {}", path.display()),
+                None => at,
+            };
             crashed.points += 1;
             crashed.with_acknowledged += u64::from(acknowledged > 0);
-            // What was not synced is not promised to survive a crash, whatever somebody was told.
+            // What was not synced is not promised to survive a crash, whatever somebody was told; and a bit of which nobody knows that it
+            // had been synced may be one that a crash has torn.
             let promised = match image {
                 Image::Crash if !self.run.plan.durability.syncs() => 0,
-                Image::Flipped => 0,
-                Image::Crash | Image::Process => acknowledged,
+                Image::Flipped if !flipped.as_ref().is_some_and(|flipped| flipped.is_known) => 0,
+                Image::Crash | Image::Process | Image::Flipped => acknowledged,
             };
             let recovered = self.recover::<E, T>(&disk, workload, told, promised);
             match recovered {
@@ -153,8 +157,9 @@ impl Judge<'_, '_> {
                 Err(Failed::Refused(_)) if flipped.is_some() => crashed.flips_noticed += 1,
                 Err(Failed::Refused(why) | Failed::Wrong(why)) => return Err((at, why)),
             }
-            if matches!(image, Image::Crash) {
-                self.reopened::<E, T>(&disk, workload, told)
+            if flipped.is_none() {
+                let survives = if self.run.plan.durability.syncs() { promised } else { 0 };
+                self.reopened::<E, T>(&disk, workload, told, survives)
                     .map_err(|why| (format!("{at}, reopened"), why))?;
             }
         }
@@ -194,38 +199,51 @@ impl Judge<'_, '_> {
         Ok(recovered)
     }
 
-    /// Recovers the log and opens it again; the machine crashes meanwhile.
+    /// Recovers the log and opens it again; the machine crashes meanwhile, or just after. What it was opened with is there again, if the
+    /// opening had ended; `promised`, in any case; and it can be opened once more.
     fn reopened<E: Engine, T: Told<E>>(
         &mut self,
         disk: &Disk,
         workload: &T,
         told: &T::Told,
+        promised: u64,
     ) -> Result<(), String> {
+        let begun = disk.operations();
+        let Some(first) = self.opened::<E, T>(disk, workload)? else { return Ok(()) };
+        let ended = disk.operations();
+        // One in four, so that what had only been recovered, and not made durable, is missed.
+        let crashed = if self.run.random.u8(..4) == 0 { ended } else { self.run.random.usize(begun..=ended) };
+        let again = disk.after_crash(crashed, &mut self.run.random);
+        let at = |why: String| format!("after a crash at operation {crashed} of {begun} to {ended}: {why}");
+        let promised = if crashed == ended { first } else { promised };
+        match self.recover::<E, T>(&again, workload, told, promised) {
+            Ok(second) if second.epoch <= first && (crashed < ended || second.epoch == first) => {}
+            Ok(second) => {
+                let second = second.epoch;
+                return Err(at(format!("epoch {first} was recovered first, and {second} then")));
+            }
+            Err(Failed::Refused(why) | Failed::Wrong(why)) => return Err(at(why)),
+        }
+        self.opened::<E, T>(&again, workload).map(drop).map_err(at)
+    }
+
+    /// Recovers the log and opens it; up to which epoch. `None`: there is none.
+    fn opened<E: Engine, T: Told<E>>(&self, disk: &Disk, workload: &T) -> Result<Option<u64>, String> {
         let setting = self.run.setting::<E>();
         let options = RecoveryOptions { threads: 1, salvage: false, canary: self.run.canary };
         let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
-        let first = disk.on(|| {
-            let (mut store, recovered) = match setting.recover::<E, _>(workload, &folders, &options) {
-                Ok(recovered) => recovered,
-                Err(LogError::Nothing { .. }) => return Ok(None),
+        disk.on(|| {
+            let (mut store, epoch) = match setting.recover::<E, _>(workload, &folders, &options) {
+                Ok((store, recovered)) => (store, Some(recovered.epoch)),
+                // A new one is begun over what an opening that was cut off has left.
+                Err(LogError::Nothing { .. }) => {
+                    (setting.load::<E, _>(workload, &|_| ()).expect("tiny tables"), None)
+                }
                 Err(error) => return Err(error.to_string()),
             };
             E::open_log(&mut store, &log).map_err(|error| error.to_string())?;
-            Ok(Some(recovered))
-        })?;
-        let Some(first) = first else { return Ok(()) };
-        let operations = self.run.random.usize(..=disk.operations());
-        let again = disk.after_crash(operations, &mut self.run.random);
-        match self.recover::<E, T>(&again, workload, told, first.epoch) {
-            Ok(second) if second.epoch == first.epoch => Ok(()),
-            Ok(second) => Err(format!(
-                "epoch {} was recovered first, and {} after a crash at operation {operations}",
-                first.epoch, second.epoch
-            )),
-            Err(Failed::Refused(why) | Failed::Wrong(why)) => {
-                Err(format!("after a crash at operation {operations}: {why}"))
-            }
-        }
+            Ok(epoch)
+        })
     }
 }
 

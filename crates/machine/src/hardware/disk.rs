@@ -14,9 +14,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder at a path; it is made, with those above it, if it is not there.
+    /// The folder at a path; it is made, with those above it, and durable, if it is not there.
     pub fn open(path: &Path) -> io::Result<Folder> {
+        let made: Vec<&Path> = path.ancestors().take_while(|folder| !is_there(folder)).collect();
         fs::create_dir_all(path)?;
+        for folder in made {
+            let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+            fs::File::open(above.unwrap_or(Path::new(".")))?.sync_all()?;
+        }
         Ok(Folder { path: Arc::new(path.to_owned()) })
     }
 
@@ -104,6 +109,11 @@ impl Folder {
     }
 }
 
+/// Whether there is such a folder; the empty path is the one that the process is in.
+fn is_there(folder: &Path) -> bool {
+    folder.as_os_str().is_empty() || folder.exists()
+}
+
 /// A folder that is locked, until this is dropped or the process has ended.
 #[derive(Debug)]
 pub struct FolderLock {
@@ -165,6 +175,11 @@ impl Reader {
     /// Whether it had none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Makes all of it durable, whoever wrote it.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
     }
 
     /// Reads from byte `offset` on, until `into` is full or the file has ended; answers how many bytes.

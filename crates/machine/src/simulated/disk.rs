@@ -103,6 +103,17 @@ struct State {
     idle_from_ns: u64,
 }
 
+/// A bit that was flipped.
+#[derive(Clone, Debug)]
+pub struct Flipped {
+    /// Of which file.
+    pub path: PathBuf,
+    /// In which byte.
+    pub byte: u64,
+    /// Whether somebody may know that the byte had been synced: something was appended to its file since.
+    pub is_known: bool,
+}
+
 /// A disk; what was cloned from it is the same one.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
@@ -175,14 +186,17 @@ impl Disk {
         self.lock().journal.get(number).map_or_else(by_now, |(_, acknowledged)| *acknowledged)
     }
 
-    /// The disk as it is after the first `operations` operations, everything written: what survives the end of a process.
+    /// The disk as it is after the first `operations` operations, everything written: what survives the end of a process. It has the
+    /// journal until then: what was not synced, a crash may still lose.
     pub fn after(&self, operations: usize) -> Disk {
         let state = self.lock();
-        let mut contents = state.before.clone();
-        for (operation, _) in &state.journal[..operations] {
-            apply(&mut contents, operation);
+        let (before, journal) = (state.before.clone(), state.journal[..operations].to_vec());
+        let mut now = before.clone();
+        for (operation, _) in &journal {
+            apply(&mut now, operation);
         }
-        Disk::with(contents)
+        let state = State { before, now, journal, ..State::default() };
+        Disk { state: Arc::new(Mutex::new(state)), acknowledged: Arc::default() }
     }
 
     /// The disk as it may be after a crash that came when the first `operations` operations had ended, and the next one had
@@ -221,10 +235,10 @@ impl Disk {
         Disk::with(Contents { names: names.names, files: written.files })
     }
 
-    /// Flips one bit of one file, drawn at random; answers which file's, and at which byte. `None`: there is no byte.
-    pub fn flip(&self, random: &mut Rng) -> Option<(PathBuf, u64)> {
+    /// Flips one bit of one file, drawn at random, as if it had always been so. `None`: there is no byte.
+    pub fn flip(&self, random: &mut Rng) -> Option<Flipped> {
         let mut state = self.lock();
-        let State { now, before, .. } = &mut *state;
+        let State { now, before, journal, .. } = &mut *state;
         let named = now
             .names
             .iter()
@@ -233,8 +247,10 @@ impl Disk {
         let (path, file) = random.choice(filled)?;
         let byte = random.usize(..now.files[file].len());
         now.files[file][byte] ^= 1 << random.u8(..8);
+        let is_known = byte < known_to_be_synced(before, journal, file);
         *before = now.clone();
-        Some((path, byte as u64))
+        journal.clear();
+        Some(Flipped { path, byte: byte as u64, is_known })
     }
 
     fn with(contents: Contents) -> Disk {
@@ -317,6 +333,22 @@ fn apply(contents: &mut Contents, operation: &Operation) {
         Operation::Append { file, bytes } => contents.files[*file].extend_from_slice(bytes),
         _ => {}
     }
+}
+
+/// Bytes at the start of a file of which somebody may know that they had been synced: those that were when the last of it was appended.
+fn known_to_be_synced(before: &Contents, journal: &[(Operation, u64)], wanted: usize) -> usize {
+    let length = before.files.get(wanted).map_or(0, Vec::len);
+    let (mut length, mut synced, mut known) = (length, length, length);
+    for (operation, _) in journal {
+        match operation {
+            Operation::Append { file, bytes } if *file == wanted => {
+                (length, known) = (length + bytes.len(), synced);
+            }
+            Operation::Sync { file } if *file == wanted => synced = length,
+            _ => {}
+        }
+    }
+    known
 }
 
 /// What a crash leaves of a file of which so many bytes were synced.
@@ -508,6 +540,11 @@ impl Reader {
     /// Whether it had none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Makes all of it durable, whoever wrote it.
+    pub fn sync(&self) -> io::Result<()> {
+        self.disk.whole(Operation::Sync { file: self.file })
     }
 
     /// Reads from byte `offset` on, until `into` is full or the file has ended; answers how many bytes.

@@ -3,7 +3,7 @@
 //! A file has a header and blocks as a log's files have; a block's payload is transactions that insert rows.
 
 use crate::durability::block::Sealer;
-use crate::durability::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, Kind, VERSION};
+use crate::durability::format::{BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, Kind, Place, VERSION};
 use crate::durability::log::io_error;
 use crate::durability::logger::{append_all, begin_durable};
 use crate::durability::manifest::{Checkpoint, Manifest, RowsFile};
@@ -19,6 +19,11 @@ const MAGIC: [u8; 8] = *b"TRIRCKP\n";
 /// The name of a checkpoint's file.
 fn file_name(checkpoint: u64, file: usize) -> String {
     format!("checkpoint-{checkpoint:08}-{file:06}.trc")
+}
+
+/// Whether a file calls itself one of a checkpoint.
+pub(crate) fn is_rows_file(name: &str) -> bool {
+    name.starts_with("checkpoint-") && name.ends_with(".trc")
 }
 
 /// Whether a file's name is one of this checkpoint's.
@@ -66,6 +71,8 @@ pub(super) struct RowsFiles {
 struct Open {
     path: PathBuf,
     file: File,
+    /// Of its first block.
+    place: Place,
     rows: u64,
 }
 
@@ -100,7 +107,7 @@ impl RowsFiles {
             synced: 0,
             slot: 0,
         };
-        let sealed = self.sealer.seal(header, block);
+        let sealed = self.sealer.seal(open.place.at(open.file.len()), header, block);
         append_all(&mut open.file, sealed).map_err(|why| io_error("write", &open.path, &why))?;
         open.rows += rows;
         match open.file.len() >= self.file_bytes {
@@ -115,8 +122,10 @@ impl RowsFiles {
         let folder = &self.folders[number % self.folders.len()];
         let name = file_name(self.header.checkpoint, number);
         let header = Header { file: number as u32, ..self.header };
-        let file = begin_durable(folder, &name, &header.encode())?;
-        Ok(Open { path: folder.path().join(name), file, rows: 0 })
+        let header = header.encode();
+        let file = begin_durable(folder, &name, &header)?;
+        let place = Place::of(&header, file.len());
+        Ok(Open { path: folder.path().join(name), file, place, rows: 0 })
     }
 
     fn end_file(&mut self, mut open: Open) -> Result<(), LogError> {
@@ -156,7 +165,8 @@ pub(crate) fn read_file(
         let header = Header { log, checkpoint, file: number, from_epoch };
         let mut bytes = vec![0; FILE_HEADER_BYTES];
         read_all(&mut file, 0, &mut bytes)?;
-        if bytes != header.encode() {
+        let header = header.encode();
+        if bytes != header {
             return Err("the header is not that of the file that the manifest names".to_owned().into());
         }
         at = FILE_HEADER_BYTES as u64;
@@ -171,7 +181,7 @@ pub(crate) fn read_file(
             }
             bytes.resize(block_bytes as usize, 0);
             read_all(&mut file, at, &mut bytes)?;
-            let (header, payload) = BlockHeader::decode_if(&bytes, is_checked)?;
+            let (header, payload) = BlockHeader::decode_if(Place::of(&header, at), &bytes, is_checked)?;
             if header.kind != Kind::Rows {
                 return Err("a block without rows".to_owned().into());
             }
@@ -242,7 +252,7 @@ pub(crate) fn remove_outdated(folders: &[Folder], manifest: &Manifest) -> Result
     for folder in folders {
         for name in folder.names().map_err(|why| io_error("list", folder.path(), &why))? {
             let is_needed = checkpoint.is_some_and(|checkpoint| is_of(checkpoint, &name));
-            let is_rows = name.starts_with("checkpoint-") && name.ends_with(".trc") && !is_needed;
+            let is_rows = is_rows_file(&name) && !is_needed;
             let is_log = LogFileName::read(&name)
                 .is_some_and(|name| checkpoint.is_some_and(|checkpoint| !checkpoint.needs(name)));
             if is_rows || is_log {

@@ -45,8 +45,12 @@ fn sealed(payload: &[u8]) -> Vec<u8> {
         synced: 64,
         slot: 2,
     };
-    header.seal(&mut block);
+    header.seal(here(), &mut block);
     block
+}
+
+fn here() -> Place {
+    Place { file: 7, offset: 64 }
 }
 
 proptest! {
@@ -59,7 +63,7 @@ proptest! {
             write(&mut payload, *epoch, *id, records);
         }
         let block = sealed(&payload);
-        let (header, stored) = BlockHeader::decode(&block).expect("a block");
+        let (header, stored) = BlockHeader::decode(here(), &block).expect("a block");
         prop_assert_eq!(header.file_bytes(), block.len() as u64);
         let read: Vec<_> = Transactions::of(stored).collect::<Result<_, _>>().expect("whole");
         prop_assert_eq!(read.len(), transactions.len());
@@ -79,13 +83,20 @@ proptest! {
         let mut block = sealed(&bytes);
         let at = at.index(block.len());
         block[at] ^= 1u8 << bit;
-        prop_assert!(BlockHeader::decode(&block).is_err());
+        prop_assert!(BlockHeader::decode(here(), &block).is_err());
+    }
+
+    #[test]
+    fn a_block_stands_in_one_place(bytes in vec(any::<u8>(), 0..300), file: u32, offset: u64) {
+        let block = sealed(&bytes);
+        let elsewhere = Place { file, offset };
+        prop_assert!(BlockHeader::decode(elsewhere, &block).is_err() || elsewhere == here());
     }
 
     #[test]
     fn whatever_is_read_nothing_panics(bytes in vec(any::<u8>(), 0..400)) {
         let _ = FileHeader::decode(&bytes);
-        let _ = BlockHeader::decode(&bytes);
+        let _ = BlockHeader::decode(here(), &bytes);
         let _ = BlockHeader::decode_unchecked(&bytes);
         let _ = RedoRecord::decode(&bytes);
         for transaction in Transactions::of(&bytes).flatten() {
