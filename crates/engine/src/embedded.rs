@@ -12,6 +12,7 @@
 
 use crate::commit_id::CommitIds;
 use crate::durability::log;
+pub use crate::durability::redo::{MOST_WRITTEN_BYTES, written_bytes};
 use crate::durability::manifest::{LoggedTable, Manifest};
 use crate::engine::ThisEngine;
 use crate::facade::heap::Heap;
@@ -537,7 +538,8 @@ impl Slot {
         self.lent.prefetch(table, keys);
     }
 
-    /// Commits it. If that is not possible, it is undone.
+    /// Commits it. If that is not possible, it is undone. If the store is logged, one that has written more than [`MOST_WRITTEN_BYTES`] is
+    /// a panic, and the log stops.
     pub fn commit(&mut self) -> Result<Committed, Abort> {
         self.lent.commit()
     }

@@ -46,6 +46,11 @@ pub enum Error {
         /// So many.
         most: usize,
     },
+    /// The transaction has written as many bytes as one may, keys included: a gibibyte, nearly. It cannot go on.
+    WritesTooMuch {
+        /// So many.
+        most: usize,
+    },
     /// A value that serde does not serialize.
     Serialize {
         /// Its words.
@@ -147,6 +152,9 @@ impl fmt::Display for Error {
             }
             Error::TooLarge { most } => {
                 write!(f, "the transaction touches more than {most} rows, keys and entries; use several")
+            }
+            Error::WritesTooMuch { most } => {
+                write!(f, "the transaction writes more than {most} bytes of keys and values; use several")
             }
             Error::Serialize { why } => write!(f, "the value cannot be serialized: {why}"),
             Error::Unreadable { table } => write!(f, "table '{table}' has a value that is not of its type"),

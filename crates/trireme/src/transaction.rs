@@ -11,6 +11,7 @@ use crate::table::{OpenIndex, OpenTable};
 use crate::ticket::Ticket;
 use crate::value::{Row, Value};
 use contract::{AbortReason, Insertion, Presence, Span, TableId};
+use engine::embedded::{MOST_WRITTEN_BYTES, written_bytes};
 use std::borrow::Borrow;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -31,18 +32,20 @@ pub struct Transaction<'db> {
     poison: Option<Error>,
     /// Rows and missing keys that it may still touch, at least.
     left: usize,
+    /// Bytes that it may still write.
+    left_bytes: usize,
 }
 
 impl<'db> Transaction<'db> {
     pub(crate) fn new(database: &'db Database, seat: Seat<'db>) -> Self {
-        Transaction { database, seat, is_open: false, has_written: false, poison: None, left: 0 }
+        Transaction { database, seat, is_open: false, has_written: false, poison: None, left: 0, left_bytes: 0 }
     }
 
     /// Begins it, for the first time or again.
     pub(crate) fn begin(&mut self, is_first: bool) {
         self.seat.slot.begin(is_first);
         (self.is_open, self.has_written, self.poison) = (true, false, None);
-        self.left = self.seat.slot.most_records();
+        (self.left, self.left_bytes) = (self.seat.slot.most_records(), MOST_WRITTEN_BYTES);
     }
 
     /// Whether it has written, or tried to.
@@ -276,6 +279,7 @@ impl<'db> Transaction<'db> {
             changed = Some(value);
         });
         let _: Presence = self.lives(updated)?;
+        self.written::<K>(row_bytes)?;
         match changed {
             None => Ok(None),
             Some(Some(changed)) => changed.map(Some),
@@ -316,7 +320,9 @@ impl<'db> Transaction<'db> {
         }
         let number = self.key::<K>(table.id, key)?;
         let deleted = self.seat.slot.transaction().delete(table.id, number);
-        Ok(self.lives(deleted)? == Presence::Present)
+        let presence = self.lives(deleted)?;
+        self.written::<K>(0)?;
+        Ok(presence == Presence::Present)
     }
 
     /// The keys and values in a range of keys, in their order; an iterator that goes from both ends.
@@ -391,6 +397,22 @@ impl<'db> Transaction<'db> {
         self.poisoned(Error::TooLarge { most })
     }
 
+    /// Accounts for a row of so many bytes, or a part of one, that was written under the key that was named last.
+    fn written<K: Key>(&mut self, row_bytes: usize) -> Result<(), Error> {
+        let key_bytes = if K::IS_NUMBER { size_of::<u64>() } else { self.seat.key.len() };
+        self.written_bytes(key_bytes, row_bytes)
+    }
+
+    fn written_bytes(&mut self, key_bytes: usize, row_bytes: usize) -> Result<(), Error> {
+        match self.left_bytes.checked_sub(written_bytes(key_bytes, row_bytes)) {
+            Some(left) => {
+                self.left_bytes = left;
+                Ok(())
+            }
+            None => Err(self.poisoned(Error::WritesTooMuch { most: MOST_WRITTEN_BYTES })),
+        }
+    }
+
     /// Adds a row and its entries in indexes.
     fn insert_row<K: Key>(
         &mut self,
@@ -401,7 +423,11 @@ impl<'db> Transaction<'db> {
         let number = self.key::<K>(table, key)?;
         let inserted = self.seat.slot.transaction().insert(table, number, row);
         let insertion = self.lives(inserted)?;
-        if insertion == Insertion::Inserted && !self.indexes(table).is_empty() {
+        if insertion == Insertion::Exists {
+            return Ok(insertion);
+        }
+        self.written::<K>(row.len())?;
+        if !self.indexes(table).is_empty() {
             let registry = Arc::clone(&self.seat.registry);
             let key = key::bytes::<K>(key)?;
             for index in &registry.get(table).expect("admitted").indexes {
@@ -418,7 +444,10 @@ impl<'db> Transaction<'db> {
         let number = self.key::<K>(table, key)?;
         if self.indexes(table).is_empty() {
             let replaced = self.seat.slot.transaction().replace(table, number, row);
-            return Ok(self.lives(replaced)? == Presence::Present);
+            return match self.lives(replaced)? {
+                Presence::Present => self.written::<K>(row.len()).map(|()| true),
+                Presence::Missing => Ok(false),
+            };
         }
         let registry = Arc::clone(&self.seat.registry);
         let indexes = &registry.get(table).expect("admitted").indexes;
@@ -432,6 +461,7 @@ impl<'db> Transaction<'db> {
         }
         let replaced = self.seat.slot.transaction().replace(table, number, row);
         let presence = self.lives(replaced)?;
+        self.written::<K>(row.len())?;
         let key = key::bytes::<K>(key)?;
         for index in indexes {
             let (before, after) =
@@ -476,7 +506,7 @@ impl<'db> Transaction<'db> {
         let key = transaction.key(index.id, &entry.bytes);
         let inserted = transaction.insert(index.id, key, &[]);
         let _: Insertion = self.lives(inserted)?;
-        Ok(())
+        self.written_bytes(entry.bytes.len(), 0)
     }
 
     fn remove_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
@@ -485,7 +515,7 @@ impl<'db> Transaction<'db> {
         let key = transaction.key(index.id, &entry.bytes);
         let removed = transaction.delete(index.id, key);
         let _: Presence = self.lives(removed)?;
-        Ok(())
+        self.written_bytes(entry.bytes.len(), 0)
     }
 
     /// A key, as the engine names it in this transaction.

@@ -207,7 +207,7 @@ impl Log {
 
     /// The log cannot be written any more. The first reason is kept.
     #[cold]
-    pub(super) fn fail(&self, error: &LogError) {
+    pub fn fail(&self, error: &LogError) {
         self.failure.with(|failure| {
             failure.get_or_insert_with(|| error.to_string());
         });
