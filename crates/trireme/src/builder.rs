@@ -109,7 +109,7 @@ impl Builder {
         Builder { salvage, ..self }
     }
 
-    /// Transactions that may run at once: further ones wait. Four for each core, and 64 at least, by default; up to 1,024.
+    /// Transactions and snapshots that there may be at once: further ones wait. Four for each core, and 64 at least, by default; up to 1,024.
     pub fn slots(self, slots: usize) -> Builder {
         Builder { slots: Some(slots), ..self }
     }

@@ -3,6 +3,7 @@
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::key::Key;
+use crate::pool::Use;
 use crate::registry::{Registered, SEPARATOR, UNFINISHED, indexing};
 use crate::retry::RetryPolicy;
 use crate::servants::Servants;
@@ -186,6 +187,8 @@ impl Database {
     /// database. It hands errors of operations up with `?`. If it answers an error of its own, the transaction is undone, and the
     /// error is answered. [`RetryPolicy`] says how often it is run.
     ///
+    /// A thread has one transaction of a database at a time: within another one it is refused ([`Database::begin`]).
+    ///
     /// A transaction that has only read does not wait: what it saw may be durable a moment later. [`Database::submit`] gives a ticket for
     /// that.
     pub fn transact<T, E: From<Error>>(
@@ -217,7 +220,7 @@ impl Database {
     ) -> Result<(T, R), E> {
         let policy = self.inner.retry;
         let began = policy.deadline.map(|_| Instant::now());
-        let mut transaction = Transaction::new(self, self.inner.shared.seat());
+        let mut transaction = self.transaction()?;
         let mut attempts = 1;
         loop {
             transaction.begin(attempts == 1);
@@ -243,16 +246,25 @@ impl Database {
     }
 
     /// Begins a transaction, to be committed by hand. Who is aborted has to begin again.
-    pub fn begin(&self) -> Transaction<'_> {
-        let mut transaction = Transaction::new(self, self.inner.shared.seat());
+    ///
+    /// A thread has one transaction of a database at a time, with [`Database::transact`] and [`Database::submit`], too: another one could
+    /// wait for it, or be aborted by it, for ever. It is refused ([`Error::InTransaction`]).
+    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        let mut transaction = self.transaction()?;
         transaction.begin(true);
-        transaction
+        Ok(transaction)
+    }
+
+    /// A transaction that has not begun.
+    fn transaction(&self) -> Result<Transaction<'_>, Error> {
+        Ok(Transaction::new(self, self.inner.shared.seat(Use::Transaction)?))
     }
 
     /// What the database held some epochs ago, to be read for as long as one likes. [`Error::NoSnapshots`] if it was opened without
-    /// ([`Builder::snapshots`]), or its protocol has none.
+    /// ([`Builder::snapshots`]), or its protocol has none. It takes one of [`Builder::slots`]: a thread that has one, and of a snapshot, may go
+    /// on with transactions and other snapshots as long as there are others that are free ([`Error::NoSlot`]).
     pub fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
-        Snapshot::begin(self.inner.number, self.inner.shared.seat())
+        Snapshot::begin(self.inner.number, self.inner.shared.seat(Use::Snapshot)?)
     }
 
     /// Everything that committed in this epoch or before is durable ([`Ticket::epoch`]); 0 in memory.

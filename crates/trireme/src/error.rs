@@ -103,8 +103,12 @@ pub enum Error {
         /// What differs.
         why: String,
     },
-    /// Tables cannot be made or dropped, and checkpoints not be taken, by a thread that has a transaction or a snapshot open.
+    /// This thread has a transaction open, and begins no other of the same database. Nor can tables be made or dropped, and checkpoints be
+    /// taken, by a thread that has a transaction or a snapshot open.
     InTransaction,
+    /// All slots are taken ([`Builder::slots`](crate::Builder::slots)), and this thread has one of them, for a snapshot: it does not wait for
+    /// another one, because it might be itself who is waited for.
+    NoSlot,
     /// Other handles of the database are still there.
     InUse,
     /// The database keeps no snapshots.
@@ -180,7 +184,11 @@ impl fmt::Display for Error {
             }
             Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
-                "this thread has a transaction or a snapshot open, which has to end before tables are made or dropped, and checkpoints taken",
+                "this thread has a transaction or a snapshot open, which has to end before another transaction begins, tables are made or dropped, or \
+                 a checkpoint is taken",
+            ),
+            Error::NoSlot => f.write_str(
+                "all slots are taken, and this thread has one of them: end its snapshot, or open the database with more (Builder::slots)",
             ),
             Error::InUse => f.write_str("the database is still in use"),
             Error::NoSnapshots => f.write_str(

@@ -3,6 +3,7 @@
 //! The last also walks the tables for them: between two of its rounds it borrows a slot, for a millisecond at a time, as long as there
 //! is something to walk and room for what it has read.
 
+use crate::pool::Use;
 use crate::store::Shared;
 use crate::ticket::Durable;
 use engine::embedded::Services;
@@ -83,7 +84,7 @@ impl Servant {
     /// Walks as long as there is something to walk.
     fn walk(&self) {
         while self.services.is_walked() {
-            let mut seat = self.shared.seat();
+            let Ok(mut seat) = self.shared.seat(Use::Transaction) else { return };
             let began = Instant::now();
             while began.elapsed() < WALK {
                 if self.has_ended() || !seat.slot.walk() {

@@ -1,7 +1,7 @@
 //! What the threads of a database share: the slots that they borrow, and the tables.
 
 use crate::error::Error;
-use crate::pool::{Lent, Pool, Seat};
+use crate::pool::{Lent, Pool, Seat, Use};
 use crate::registry::Registry;
 use crate::ticket::{self, Durable};
 use contract::TableId;
@@ -32,8 +32,8 @@ impl Shared {
     }
 
     /// Waits for a slot.
-    pub fn seat(&self) -> Seat<'_> {
-        self.pool.take(|number| self.store().lend(number))
+    pub fn seat(&self, used: Use) -> Result<Seat<'_>, Error> {
+        self.pool.take(used, |number| self.store().lend(number))
     }
 
     /// The tables.
@@ -43,18 +43,18 @@ impl Shared {
 
     /// Changes which tables there are, while no transaction runs.
     pub fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut places = self.pool.take_all().ok_or(Error::InTransaction)?;
+        let mut all = self.pool.take_all().ok_or(Error::InTransaction)?;
         let mut store = self.store();
         let embedded = store.embedded();
-        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
+        all.slots().for_each(|slot| embedded.take_back(slot));
         change(&mut store)
     }
 
     /// Nobody has a handle any more: what is to be closed; `None`: it was.
     pub fn close(&self) -> Result<Option<Embedded>, Error> {
-        let mut places = self.pool.take_all().ok_or(Error::InUse)?;
+        let mut all = self.pool.take_all().ok_or(Error::InUse)?;
         let Some(mut embedded) = self.store().embedded.take() else { return Ok(None) };
-        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
+        all.slots().for_each(|slot| embedded.take_back(slot));
         Ok(Some(embedded))
     }
 }

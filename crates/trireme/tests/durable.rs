@@ -292,7 +292,7 @@ fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), 
     let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_millis(1));
     let db = builder.open(folder.path())?;
     let numbers = db.table(NUMBERS)?;
-    let lasting = db.begin();
+    let lasting = db.begin()?;
     let commit = || db.submit(|tx| tx.insert(numbers, 1, &1));
     let ((), ticket) = thread::scope(|scope| scope.spawn(commit).join().expect("no panic"))?;
     let waiting = {

@@ -202,7 +202,7 @@ fn retries_end_where_the_policy_says() -> Result<(), Error> {
             .in_memory()?;
         let accounts = db.table(ACCOUNTS)?;
         db.transact(|tx| tx.insert(accounts, 0, &0))?;
-        let mut in_the_way = db.begin();
+        let mut in_the_way = db.begin()?;
         in_the_way.update(accounts, 0, |balance| *balance += 1)?;
         let runs = AtomicU64::new(0);
         let gave_up = thread::scope(|scope| {
