@@ -517,7 +517,7 @@ impl Slot {
     }
 
     /// Lets `read` use its operations; one that writes is a panic. Keys that are byte strings have their numbers
-    /// ([`Transaction::key`]) until `read` returns. Between two such calls any time may pass: nobody waits for it.
+    /// ([`Transaction::key`]) until `read` returns, or panics. Between two such calls any time may pass: nobody waits for it.
     pub fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
         self.lent.read_snapshot(read);
     }

@@ -184,13 +184,13 @@ struct Slot<P: Protocol + 'static, F: Concurrent + 'static> {
     _owned: Owned<P, F>,
 }
 
-/// Calls `end` unless it is forgotten: after a panic.
-struct Unless<'s, S, F: Fn(&mut S)> {
+/// Calls `end`, also after a panic; or only then, if it is forgotten otherwise.
+struct Finally<'s, S, F: Fn(&mut S)> {
     slot: &'s mut S,
     end: F,
 }
 
-impl<S, F: Fn(&mut S)> Drop for Unless<'_, S, F> {
+impl<S, F: Fn(&mut S)> Drop for Finally<'_, S, F> {
     fn drop(&mut self) {
         (self.end)(self.slot);
     }
@@ -221,7 +221,7 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
 
     /// Prepares the transaction; a panic undoes it.
     fn prepare(&mut self) -> Result<Prepared, Abort> {
-        let preparing = Unless {
+        let preparing = Finally {
             slot: self,
             end: |slot: &mut Self| {
                 slot.txn.abort();
@@ -235,7 +235,7 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
 
     /// Commits the transaction, which is prepared; a panic stops the log.
     fn install(&mut self, prepared: Prepared) {
-        let installing = Unless {
+        let installing = Finally {
             slot: self,
             end: |slot: &mut Self| {
                 if let Some(log) = &slot.runtime.log {
@@ -320,8 +320,9 @@ where
 
     fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
         self.txn.resume();
-        read(&mut *self.txn);
-        self.txn.suspend();
+        // Also after a panic.
+        let reading = Finally { slot: self, end: |slot: &mut Self| slot.txn.suspend() };
+        read(&mut *reading.slot.txn);
     }
 
     fn end_snapshot(&mut self) -> SnapshotRead {
@@ -361,9 +362,7 @@ where
 
     fn abort(&mut self) {
         if self.txn.has_begun_snapshot() {
-            // Its thread may have panicked while it looked at something.
             self.txn.end_snapshot();
-            self.txn.leave_epoch();
             return;
         }
         self.txn.abort();
