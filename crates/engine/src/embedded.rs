@@ -29,6 +29,7 @@ use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
 pub use crate::transaction::SnapshotRead;
+use contract::table::MOST_CAPACITY;
 use contract::{
     Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
     PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
@@ -166,14 +167,23 @@ fn described(table: &LoggedTable) -> TableDescription {
         length: table.length(),
         kept_bytes: table.row_bytes as usize,
         rows: 0,
-        capacity: table.capacity.max(LEAST_CAPACITY),
+        capacity: table.capacity.max(least_capacity(table)),
         indexing: table.indexing(),
         partition: TableDescription::partition_by_remainder,
     }
 }
 
 /// Rows that a table is expected to have at least when it is made: it grows.
-const LEAST_CAPACITY: u64 = 1 << 12;
+fn least_capacity(table: &LoggedTable) -> u64 {
+    const ROWS: u64 = 1 << 12;
+    /// If they are large, only so many bytes of them.
+    const BYTES: u64 = 16 << 20;
+    match table.length() {
+        RowLength::Fixed => (BYTES / table.row_bytes.max(1)).clamp(1, ROWS),
+        RowLength::Varying => ROWS,
+    }
+}
+
 /// More tables than these get less address space.
 const USUAL_TABLES: usize = 64;
 
@@ -264,12 +274,17 @@ impl Embedded {
         self.caches[slot.number] = Some(slot.lent.end());
     }
 
-    /// Makes a table, which will be there whenever the store is opened, until it is dropped. All slots must be back.
+    /// Makes a table, which will be there whenever the store is opened, until it is dropped. One for more than [`MOST_CAPACITY`] rows, or for more
+    /// than there is memory for, is refused. All slots must be back.
     pub fn create_table(&mut self, table: &NewTable<'_>) -> Result<TableId, OpenError> {
         let &NewTable { name, row_bytes, length, indexing, capacity, schema } = table;
         let id = TableId(u16::try_from(self.tables.len()).map_err(|_| LogError::Refused {
             why: format!("table '{name}': a store has made 65,536 tables, and numbers are not used again"),
         })?);
+        if capacity > MOST_CAPACITY {
+            let why = format!("table '{name}' for {capacity} rows; up to {MOST_CAPACITY} are allowed");
+            return Err(LogError::Refused { why }.into());
+        }
         let key_bytes = match indexing {
             Indexing::OrderedBytes { most } => Some(most as u64),
             Indexing::Ordered | Indexing::Hashed => None,
@@ -395,16 +410,22 @@ fn memory_bytes(tables: &[Table], heap: &Heap) -> u64 {
     tables.iter().map(Table::bytes_taken).sum::<u64>() + values
 }
 
-/// A table without rows.
+/// A table without rows; refused if there is no memory for what it is described with, as when the store is opened again.
 fn reserve(
     table: &LoggedTable,
     id: TableId,
     layout: Layout,
     allocations: &mut AllocationCache,
 ) -> Result<Table, LoadError> {
+    let description = described(table);
+    let needed_bytes = Table::bytes_for(&description, layout);
+    let available_bytes = memory::available_bytes();
+    if needed_bytes > available_bytes {
+        return Err(LoadError::Memory { needed_bytes, available_bytes });
+    }
     let mut most = memory::address_space_among(USUAL_TABLES * Table::regions(layout));
     loop {
-        match Table::reserve(described(table), id, layout, most, allocations) {
+        match Table::reserve(description.clone(), id, layout, most, allocations) {
             Ok(table) => return Ok(table),
             Err(RegionError { .. }) if most > 0 => most /= 2,
             Err(error) => {

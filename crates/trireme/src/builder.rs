@@ -76,7 +76,7 @@ impl Builder {
         Builder { epochs_follow_disk: follow, ..self }
     }
 
-    /// Threads that write the log, each to files of its own; 1 by default.
+    /// Threads that write the log, each to files of its own; 1 by default, up to 1,024: other numbers are refused when it is opened.
     pub fn loggers(self, loggers: usize) -> Builder {
         Builder { loggers, ..self }
     }

@@ -1,7 +1,8 @@
 //! What is too much is refused, by name and number, and everything else goes on.
 
+use std::fs;
 use tempfile::tempdir;
-use trireme::{Bytes, Database, Error, Table};
+use trireme::{Bytes, Database, Error, LogError, OpenError, Table};
 
 const NUMBERS: Table<u64, u64> = Table::new("numbers");
 const TEXTS: Table<u64, Bytes> = Table::new("texts");
@@ -35,4 +36,38 @@ fn who_writes_more_than_a_gibibyte_is_refused_and_nobody_else() -> Result<(), Er
         Ok::<_, Error>(())
     })?;
     db.close()
+}
+
+#[test]
+fn loggers_are_refused_before_anything_is_written() -> Result<(), Error> {
+    let folder = tempdir().expect("a folder");
+    for loggers in [0, 1025] {
+        let refused = Database::builder().loggers(loggers).open(folder.path()).map(|_| ());
+        let why = format!("{loggers} loggers; 1 to 1024 are allowed");
+        assert_eq!(refused, Err(Error::Open(OpenError::Log(LogError::Refused { why }))));
+        for file in fs::read_dir(folder.path()).expect("a folder") {
+            let name = file.expect("a file").file_name().into_string().expect("a name");
+            assert!(!name.starts_with("log-") && !name.starts_with("MANIFEST"), "{name}");
+        }
+    }
+    Database::open(folder.path())?.close()
+}
+
+#[test]
+fn tables_for_too_many_rows_are_refused_and_the_rest_goes_on() -> Result<(), Error> {
+    let folder = tempdir().expect("a folder");
+    let db = Database::open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    let asked = |rows: u64| db.table(Table::<u64, u64>::new("hashed").hashed(rows)).map(|_| ());
+    let most = 1u64 << 36;
+    let why = format!("table 'hashed' for {} rows; up to {most} are allowed", most + 1);
+    assert_eq!(asked(most + 1), Err(Error::Open(OpenError::Log(LogError::Refused { why }))));
+    // More than a machine has of memory.
+    let refused = asked(most);
+    assert!(matches!(refused, Err(Error::Open(OpenError::Load(_)))), "{refused:?}");
+    db.transact(|tx| tx.upsert(numbers, 1, &1))?;
+    asked(1000)?;
+    db.close()?;
+    assert_eq!(Database::open(folder.path())?.tables().len(), 2);
+    Ok(())
 }

@@ -96,6 +96,11 @@ impl Log {
         first_epoch: u64,
     ) -> Result<Log, LogError> {
         assert!(options.level != Durability::None, "what is not to be durable is not logged");
+        let most = LogOptions::MOST_LOGGERS;
+        if !(1..=most).contains(&options.loggers) {
+            let why = format!("{} loggers; 1 to {most} are allowed", options.loggers);
+            return Err(LogError::Refused { why });
+        }
         let logger = |number| Logger::open(number, options, folders, manifest, first_epoch);
         let loggers = (0..options.loggers).map(logger).collect::<Result<_, _>>()?;
         // The last step: without it, none of the new files count.
