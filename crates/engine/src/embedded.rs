@@ -332,29 +332,34 @@ impl Embedded {
         is_empty
     }
 
-    /// Says anew what a table's rows mean; durable when this returns.
+    /// Says anew what a table's rows mean; durable when this returns, with all that has committed. All slots must be back.
     pub fn set_schema(&mut self, table: TableId, schema: &str) -> Result<(), OpenError> {
-        let renamed = LoggedTable { schema: schema.to_owned(), ..self.logged[table.index()].clone() };
-        if let Some(log) = &self.services.runtime.log {
-            log.change_manifest(|manifest| manifest.tables[table.index()] = renamed.clone())?;
+        let schema = schema.to_owned();
+        self.replace(table, LoggedTable { schema, ..self.logged[table.index()].clone() })
+    }
+
+    /// Says in the manifest what a table is from now on. That is of a later time than all that has committed, so that is made durable
+    /// first, whatever the level.
+    fn replace(&mut self, table: TableId, by: LoggedTable) -> Result<(), OpenError> {
+        let Runtime { log, epochs, .. } = &*self.services.runtime;
+        if let Some(log) = log {
+            log.sync(epochs)?;
+            log.change_manifest(|manifest| manifest.tables[table.index()] = by.clone())?;
         }
-        self.logged[table.index()] = renamed;
+        self.logged[table.index()] = by;
         Ok(())
     }
 
-    /// Drops a table and its rows. All slots must be back.
+    /// Drops a table and its rows; durable when this returns, with all that has committed. All slots must be back.
     pub fn drop_table(&mut self, table: TableId) -> Result<(), OpenError> {
-        let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");
         let dropped = LoggedTable { is_dropped: true, ..self.logged[table.index()].clone() };
-        if let Some(log) = &self.services.runtime.log {
-            log.change_manifest(|manifest| manifest.tables[table.index()] = dropped.clone())?;
-        }
+        self.replace(table, dropped.clone())?;
         // Its number stays, and a table without rows in its place.
+        let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");
         self.caches.iter_mut().flatten().for_each(|cache| cache.forget_table(table));
         let first = self.caches[0].as_mut().expect("no slot is lent");
         free_values(&tables[table.index()], first);
         tables[table.index()] = reserve(&dropped, table, self.layout, first)?;
-        self.logged[table.index()] = dropped;
         self.provide();
         Ok(())
     }

@@ -134,10 +134,7 @@ impl Database {
                         schema: &unfinished,
                     })?;
                     Arc::make_mut(&mut store.registry).keep(id, index);
-                    let filled = store.fill(id).and_then(|epoch| {
-                        epoch.map_or(Ok(()), |epoch| self.inner.durable.wait(epoch))?;
-                        store.finish(id, &schema)
-                    });
+                    let filled = store.fill(id).and_then(|()| store.finish(id, &schema));
                     if let Err(error) = filled {
                         // If it cannot be dropped now, it is when the database is opened again.
                         let _ = store.drop(id);
@@ -152,7 +149,7 @@ impl Database {
         Ok(OpenIndex::new(id, table))
     }
 
-    /// Drops a table with its rows and indexes.
+    /// Drops a table with its rows and indexes; durable when this returns, with all that has committed before.
     pub fn drop_table(&self, name: &str) -> Result<(), Error> {
         self.change(|store| {
             let no_table = || Error::NoTable { table: name.to_owned() };

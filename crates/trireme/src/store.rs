@@ -95,7 +95,7 @@ impl Store {
         Ok(id)
     }
 
-    /// An index has all its entries, which are durable.
+    /// An index has all its entries: from now on it says so, also after a crash.
     pub fn finish(&mut self, index: TableId, schema: &str) -> Result<(), Error> {
         self.embedded().set_schema(index, schema)?;
         Arc::make_mut(&mut self.registry).finish(index, schema.to_owned());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -251,7 +252,7 @@ fn what_is_corrupt_is_refused_by_file_and_byte() -> Result<(), Error> {
 fn under_buffered_who_waits_writes() -> Result<(), Error> {
     const THREADS: u64 = 4;
     const COMMITS: u64 = 50;
-    let (folder, copy) = (folder(), folder());
+    let folder = folder();
     // No epoch ends by itself.
     let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_secs(3600));
     let db = builder.open(folder.path())?;
@@ -273,12 +274,8 @@ fn under_buffered_who_waits_writes() -> Result<(), Error> {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || commit(thread))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
     })?;
-    // As the process would have left it, had it ended here.
-    for entry in fs::read_dir(folder.path()).expect("a folder") {
-        let entry = entry.expect("an entry");
-        fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
-    }
-    let copied = builder.open(copy.path())?;
+    let copied = copy(folder.path());
+    let copied = builder.open(copied.path())?;
     let numbers = copied.table(NUMBERS)?;
     let found = copied.transact(|tx| tx.range(numbers, ..)?.collect::<Result<Vec<_>, Error>>())?;
     let expected: Vec<_> = (0..THREADS * COMMITS).map(|number| (number, number)).collect();
@@ -305,4 +302,63 @@ fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), 
     waiting.join().expect("no panic")?;
     assert!(ticket.is_durable());
     db.close()
+}
+
+/// What a folder would have if the process ended here.
+fn copy(from: &Path) -> TempDir {
+    let to = folder();
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), to.path().join(entry.file_name())).expect("a copy");
+    }
+    to
+}
+
+/// Rows move to another table, and theirs goes: they are in one of the two, whenever the process ends.
+#[test]
+fn a_table_is_dropped_after_what_committed_before() -> Result<(), Error> {
+    const FROM: Table<u64, u64> = Table::new("from");
+    for durability in [Durability::Buffered, Durability::Group] {
+        let folder = folder();
+        // No epoch ends by itself.
+        let builder = Database::builder().durability(durability).epoch(Duration::from_secs(3600));
+        let db = builder.open(folder.path())?;
+        let (from, to) = (db.table(FROM)?, db.table(NUMBERS)?);
+        let ((), _ticket) = db.submit(|tx| (0..10).try_for_each(|key| tx.insert(from, key, &key)))?;
+        let ((), ticket) = db.submit(|tx| {
+            (0..10).try_for_each(|key| {
+                let row = tx.get(from, key)?.expect("it is there");
+                tx.insert(to, key, &row)
+            })
+        })?;
+        assert!(!ticket.is_durable());
+        db.drop_table("from")?;
+        let copied = copy(folder.path());
+        let again = builder.open(copied.path())?;
+        assert_eq!(again.tables().len(), 1);
+        let to = again.table(NUMBERS)?;
+        assert_eq!(again.transact(|tx| Ok::<_, Error>(tx.range(to, ..)?.count()))?, 10, "{durability}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_manifest_stands_for_is_synced_first_under_every_level() -> Result<(), Error> {
+    for durability in [Durability::Buffered, Durability::Group, Durability::Sync] {
+        let folder = folder();
+        let db = Database::builder().durability(durability).open(folder.path())?;
+        let tasks = db.table(TASKS)?;
+        let change = |change: &dyn Fn() -> Result<(), Error>| {
+            db.transact(|tx| tx.upsert(tasks, 1, &(1, String::new())))?;
+            let syncs = || db.stats().log.expect("a log").syncs;
+            let before = syncs();
+            change()?;
+            assert!(syncs() > before, "{durability}");
+            Ok::<_, Error>(())
+        };
+        change(&|| db.index(BY_STATE).map(|_| ()))?;
+        change(&|| db.drop_index(BY_STATE))?;
+        change(&|| db.drop_table("tasks"))?;
+    }
+    Ok(())
 }

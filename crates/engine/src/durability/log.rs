@@ -34,6 +34,8 @@ pub(crate) struct Log {
     wanted: Line<AtomicU64>,
     /// Who advances the epochs has it: their service, or somebody who waits.
     advancing: Line<Latched<()>>,
+    /// Those who want marks to be synced, whatever the level.
+    syncs_wanted: AtomicU64,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
     /// Whether epochs last as long as syncs at least.
@@ -114,6 +116,7 @@ impl Log {
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             advancing: Line::default(),
+            syncs_wanted: AtomicU64::new(0),
             files_wanted: AtomicU64::new(0),
             epochs_follow_disk: options.epochs_follow_disk,
             advanced: AtomicU64::new(0),
@@ -236,6 +239,24 @@ impl Log {
         Notice(self.notice.load(Ordering::Acquire))
     }
 
+    /// From now on, and until [`Log::want_no_syncs`], loggers sync their marks, whatever the level.
+    pub(super) fn want_syncs(&self) {
+        // Release: pairs with the Acquire in `wants_syncs`.
+        self.syncs_wanted.fetch_add(1, Ordering::Release);
+    }
+
+    /// Of those who wanted marks to be synced, one does no longer.
+    pub(super) fn want_no_syncs(&self) {
+        // Relaxed: who syncs once more does no harm.
+        self.syncs_wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether loggers are to sync their marks.
+    pub(super) fn wants_syncs(&self) -> bool {
+        // Acquire: pairs with the Release in `want_syncs`.
+        self.level.syncs() || self.syncs_wanted.load(Ordering::Acquire) > 0
+    }
+
     /// Has every logger begin another file; answers for the how manieth time.
     pub(super) fn want_files(&self) -> u64 {
         // Relaxed, here and below: a counter; what a logger answers it publishes itself.
@@ -280,6 +301,24 @@ impl Log {
         match self.complete(epochs, epoch, TURNS_IF_WAITED_FOR) {
             true => self.loggers.iter().for_each(|logger| logger.round(self, epochs)),
             false => self.close(epoch),
+        }
+    }
+
+    /// Writes and syncs all that has committed, in the thread that calls, whatever the level; nobody runs.
+    pub fn sync(&self, epochs: &Epochs) -> Result<(), LogError> {
+        self.want_syncs();
+        let wanted = epochs.serialization_point();
+        // A logger that has not yet seen that syncs are wanted may mark the first epoch, but no other.
+        while self.marked() < wanted && !self.has_failed() {
+            let epoch = epochs.serialization_point();
+            self.has_news_of(epoch);
+            self.complete(epochs, epoch, TURNS);
+            self.loggers.iter().for_each(|logger| logger.round(self, epochs));
+        }
+        self.want_no_syncs();
+        match self.failure() {
+            Some(why) => Err(LogError::Refused { why }),
+            None => Ok(()),
         }
     }
 
