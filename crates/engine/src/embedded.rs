@@ -452,14 +452,12 @@ impl Services {
     }
 
     /// Does service `number` on the thread that calls, until `has_ended` says so, which is asked whenever the thread is unparked. After
-    /// each of a logger's rounds `written` is called.
-    pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, written: &(dyn Fn() + Sync)) {
+    /// each of its rounds `done` is called.
+    pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, done: &(dyn Fn() + Sync)) {
         let Runtime { epochs, log, options, .. } = &*self.runtime;
         let work = || {
             log::do_service(number, epochs, log.as_ref());
-            if number > 0 {
-                written();
-            }
+            done();
         };
         worker::serve(log::service(number, log.as_ref(), options.epoch_interval, &work), has_ended);
     }
@@ -579,6 +577,12 @@ impl Slot {
     /// Between two transactions: does a step for the checkpoint that is being taken, some thirty rows; `false`: there is nothing to do.
     pub fn walk(&mut self) -> bool {
         self.lent.walk()
+    }
+
+    /// Between two transactions: gives memory back of what was deleted and replaced, as far as nobody can look at it any more. A slot does so
+    /// by itself every few transactions, but not while it rests.
+    pub fn reclaim(&mut self) {
+        self.lent.reclaim();
     }
 
     /// Undoes it.

@@ -115,7 +115,8 @@ impl Builder {
     }
 
     /// Bytes of memory, tables and indexes together, from which on nothing is added: [`Error::Memory`]. Memory is taken in chunks, so a
-    /// little more may be taken. By default as much as there is.
+    /// little more may be taken. What was deleted is given back a few epochs later, with [`Builder::snapshots`] some fifty. By default as much
+    /// as there is.
     pub fn memory_limit(self, bytes: u64) -> Builder {
         Builder { memory_limit: Some(bytes), ..self }
     }

@@ -343,6 +343,11 @@ impl Database {
         self.inner.memory_limit
     }
 
+    /// Has slots that rest give back memory.
+    pub(crate) fn reclaim(&self) {
+        self.inner.shared.pool.reclaim();
+    }
+
     pub(crate) fn log_failure(&self) -> Option<String> {
         self.inner.durable.failure()
     }

@@ -177,6 +177,18 @@ impl Pool {
         }
     }
 
+    /// Has the slots that rest give back the memory that they need no more.
+    pub fn reclaim(&self) {
+        for place in &self.places {
+            let Some(mut guard) = place.free() else { continue };
+            if let Some(lent) = &mut *guard {
+                lent.slot.reclaim();
+            }
+            drop(guard);
+            self.tell_freed();
+        }
+    }
+
     /// Waits until no transaction runs, and keeps others from beginning until the answer is dropped: all places. `None`: this very thread
     /// has a transaction or a snapshot.
     pub fn take_all(&self) -> Option<All<'_>> {

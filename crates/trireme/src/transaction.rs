@@ -532,11 +532,18 @@ impl<'db> Transaction<'db> {
         self.has_written = true;
         match self.database.memory_limit() {
             Some(limit) if adds => {
-                let taken = self.seat.slot.memory_bytes();
-                if taken > limit { Err(Error::Memory { limit, taken }) } else { Ok(()) }
+                if self.seat.slot.memory_bytes() > limit { self.make_room(limit) } else { Ok(()) }
             }
             _ => Ok(()),
         }
+    }
+
+    /// The limit of memory is reached: slots that rest may have some that they need no more.
+    #[cold]
+    fn make_room(&mut self, limit: u64) -> Result<(), Error> {
+        self.database.reclaim();
+        let taken = self.seat.slot.memory_bytes();
+        if taken > limit { Err(Error::Memory { limit, taken }) } else { Ok(()) }
     }
 
     /// What came of an operation; an abort poisons the transaction.

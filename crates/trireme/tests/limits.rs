@@ -1,6 +1,8 @@
 //! What is too much is refused, by name and number, and everything else goes on.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 use tempfile::tempdir;
 use trireme::{Bytes, Database, Error, LogError, OpenError, Table};
 
@@ -69,5 +71,47 @@ fn tables_for_too_many_rows_are_refused_and_the_rest_goes_on() -> Result<(), Err
     asked(1000)?;
     db.close()?;
     assert_eq!(Database::open(folder.path())?.tables().len(), 2);
+    Ok(())
+}
+
+/// One thread deletes all, and has nothing to do any more.
+#[test]
+fn memory_of_what_was_deleted_is_given_back_while_its_slot_rests() -> Result<(), Error> {
+    for snapshots in [false, true] {
+        let limit = 64 << 20;
+        let builder = Database::builder().memory_limit(limit).snapshots(snapshots).epoch(Duration::from_millis(1));
+        let db = builder.in_memory()?;
+        let texts = db.table(TEXTS)?;
+        let (text, deadline) = (vec![1; 1 << 20], Instant::now() + Duration::from_secs(60));
+        for round in 0..2 {
+            let mut keys = 0;
+            let full = loop {
+                match db.transact(|tx| tx.upsert(texts, keys, &text)) {
+                    Ok(()) => keys += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(full, Error::Memory { .. }) && keys > 20, "{full}, with {keys} rows");
+            db.transact(|tx| (0..keys).try_for_each(|key| tx.remove(texts, key).map(|_| ())))?;
+            match round {
+                // Whether or not somebody asks for it.
+                0 => {
+                    while db.stats().memory_bytes > limit / 2 {
+                        assert!(Instant::now() < deadline, "{} bytes are taken", db.stats().memory_bytes);
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                }
+                _ => thread::scope(|scope| {
+                    let add = || {
+                        while let Err(error) = db.transact(|tx| tx.upsert(texts, 1, &text)) {
+                            assert!(Instant::now() < deadline, "{error}");
+                            thread::sleep(Duration::from_millis(1));
+                        }
+                    };
+                    scope.spawn(add).join().expect("there is room");
+                }),
+            }
+        }
+    }
     Ok(())
 }

@@ -100,6 +100,9 @@ pub(crate) trait Lent: Send {
     /// Between two transactions: walks a step of a part of the tables for a checkpoint; `false`: there is nothing to walk, or others have it.
     fn walk(&mut self) -> bool;
 
+    /// Between two transactions: frees what was unlinked, and versions that nobody needs any more.
+    fn reclaim(&mut self);
+
     /// What the slot has at hand of the tables' memory; the slot is gone.
     fn end(self: Box<Self>) -> Box<AllocationCache>;
 }
@@ -419,6 +422,12 @@ where
         log.checkpoints().give_back(part);
         self.read = Some(read);
         true
+    }
+
+    fn reclaim(&mut self) {
+        self.txn.resume();
+        self.txn.reclaim();
+        self.txn.suspend();
     }
 
     fn end(mut self: Box<Self>) -> Box<AllocationCache> {
