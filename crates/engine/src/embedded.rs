@@ -188,7 +188,7 @@ fn least_capacity(table: &LoggedTable) -> u64 {
 const USUAL_TABLES: usize = 64;
 
 impl Embedded {
-    /// Opens a store; what was recovered, if there was a log.
+    /// Opens a store; what was recovered, if there was a log. One of another [origin](LogOptions::origin) is refused, and left as it is.
     pub fn open(options: &OpenOptions) -> Result<(Embedded, Option<Recovered>), OpenError> {
         clock::calibrate();
         let OpenOptions { pair, slots, engine, .. } = options;
@@ -200,6 +200,12 @@ impl Embedded {
             .ok_or_else(|| unsupported("its transactions do not run in the thread that asks"))?;
         let folders = options.log.as_ref().map_or(&[][..], |log| &log.folders);
         let manifest = if folders.is_empty() { None } else { recovery::manifest(folders)? };
+        if let (Some(Manifest { origin, .. }), Some(log)) = (&manifest, &options.log)
+            && *origin != log.origin
+        {
+            let why = format!("it begins from '{origin}', and is to be gone on with from '{}'", log.origin);
+            return Err(LogError::Mismatch { why }.into());
+        }
         let is_there = manifest.is_some();
         let mut logged = manifest.map_or(Vec::new(), |Manifest { tables, .. }| tables);
         let tables = Empty(logged.iter().map(described).collect());

@@ -49,7 +49,7 @@ struct Inner {
 
 impl Database {
     /// The database in a folder, which is made if it is not there, with all that the builder has by default: durable by groups of
-    /// transactions.
+    /// transactions. A folder with a log of something else is refused, and left as it is.
     pub fn open(folder: impl AsRef<Path>) -> Result<Database, Error> {
         Database::builder().open(folder)
     }

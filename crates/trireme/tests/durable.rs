@@ -1,5 +1,7 @@
 //! What a database with a folder has when it is opened again.
 
+use contract::{ArchitectureName, LogOptions, PairName, ProtocolName};
+use engine::embedded::{Embedded, OpenOptions};
 use std::fs;
 use std::future::Future;
 use std::path::Path;
@@ -359,6 +361,33 @@ fn what_the_manifest_stands_for_is_synced_first_under_every_level() -> Result<()
         change(&|| db.index(BY_STATE).map(|_| ()))?;
         change(&|| db.drop_index(BY_STATE))?;
         change(&|| db.drop_table("tasks"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_log_of_something_else_is_refused_and_left_as_it_is() -> Result<(), Error> {
+    let folder = folder();
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+    let mut log = LogOptions::new(Durability::Group, folder.path());
+    log.origin = "rows of a benchmark".to_owned();
+    let (recovery, engine) = Default::default();
+    let (store, _) = Embedded::open(&OpenOptions { pair, slots: 1, log: Some(log), recovery, engine })?;
+    store.close().expect("a log without commits");
+    let files = || {
+        let files = fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file"));
+        let mut read: Vec<_> = files.map(|file| (file.file_name(), fs::read(file.path()).expect("read"))).collect();
+        read.sort();
+        read
+    };
+    let before = files();
+    for salvage in [false, true] {
+        let refused = Database::builder().salvage(salvage).open(folder.path()).map(|_| ());
+        let Err(Error::Open(OpenError::Log(LogError::Mismatch { why }))) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(why.contains("'rows of a benchmark'") && why.contains("'trireme::Database'"), "{why}");
+        assert_eq!(files(), before);
     }
     Ok(())
 }
