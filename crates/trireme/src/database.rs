@@ -329,7 +329,9 @@ impl Database {
         Ok(services.back_up(folder).map_err(OpenError::from)?)
     }
 
-    /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle.
+    /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle; or if a
+    /// transaction or a snapshot was forgotten ([`std::mem::forget`]), which nobody can end: then what was not durable is lost, as its
+    /// tickets say.
     pub fn close(self) -> Result<(), Error> {
         let inner = Arc::into_inner(self.inner).ok_or(Error::InUse)?;
         inner.close()
@@ -376,18 +378,17 @@ impl Inner {
         // They may have a slot; what they leave undone is done below.
         self.servants.dismiss();
         self.durable.close();
-        let Some(embedded) = self.shared.close()? else { return Ok(()) };
-        match embedded.close() {
-            Ok(()) => {
-                self.durable.tell(u64::MAX, None);
-                Ok(())
-            }
-            Err(error) => {
-                let why = error.to_string();
-                self.durable.tell(0, Some(why.clone()));
-                Err(Error::LogStopped { why })
-            }
+        let closed = match self.shared.close() {
+            Ok(None) => return Ok(()),
+            Ok(Some(embedded)) => embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() }),
+            Err(error) => Err(error),
+        };
+        match &closed {
+            Ok(()) => self.durable.tell(u64::MAX, None),
+            Err(Error::LogStopped { why }) => self.durable.tell(0, Some(why.clone())),
+            Err(error) => self.durable.tell(0, Some(format!("it was closed although {error}"))),
         }
+        closed
     }
 }
 

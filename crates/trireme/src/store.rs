@@ -50,9 +50,9 @@ impl Shared {
         change(&mut store)
     }
 
-    /// Nobody has a handle any more: what is to be closed; `None`: it was.
+    /// Nobody has a handle any more: what is to be closed; `None`: it was. Who has a slot nevertheless has forgotten it.
     pub fn close(&self) -> Result<Option<Embedded>, Error> {
-        let mut all = self.pool.take_all().ok_or(Error::InUse)?;
+        let mut all = self.pool.take_all_free().ok_or(Error::InUse)?;
         let Some(mut embedded) = self.store().embedded.take() else { return Ok(None) };
         all.slots().for_each(|slot| embedded.take_back(slot));
         Ok(Some(embedded))

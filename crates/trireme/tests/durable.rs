@@ -8,6 +8,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -388,6 +389,32 @@ fn a_log_of_something_else_is_refused_and_left_as_it_is() -> Result<(), Error> {
         };
         assert!(why.contains("'rows of a benchmark'") && why.contains("'trireme::Database'"), "{why}");
         assert_eq!(files(), before);
+    }
+    Ok(())
+}
+
+/// A transaction that nobody can end is no reason to wait for it.
+#[test]
+fn who_forgets_a_transaction_loses_what_was_not_durable_and_hears_of_it() -> Result<(), Error> {
+    for is_another_thread in [false, true] {
+        let folder = folder();
+        let db = Database::open(folder.path())?;
+        let numbers = db.table(NUMBERS)?;
+        let (told, tells) = channel();
+        thread::spawn(move || {
+            let forget = || db.begin().map(std::mem::forget);
+            let submit = || Ok(db.submit(|tx| tx.insert(numbers, 1, &1))?.1);
+            let ticket: Result<_, Error> = thread::scope(|scope| match is_another_thread {
+                true => scope.spawn(forget).join().expect("no panic").and_then(|()| submit()),
+                false => forget().and_then(|()| scope.spawn(submit).join().expect("no panic")),
+            });
+            let ticket = ticket.expect("it commits");
+            let waiting = thread::spawn(move || ticket.wait());
+            told.send((db.close(), waiting.join().expect("no panic"))).expect("somebody waits");
+        });
+        let (closed, waited) = tells.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+        assert_eq!(closed, Err(Error::InUse));
+        assert!(matches!(waited, Err(Error::LogStopped { .. })), "{waited:?}");
     }
     Ok(())
 }
