@@ -242,7 +242,8 @@ impl Database {
         }
     }
 
-    /// Begins a transaction, to be committed by hand. Who is aborted has to begin again.
+    /// Begins a transaction, to be committed by hand. Who is aborted has to begin again. What it has seen counts only once it has committed: until
+    /// then it may be of no one time.
     ///
     /// A thread has one transaction of a database at a time, with [`Database::transact`] and [`Database::submit`], too: another one could
     /// wait for it, or be aborted by it, for ever. It is refused ([`Error::InTransaction`]).

@@ -56,7 +56,7 @@ pub enum Error {
         /// Its words.
         why: String,
     },
-    /// What is stored is no value of the table's type.
+    /// What is stored is no value of the table's type. A transaction cannot go on.
     Unreadable {
         /// The table.
         table: String,

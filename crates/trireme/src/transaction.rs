@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// A transaction that runs: serializable with all others.
 ///
 /// It is undone when it is dropped, unless [`Transaction::commit`] was called. Once an operation has answered an [`Error`] that is
-/// [retryable](Error::is_retryable), the transaction is poisoned: every further operation answers it again, and it cannot commit.
+/// [retryable](Error::is_retryable), the transaction is poisoned: every further operation answers it again, and it cannot commit. So do errors
+/// of which it is said that it cannot go on; these are answered only if what it has seen was there at one time, otherwise it is aborted.
 ///
 /// A transaction that stays open keeps what others commit from becoming durable, and memory from being reused: do not wait for
 /// people or for networks in it.
@@ -84,8 +85,9 @@ impl<'db> Transaction<'db> {
     pub(crate) fn refuse(&mut self) {
         if self.is_open && self.aborted().is_none() {
             self.is_open = false;
-            let seen = self.seat.slot.roll_back();
-            self.poison = seen.err().map(|abort| abort.into());
+            if let Err(abort) = self.seat.slot.roll_back() {
+                self.poison = Some(abort.into());
+            }
             self.seat.counts.rolled_back(self.aborted());
         }
     }
@@ -94,9 +96,8 @@ impl<'db> Transaction<'db> {
     pub(crate) fn finish(&mut self) -> Result<Option<u64>, Error> {
         if let Some(poison) = &self.poison {
             let poison = poison.clone();
-            self.refuse();
             self.undo();
-            return Err(self.aborted().map_or(poison, Error::Aborted));
+            return Err(poison);
         }
         if self.has_written
             && let Some(why) = self.database.log_failure()
@@ -283,7 +284,7 @@ impl<'db> Transaction<'db> {
         match changed {
             None => Ok(None),
             Some(Some(changed)) => changed.map(Some),
-            Some(None) => Err(reading::unreadable(self, table)),
+            Some(None) => Err(self.unreadable(table)),
         }
     }
 
@@ -551,9 +552,12 @@ impl<'db> Transaction<'db> {
         result.map_err(|abort| self.poisoned(abort.into()))
     }
 
+    /// It cannot go on. Unless it is aborted, it is refused: it may be aborted then.
     #[cold]
     fn poisoned(&mut self, error: Error) -> Error {
-        self.poison.get_or_insert(error).clone()
+        self.poison.get_or_insert(error);
+        self.refuse();
+        self.poison.clone().expect("just poisoned")
     }
 }
 
@@ -571,6 +575,10 @@ impl Reader for Transaction<'_> {
             Some(poison) => Err(poison.clone()),
             None => reading::admit_id(self, table),
         }
+    }
+
+    fn unreadable(&mut self, table: TableId) -> Error {
+        self.poisoned(Error::Unreadable { table: reading::name(self, table) })
     }
 
     fn look<K: Key>(
