@@ -32,7 +32,7 @@ pub use crate::transaction::SnapshotRead;
 use contract::table::MOST_CAPACITY;
 use contract::{
     Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
-    PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
+    PairName, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
     Workload,
 };
 use std::fmt;
@@ -358,14 +358,17 @@ impl Embedded {
 
     /// Drops a table and its rows; durable when this returns, with all that has committed. All slots must be back.
     pub fn drop_table(&mut self, table: TableId) -> Result<(), OpenError> {
-        let dropped = LoggedTable { is_dropped: true, ..self.logged[table.index()].clone() };
-        self.replace(table, dropped.clone())?;
-        // Its number stays, and a table without rows in its place.
+        // Its number stays, and a table for no rows in its place: whatever can fail comes first.
+        let dropped = LoggedTable { is_dropped: true, capacity: 0, ..self.logged[table.index()].clone() };
+        let mut at_hand = AllocationCache::new(self.tables.len(), 1, &self.heap);
+        let empty = reserve(&dropped, table, self.layout, &mut at_hand)?;
+        self.replace(table, dropped)?;
         let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");
         self.caches.iter_mut().flatten().for_each(|cache| cache.forget_table(table));
         let first = self.caches[0].as_mut().expect("no slot is lent");
         free_values(&tables[table.index()], first);
-        tables[table.index()] = reserve(&dropped, table, self.layout, first)?;
+        tables[table.index()] = empty;
+        first.take_over(table, PartitionId(0), std::mem::take(at_hand.at(table, PartitionId(0))));
         self.provide();
         Ok(())
     }

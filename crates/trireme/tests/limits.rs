@@ -115,3 +115,20 @@ fn memory_of_what_was_deleted_is_given_back_while_its_slot_rests() -> Result<(),
     }
     Ok(())
 }
+
+#[test]
+fn a_table_that_was_dropped_takes_no_memory() -> Result<(), Error> {
+    const LARGE: Table<u64, u64> = Table::new("large").hashed(2_000_000);
+    let folder = tempdir().expect("a folder");
+    let taken = |db: &Database| db.stats().memory_bytes;
+    let db = Database::open(folder.path())?;
+    let before = taken(&db);
+    db.table(LARGE)?;
+    assert!(taken(&db) > before + (8 << 20), "{} bytes", taken(&db));
+    db.drop_table("large")?;
+    assert!(taken(&db) < before + (8 << 20), "{} bytes", taken(&db));
+    db.close()?;
+    let db = Database::open(folder.path())?;
+    assert!(taken(&db) < before + (8 << 20), "{} bytes, opened again", taken(&db));
+    Ok(())
+}
