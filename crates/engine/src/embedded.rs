@@ -12,8 +12,8 @@
 
 use crate::commit_id::CommitIds;
 use crate::durability::log;
-pub use crate::durability::redo::{MOST_WRITTEN_BYTES, written_bytes};
 use crate::durability::manifest::{LoggedTable, Manifest};
+pub use crate::durability::redo::{MOST_WRITTEN_BYTES, written_bytes};
 use crate::engine::ThisEngine;
 use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
@@ -32,8 +32,8 @@ pub use crate::transaction::SnapshotRead;
 use contract::table::MOST_CAPACITY;
 use contract::{
     Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
-    PairName, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
-    Workload,
+    PairName, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId,
+    Transaction, Workload,
 };
 use std::fmt;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Slots that are lent by a store that is open: what a program's threads do with them, and what goes wrong there.
 
 use contract::{
-    ArchitectureName, Durability, EngineOptions, Indexing, Insertion, Key, LogOptions, PairName,
-    Presence, ProtocolName, RecoveryOptions, RowLength, Span, TableId,
+    ArchitectureName, Durability, EngineOptions, Indexing, Insertion, Key, LogOptions, PairName, Presence,
+    ProtocolName, RecoveryOptions, RowLength, Span, TableId,
 };
 use engine::embedded::{Embedded, NewTable, OpenOptions, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};

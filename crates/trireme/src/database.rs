@@ -381,7 +381,9 @@ impl Inner {
         self.durable.close();
         let closed = match self.shared.close() {
             Ok(None) => return Ok(()),
-            Ok(Some(embedded)) => embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() }),
+            Ok(Some(embedded)) => {
+                embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() })
+            }
             Err(error) => Err(error),
         };
         match &closed {

@@ -39,7 +39,15 @@ pub struct Transaction<'db> {
 
 impl<'db> Transaction<'db> {
     pub(crate) fn new(database: &'db Database, seat: Seat<'db>) -> Self {
-        Transaction { database, seat, is_open: false, has_written: false, poison: None, left: 0, left_bytes: 0 }
+        Transaction {
+            database,
+            seat,
+            is_open: false,
+            has_written: false,
+            poison: None,
+            left: 0,
+            left_bytes: 0,
+        }
     }
 
     /// Begins it, for the first time or again.
@@ -533,7 +541,11 @@ impl<'db> Transaction<'db> {
         self.has_written = true;
         match self.database.memory_limit() {
             Some(limit) if adds => {
-                if self.seat.slot.memory_bytes() > limit { self.make_room(limit) } else { Ok(()) }
+                if self.seat.slot.memory_bytes() > limit {
+                    self.make_room(limit)
+                } else {
+                    Ok(())
+                }
             }
             _ => Ok(()),
         }

@@ -377,7 +377,8 @@ fn a_log_of_something_else_is_refused_and_left_as_it_is() -> Result<(), Error> {
     store.close().expect("a log without commits");
     let files = || {
         let files = fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file"));
-        let mut read: Vec<_> = files.map(|file| (file.file_name(), fs::read(file.path()).expect("read"))).collect();
+        let mut read: Vec<_> =
+            files.map(|file| (file.file_name(), fs::read(file.path()).expect("read"))).collect();
         read.sort();
         read
     };
@@ -416,5 +417,26 @@ fn who_forgets_a_transaction_loses_what_was_not_durable_and_hears_of_it() -> Res
         assert_eq!(closed, Err(Error::InUse));
         assert!(matches!(waited, Err(Error::LogStopped { .. })), "{waited:?}");
     }
+    Ok(())
+}
+
+/// Whether the folder has the manifest before or the one after nobody knows.
+#[test]
+fn a_manifest_that_cannot_be_written_stops_the_log() -> Result<(), Error> {
+    let folder = folder();
+    let db = Database::open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    db.transact(|tx| tx.insert(numbers, 1, &1))?;
+    let in_the_way = folder.path().join("MANIFEST.next");
+    fs::create_dir(&in_the_way).expect("a folder");
+    assert!(matches!(db.drop_table("numbers"), Err(Error::Open(OpenError::Log(LogError::Io { .. })))));
+    fs::remove_dir(&in_the_way).expect("removed");
+    let stopped = db.transact(|tx| tx.insert(numbers, 2, &2));
+    assert!(matches!(stopped, Err(Error::LogStopped { .. })), "{stopped:?}");
+    assert!(matches!(db.drop_table("numbers"), Err(Error::Open(_))));
+    assert!(db.close().is_err());
+    let db = Database::open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    assert_eq!(db.transact(|tx| Ok::<_, Error>(tx.range(numbers, ..)?.count()))?, 1);
     Ok(())
 }

@@ -79,7 +79,8 @@ fn tables_for_too_many_rows_are_refused_and_the_rest_goes_on() -> Result<(), Err
 fn memory_of_what_was_deleted_is_given_back_while_its_slot_rests() -> Result<(), Error> {
     for snapshots in [false, true] {
         let limit = 64 << 20;
-        let builder = Database::builder().memory_limit(limit).snapshots(snapshots).epoch(Duration::from_millis(1));
+        let builder =
+            Database::builder().memory_limit(limit).snapshots(snapshots).epoch(Duration::from_millis(1));
         let db = builder.in_memory()?;
         let texts = db.table(TEXTS)?;
         let (text, deadline) = (vec![1; 1 << 20], Instant::now() + Duration::from_secs(60));

@@ -65,7 +65,8 @@ fn nobody_waits_for_itself() -> Result<(), Error> {
 #[test]
 fn a_thread_has_one_transaction_at_a_time() -> Result<(), Error> {
     for protocol in [ProtocolName::Silo, ProtocolName::NoWait, ProtocolName::DlDetect] {
-        let builder = Database::builder().system(ArchitectureName::SharedEverything, protocol).snapshots(true);
+        let builder =
+            Database::builder().system(ArchitectureName::SharedEverything, protocol).snapshots(true);
         let (db, other) = (builder.in_memory()?, builder.in_memory()?);
         let (numbers, elsewhere) = (db.table(NUMBERS)?, other.table(NUMBERS)?);
         let in_it = db.transact(|tx| {

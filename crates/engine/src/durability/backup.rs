@@ -101,7 +101,8 @@ mod tests {
     #[test]
     fn what_is_copied_is_of_one_time() {
         let (mut manifests, mut epochs) = ([1, 2, 3, 3].into_iter(), 10..);
-        let read = together(|| manifests.next().expect("no more is read"), || epochs.next().expect("endless"));
+        let read =
+            together(|| manifests.next().expect("no more is read"), || epochs.next().expect("endless"));
         assert_eq!(read, (3, 12));
     }
 }

@@ -146,14 +146,19 @@ impl Log {
         Redo::new(self, &self.mailboxes[slot.0 as usize].0)
     }
 
-    /// Replaces the manifest by what `change` makes of it; durable when this returns.
+    /// Replaces the manifest by what `change` makes of it; durable when this returns. If that cannot be done, nobody knows which manifest the
+    /// folder has: the log stops, and the manifest stays as it is.
     pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), LogError> {
         self.manifest.with(|current| {
+            self.goes_on()?;
             let mut next = current.clone();
             change(&mut next);
-            manifest::write(&self.folders[0], &next)?;
-            *current = next;
-            Ok(())
+            let written = manifest::write(&self.folders[0], &next);
+            match &written {
+                Ok(()) => *current = next,
+                Err(error) => self.fail(error),
+            }
+            written
         })
     }
 
@@ -287,6 +292,11 @@ impl Log {
         self.failure.with(|failure| failure.clone())
     }
 
+    /// An error if the log cannot be written any more.
+    fn goes_on(&self) -> Result<(), LogError> {
+        self.failure().map_or(Ok(()), |why| Err(LogError::Refused { why }))
+    }
+
     /// Has an epoch closed now, instead of at the end of its time.
     pub fn close(&self, epoch: u64) {
         // Relaxed: the bell orders it.
@@ -316,10 +326,7 @@ impl Log {
             self.loggers.iter().for_each(|logger| logger.round(self, epochs));
         }
         self.want_no_syncs();
-        match self.failure() {
-            Some(why) => Err(LogError::Refused { why }),
-            None => Ok(()),
-        }
+        self.goes_on()
     }
 
     /// Ends epochs until `last` is complete, or not soon; whether it is.
