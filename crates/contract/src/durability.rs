@@ -122,7 +122,7 @@ pub struct LogOptions {
     pub level: Durability,
     /// Where the log's files are: logger `n` writes to folder `n` modulo their number. The first has the manifest, too.
     pub folders: Vec<PathBuf>,
-    /// Threads that write, each to files of its own.
+    /// Threads that write, each to files of its own; from 1 to [`LogOptions::MOST_LOGGERS`].
     pub loggers: usize,
     /// Compress blocks (LZ4).
     pub compress: bool,
@@ -142,6 +142,9 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
+    /// More loggers do not write a log.
+    pub const MOST_LOGGERS: usize = 1 << 10;
+
     /// One logger that writes to `folder`, in segments of 256 MiB, uncompressed.
     pub fn new(level: Durability, folder: impl Into<PathBuf>) -> LogOptions {
         LogOptions {

@@ -49,6 +49,9 @@ pub enum Indexing {
 /// Bytes of the longest row of a table whose rows vary in length.
 pub const MOST_VARYING_BYTES: usize = 16 << 20;
 
+/// Rows that a table can be made for at most.
+pub const MOST_CAPACITY: u64 = 1 << 36;
+
 /// How long a table's rows are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowLength {

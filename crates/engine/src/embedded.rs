@@ -13,6 +13,7 @@
 use crate::commit_id::CommitIds;
 use crate::durability::log;
 use crate::durability::manifest::{LoggedTable, Manifest};
+pub use crate::durability::redo::{MOST_WRITTEN_BYTES, written_bytes};
 use crate::engine::ThisEngine;
 use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
@@ -28,10 +29,11 @@ use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
 pub use crate::transaction::SnapshotRead;
+use contract::table::MOST_CAPACITY;
 use contract::{
     Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
-    PairName, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Transaction,
-    Workload,
+    PairName, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId,
+    Transaction, Workload,
 };
 use std::fmt;
 use std::path::Path;
@@ -165,19 +167,28 @@ fn described(table: &LoggedTable) -> TableDescription {
         length: table.length(),
         kept_bytes: table.row_bytes as usize,
         rows: 0,
-        capacity: table.capacity.max(LEAST_CAPACITY),
+        capacity: table.capacity.max(least_capacity(table)),
         indexing: table.indexing(),
         partition: TableDescription::partition_by_remainder,
     }
 }
 
 /// Rows that a table is expected to have at least when it is made: it grows.
-const LEAST_CAPACITY: u64 = 1 << 12;
+fn least_capacity(table: &LoggedTable) -> u64 {
+    const ROWS: u64 = 1 << 12;
+    /// If they are large, only so many bytes of them.
+    const BYTES: u64 = 16 << 20;
+    match table.length() {
+        RowLength::Fixed => (BYTES / table.row_bytes.max(1)).clamp(1, ROWS),
+        RowLength::Varying => ROWS,
+    }
+}
+
 /// More tables than these get less address space.
 const USUAL_TABLES: usize = 64;
 
 impl Embedded {
-    /// Opens a store; what was recovered, if there was a log.
+    /// Opens a store; what was recovered, if there was a log. One of another [origin](LogOptions::origin) is refused, and left as it is.
     pub fn open(options: &OpenOptions) -> Result<(Embedded, Option<Recovered>), OpenError> {
         clock::calibrate();
         let OpenOptions { pair, slots, engine, .. } = options;
@@ -189,6 +200,12 @@ impl Embedded {
             .ok_or_else(|| unsupported("its transactions do not run in the thread that asks"))?;
         let folders = options.log.as_ref().map_or(&[][..], |log| &log.folders);
         let manifest = if folders.is_empty() { None } else { recovery::manifest(folders)? };
+        if let (Some(Manifest { origin, .. }), Some(log)) = (&manifest, &options.log)
+            && *origin != log.origin
+        {
+            let why = format!("it begins from '{origin}', and is to be gone on with from '{}'", log.origin);
+            return Err(LogError::Mismatch { why }.into());
+        }
         let is_there = manifest.is_some();
         let mut logged = manifest.map_or(Vec::new(), |Manifest { tables, .. }| tables);
         let tables = Empty(logged.iter().map(described).collect());
@@ -263,12 +280,17 @@ impl Embedded {
         self.caches[slot.number] = Some(slot.lent.end());
     }
 
-    /// Makes a table, which will be there whenever the store is opened, until it is dropped. All slots must be back.
+    /// Makes a table, which will be there whenever the store is opened, until it is dropped. One for more than [`MOST_CAPACITY`] rows, or for more
+    /// than there is memory for, is refused. All slots must be back.
     pub fn create_table(&mut self, table: &NewTable<'_>) -> Result<TableId, OpenError> {
         let &NewTable { name, row_bytes, length, indexing, capacity, schema } = table;
         let id = TableId(u16::try_from(self.tables.len()).map_err(|_| LogError::Refused {
             why: format!("table '{name}': a store has made 65,536 tables, and numbers are not used again"),
         })?);
+        if capacity > MOST_CAPACITY {
+            let why = format!("table '{name}' for {capacity} rows; up to {MOST_CAPACITY} are allowed");
+            return Err(LogError::Refused { why }.into());
+        }
         let key_bytes = match indexing {
             Indexing::OrderedBytes { most } => Some(most as u64),
             Indexing::Ordered | Indexing::Hashed => None,
@@ -316,29 +338,37 @@ impl Embedded {
         is_empty
     }
 
-    /// Says anew what a table's rows mean; durable when this returns.
+    /// Says anew what a table's rows mean; durable when this returns, with all that has committed. All slots must be back.
     pub fn set_schema(&mut self, table: TableId, schema: &str) -> Result<(), OpenError> {
-        let renamed = LoggedTable { schema: schema.to_owned(), ..self.logged[table.index()].clone() };
-        if let Some(log) = &self.services.runtime.log {
-            log.change_manifest(|manifest| manifest.tables[table.index()] = renamed.clone())?;
+        let schema = schema.to_owned();
+        self.replace(table, LoggedTable { schema, ..self.logged[table.index()].clone() })
+    }
+
+    /// Says in the manifest what a table is from now on. That is of a later time than all that has committed, so that is made durable
+    /// first, whatever the level.
+    fn replace(&mut self, table: TableId, by: LoggedTable) -> Result<(), OpenError> {
+        let Runtime { log, epochs, .. } = &*self.services.runtime;
+        if let Some(log) = log {
+            log.sync(epochs)?;
+            log.change_manifest(|manifest| manifest.tables[table.index()] = by.clone())?;
         }
-        self.logged[table.index()] = renamed;
+        self.logged[table.index()] = by;
         Ok(())
     }
 
-    /// Drops a table and its rows. All slots must be back.
+    /// Drops a table and its rows; durable when this returns, with all that has committed. All slots must be back.
     pub fn drop_table(&mut self, table: TableId) -> Result<(), OpenError> {
+        // Its number stays, and a table for no rows in its place: whatever can fail comes first.
+        let dropped = LoggedTable { is_dropped: true, capacity: 0, ..self.logged[table.index()].clone() };
+        let mut at_hand = AllocationCache::new(self.tables.len(), 1, &self.heap);
+        let empty = reserve(&dropped, table, self.layout, &mut at_hand)?;
+        self.replace(table, dropped)?;
         let tables = Arc::get_mut(&mut self.tables).expect("no slot is lent");
-        let dropped = LoggedTable { is_dropped: true, ..self.logged[table.index()].clone() };
-        if let Some(log) = &self.services.runtime.log {
-            log.change_manifest(|manifest| manifest.tables[table.index()] = dropped.clone())?;
-        }
-        // Its number stays, and a table without rows in its place.
         self.caches.iter_mut().flatten().for_each(|cache| cache.forget_table(table));
         let first = self.caches[0].as_mut().expect("no slot is lent");
         free_values(&tables[table.index()], first);
-        tables[table.index()] = reserve(&dropped, table, self.layout, first)?;
-        self.logged[table.index()] = dropped;
+        tables[table.index()] = empty;
+        first.take_over(table, PartitionId(0), std::mem::take(at_hand.at(table, PartitionId(0))));
         self.provide();
         Ok(())
     }
@@ -394,16 +424,22 @@ fn memory_bytes(tables: &[Table], heap: &Heap) -> u64 {
     tables.iter().map(Table::bytes_taken).sum::<u64>() + values
 }
 
-/// A table without rows.
+/// A table without rows; refused if there is no memory for what it is described with, as when the store is opened again.
 fn reserve(
     table: &LoggedTable,
     id: TableId,
     layout: Layout,
     allocations: &mut AllocationCache,
 ) -> Result<Table, LoadError> {
+    let description = described(table);
+    let needed_bytes = Table::bytes_for(&description, layout);
+    let available_bytes = memory::available_bytes();
+    if needed_bytes > available_bytes {
+        return Err(LoadError::Memory { needed_bytes, available_bytes });
+    }
     let mut most = memory::address_space_among(USUAL_TABLES * Table::regions(layout));
     loop {
-        match Table::reserve(described(table), id, layout, most, allocations) {
+        match Table::reserve(description.clone(), id, layout, most, allocations) {
             Ok(table) => return Ok(table),
             Err(RegionError { .. }) if most > 0 => most /= 2,
             Err(error) => {
@@ -425,14 +461,12 @@ impl Services {
     }
 
     /// Does service `number` on the thread that calls, until `has_ended` says so, which is asked whenever the thread is unparked. After
-    /// each of a logger's rounds `written` is called.
-    pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, written: &(dyn Fn() + Sync)) {
+    /// each of its rounds `done` is called.
+    pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, done: &(dyn Fn() + Sync)) {
         let Runtime { epochs, log, options, .. } = &*self.runtime;
         let work = || {
             log::do_service(number, epochs, log.as_ref());
-            if number > 0 {
-                written();
-            }
+            done();
         };
         worker::serve(log::service(number, log.as_ref(), options.epoch_interval, &work), has_ended);
     }
@@ -516,7 +550,7 @@ impl Slot {
     }
 
     /// Lets `read` use its operations; one that writes is a panic. Keys that are byte strings have their numbers
-    /// ([`Transaction::key`]) until `read` returns. Between two such calls any time may pass: nobody waits for it.
+    /// ([`Transaction::key`]) until `read` returns, or panics. Between two such calls any time may pass: nobody waits for it.
     pub fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
         self.lent.read_snapshot(read);
     }
@@ -537,7 +571,8 @@ impl Slot {
         self.lent.prefetch(table, keys);
     }
 
-    /// Commits it. If that is not possible, it is undone.
+    /// Commits it. If that is not possible, it is undone. If the store is logged, one that has written more than [`MOST_WRITTEN_BYTES`] is
+    /// a panic, and the log stops.
     pub fn commit(&mut self) -> Result<Committed, Abort> {
         self.lent.commit()
     }
@@ -551,6 +586,12 @@ impl Slot {
     /// Between two transactions: does a step for the checkpoint that is being taken, some thirty rows; `false`: there is nothing to do.
     pub fn walk(&mut self) -> bool {
         self.lent.walk()
+    }
+
+    /// Between two transactions: gives memory back of what was deleted and replaced, as far as nobody can look at it any more. A slot does so
+    /// by itself every few transactions, but not while it rests.
+    pub fn reclaim(&mut self) {
+        self.lent.reclaim();
     }
 
     /// Undoes it.

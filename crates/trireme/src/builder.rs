@@ -76,7 +76,7 @@ impl Builder {
         Builder { epochs_follow_disk: follow, ..self }
     }
 
-    /// Threads that write the log, each to files of its own; 1 by default.
+    /// Threads that write the log, each to files of its own; 1 by default, up to 1,024: other numbers are refused when it is opened.
     pub fn loggers(self, loggers: usize) -> Builder {
         Builder { loggers, ..self }
     }
@@ -109,13 +109,14 @@ impl Builder {
         Builder { salvage, ..self }
     }
 
-    /// Transactions that may run at once: further ones wait. Four for each core, and 64 at least, by default; up to 1,024.
+    /// Transactions and snapshots that there may be at once: further ones wait. Four for each core, and 64 at least, by default; up to 1,024.
     pub fn slots(self, slots: usize) -> Builder {
         Builder { slots: Some(slots), ..self }
     }
 
     /// Bytes of memory, tables and indexes together, from which on nothing is added: [`Error::Memory`]. Memory is taken in chunks, so a
-    /// little more may be taken. By default as much as there is.
+    /// little more may be taken. What was deleted is given back a few epochs later, with [`Builder::snapshots`] some fifty. By default as much
+    /// as there is.
     pub fn memory_limit(self, bytes: u64) -> Builder {
         Builder { memory_limit: Some(bytes), ..self }
     }

@@ -3,6 +3,7 @@
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::key::Key;
+use crate::pool::Use;
 use crate::registry::{Registered, SEPARATOR, UNFINISHED, indexing};
 use crate::retry::RetryPolicy;
 use crate::servants::Servants;
@@ -48,7 +49,7 @@ struct Inner {
 
 impl Database {
     /// The database in a folder, which is made if it is not there, with all that the builder has by default: durable by groups of
-    /// transactions.
+    /// transactions. A folder with a log of something else is refused, and left as it is.
     pub fn open(folder: impl AsRef<Path>) -> Result<Database, Error> {
         Database::builder().open(folder)
     }
@@ -133,10 +134,7 @@ impl Database {
                         schema: &unfinished,
                     })?;
                     Arc::make_mut(&mut store.registry).keep(id, index);
-                    let filled = store.fill(id).and_then(|epoch| {
-                        epoch.map_or(Ok(()), |epoch| self.inner.durable.wait(epoch))?;
-                        store.finish(id, &schema)
-                    });
+                    let filled = store.fill(id).and_then(|()| store.finish(id, &schema));
                     if let Err(error) = filled {
                         // If it cannot be dropped now, it is when the database is opened again.
                         let _ = store.drop(id);
@@ -151,7 +149,7 @@ impl Database {
         Ok(OpenIndex::new(id, table))
     }
 
-    /// Drops a table with its rows and indexes.
+    /// Drops a table with its rows and indexes; durable when this returns, with all that has committed before.
     pub fn drop_table(&self, name: &str) -> Result<(), Error> {
         self.change(|store| {
             let no_table = || Error::NoTable { table: name.to_owned() };
@@ -186,6 +184,8 @@ impl Database {
     /// database. It hands errors of operations up with `?`. If it answers an error of its own, the transaction is undone, and the
     /// error is answered. [`RetryPolicy`] says how often it is run.
     ///
+    /// A thread has one transaction of a database at a time: within another one it is refused ([`Database::begin`]).
+    ///
     /// A transaction that has only read does not wait: what it saw may be durable a moment later. [`Database::submit`] gives a ticket for
     /// that.
     pub fn transact<T, E: From<Error>>(
@@ -217,7 +217,7 @@ impl Database {
     ) -> Result<(T, R), E> {
         let policy = self.inner.retry;
         let began = policy.deadline.map(|_| Instant::now());
-        let mut transaction = Transaction::new(self, self.inner.shared.seat());
+        let mut transaction = self.transaction()?;
         let mut attempts = 1;
         loop {
             transaction.begin(attempts == 1);
@@ -242,17 +242,27 @@ impl Database {
         }
     }
 
-    /// Begins a transaction, to be committed by hand. Who is aborted has to begin again.
-    pub fn begin(&self) -> Transaction<'_> {
-        let mut transaction = Transaction::new(self, self.inner.shared.seat());
+    /// Begins a transaction, to be committed by hand. Who is aborted has to begin again. What it has seen counts only once it has committed: until
+    /// then it may be of no one time.
+    ///
+    /// A thread has one transaction of a database at a time, with [`Database::transact`] and [`Database::submit`], too: another one could
+    /// wait for it, or be aborted by it, for ever. It is refused ([`Error::InTransaction`]).
+    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        let mut transaction = self.transaction()?;
         transaction.begin(true);
-        transaction
+        Ok(transaction)
+    }
+
+    /// A transaction that has not begun.
+    fn transaction(&self) -> Result<Transaction<'_>, Error> {
+        Ok(Transaction::new(self, self.inner.shared.seat(Use::Transaction)?))
     }
 
     /// What the database held some epochs ago, to be read for as long as one likes. [`Error::NoSnapshots`] if it was opened without
-    /// ([`Builder::snapshots`]), or its protocol has none.
+    /// ([`Builder::snapshots`]), or its protocol has none. It takes one of [`Builder::slots`]: a thread that has one, and of a snapshot, may go
+    /// on with transactions and other snapshots as long as there are others that are free ([`Error::NoSlot`]).
     pub fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
-        Snapshot::begin(self.inner.number, self.inner.shared.seat())
+        Snapshot::begin(self.inner.number, self.inner.shared.seat(Use::Snapshot)?)
     }
 
     /// Everything that committed in this epoch or before is durable ([`Ticket::epoch`]); 0 in memory.
@@ -320,7 +330,9 @@ impl Database {
         Ok(services.back_up(folder).map_err(OpenError::from)?)
     }
 
-    /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle.
+    /// Closes it, as dropping the last handle does, and says whether that went well. [`Error::InUse`] if there is another handle; or if a
+    /// transaction or a snapshot was forgotten ([`std::mem::forget`]), which nobody can end: then what was not durable is lost, as its
+    /// tickets say.
     pub fn close(self) -> Result<(), Error> {
         let inner = Arc::into_inner(self.inner).ok_or(Error::InUse)?;
         inner.close()
@@ -332,6 +344,11 @@ impl Database {
 
     pub(crate) fn memory_limit(&self) -> Option<u64> {
         self.inner.memory_limit
+    }
+
+    /// Has slots that rest give back memory.
+    pub(crate) fn reclaim(&self) {
+        self.inner.shared.pool.reclaim();
     }
 
     pub(crate) fn log_failure(&self) -> Option<String> {
@@ -362,18 +379,19 @@ impl Inner {
         // They may have a slot; what they leave undone is done below.
         self.servants.dismiss();
         self.durable.close();
-        let Some(embedded) = self.shared.close()? else { return Ok(()) };
-        match embedded.close() {
-            Ok(()) => {
-                self.durable.tell(u64::MAX, None);
-                Ok(())
+        let closed = match self.shared.close() {
+            Ok(None) => return Ok(()),
+            Ok(Some(embedded)) => {
+                embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() })
             }
-            Err(error) => {
-                let why = error.to_string();
-                self.durable.tell(0, Some(why.clone()));
-                Err(Error::LogStopped { why })
-            }
+            Err(error) => Err(error),
+        };
+        match &closed {
+            Ok(()) => self.durable.tell(u64::MAX, None),
+            Err(Error::LogStopped { why }) => self.durable.tell(0, Some(why.clone())),
+            Err(error) => self.durable.tell(0, Some(format!("it was closed although {error}"))),
         }
+        closed
     }
 }
 

@@ -46,12 +46,17 @@ pub enum Error {
         /// So many.
         most: usize,
     },
+    /// The transaction has written as many bytes as one may, keys included: a gibibyte, nearly. It cannot go on.
+    WritesTooMuch {
+        /// So many.
+        most: usize,
+    },
     /// A value that serde does not serialize.
     Serialize {
         /// Its words.
         why: String,
     },
-    /// What is stored is no value of the table's type.
+    /// What is stored is no value of the table's type. A transaction cannot go on.
     Unreadable {
         /// The table.
         table: String,
@@ -98,8 +103,12 @@ pub enum Error {
         /// What differs.
         why: String,
     },
-    /// Tables cannot be made or dropped, and checkpoints not be taken, by a thread that has a transaction or a snapshot open.
+    /// This thread has a transaction open, and begins no other of the same database. Nor can tables be made or dropped, and checkpoints be
+    /// taken, by a thread that has a transaction or a snapshot open.
     InTransaction,
+    /// All slots are taken ([`Builder::slots`](crate::Builder::slots)), and this thread has one of them, for a snapshot: it does not wait for
+    /// another one, because it might be itself who is waited for.
+    NoSlot,
     /// Other handles of the database are still there.
     InUse,
     /// The database keeps no snapshots.
@@ -148,6 +157,9 @@ impl fmt::Display for Error {
             Error::TooLarge { most } => {
                 write!(f, "the transaction touches more than {most} rows, keys and entries; use several")
             }
+            Error::WritesTooMuch { most } => {
+                write!(f, "the transaction writes more than {most} bytes of keys and values; use several")
+            }
             Error::Serialize { why } => write!(f, "the value cannot be serialized: {why}"),
             Error::Unreadable { table } => write!(f, "table '{table}' has a value that is not of its type"),
             Error::Memory { limit, taken } => {
@@ -172,7 +184,11 @@ impl fmt::Display for Error {
             }
             Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
-                "this thread has a transaction or a snapshot open, which has to end before tables are made or dropped, and checkpoints taken",
+                "this thread has a transaction or a snapshot open, which has to end before another transaction begins, tables are made or dropped, or \
+                 a checkpoint is taken",
+            ),
+            Error::NoSlot => f.write_str(
+                "all slots are taken, and this thread has one of them: end its snapshot, or open the database with more (Builder::slots)",
             ),
             Error::InUse => f.write_str("the database is still in use"),
             Error::NoSnapshots => f.write_str(

@@ -10,13 +10,13 @@ use engine::embedded::{Embedded, Slot};
 use std::ops::Bound;
 
 impl Store {
-    /// Enters all rows of its table in a new index; all of them are durable when the epoch is that this answers.
-    pub(crate) fn fill(&mut self, id: TableId) -> Result<Option<u64>, Error> {
+    /// Enters all rows of its table in a new index.
+    pub(crate) fn fill(&mut self, id: TableId) -> Result<(), Error> {
         let registry = self.registry.clone();
         let (table, registered, index) = registry.index(id).expect("just made");
         if !registered.is_ordered {
             return match self.embedded().is_empty(table) {
-                true => Ok(None),
+                true => Ok(()),
                 false => Err(Error::NotOrdered { table: registered.name.clone() }),
             };
         }

@@ -58,7 +58,7 @@ impl<'r, K: Key, V: Value> Range<'r, K, V> {
             })
         });
         let read = match scanned {
-            Ok(_) if !are_readable => Err(reading::unreadable(*reader, table)),
+            Ok(_) if !are_readable => Err(reader.unreadable(table)),
             scanned => scanned,
         };
         match read {

@@ -24,6 +24,12 @@ pub(crate) trait Reader {
         admit_id(self, table)
     }
 
+    /// What was read is no value of the table's type, or not what its index says.
+    #[cold]
+    fn unreadable(&mut self, table: TableId) -> Error {
+        Error::Unreadable { table: name(self, table) }
+    }
+
     /// Shows the row of a key.
     fn look<K: Key>(
         &mut self,
@@ -90,11 +96,6 @@ pub(crate) fn name<R: Reader + ?Sized>(reader: &R, table: TableId) -> String {
     named.map_or_else(|| table.0.to_string(), |Registered { name, .. }| name.clone())
 }
 
-#[cold]
-pub(crate) fn unreadable<R: Reader + ?Sized>(reader: &R, table: TableId) -> Error {
-    Error::Unreadable { table: name(reader, table) }
-}
-
 /// The ends of a range of keys as the engine has them, of a table that has an order.
 pub(crate) fn bounds<'k, R: Reader + ?Sized, K: Key, V: Value>(
     reader: &R,
@@ -137,7 +138,7 @@ pub(crate) fn get<R: Reader, K: Key, V: Value>(
     key: K::Given<'_>,
 ) -> Result<Option<V::Owned>, Error> {
     let read = get_with(reader, table, key, V::read)?;
-    read.map(|value| value.ok_or_else(|| unreadable(reader, table.id))).transpose()
+    read.map(|value| value.ok_or_else(|| reader.unreadable(table.id))).transpose()
 }
 
 /// Shows the keys and the bytes of the values in a range of keys.
@@ -155,7 +156,7 @@ pub(crate) fn scan_with<'k, R: Reader + ?Sized, K: Key, V: Value>(
         Some(key) => see(key, row),
         None => are_readable = false,
     })?;
-    if are_readable { Ok(count) } else { Err(unreadable(reader, table.id)) }
+    if are_readable { Ok(count) } else { Err(reader.unreadable(table.id)) }
 }
 
 /// The keys and values that an index has in a range of keys, in the order of the index.
@@ -188,10 +189,10 @@ pub(crate) fn find_between<'k, R: Reader, K: Key, V: Value, I: Key>(
     })?;
     let mut rows = Vec::with_capacity(found.len());
     for key in found {
-        let key = key.ok_or_else(|| unreadable(reader, index.id))?;
+        let key = key.ok_or_else(|| reader.unreadable(index.id))?;
         let value = get(reader, index.table, key.given())?;
         // The entry and its row are written and removed together.
-        let value = value.ok_or_else(|| unreadable(reader, index.id))?;
+        let value = value.ok_or_else(|| reader.unreadable(index.id))?;
         rows.push((key, value));
     }
     Ok(rows)

@@ -1,8 +1,10 @@
 //! The threads that serve a database: one ends its epochs, one for each logger writes the log, and one takes checkpoints.
 //!
 //! The last also walks the tables for them: between two of its rounds it borrows a slot, for a millisecond at a time, as long as there
-//! is something to walk and room for what it has read.
+//! is something to walk and room for what it has read. And it has slots that rest give back their memory: nobody knows when they will run
+//! another transaction.
 
+use crate::pool::Use;
 use crate::store::Shared;
 use crate::ticket::Durable;
 use engine::embedded::Services;
@@ -13,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long a slot is borrowed.
 const WALK: Duration = Duration::from_millis(1);
+/// How often slots that rest give back their memory.
+const RECLAIM: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub(crate) struct Servants {
@@ -33,8 +37,9 @@ impl Servants {
                 shared: Arc::clone(shared),
                 durable: Arc::clone(durable),
                 ended: Arc::clone(&ended),
+                reclaimed: Mutex::new(Instant::now()),
             };
-            let serve = move || servant.serve(number, number > 0 && number + 1 == count);
+            let serve = move || servant.serve(number, number + 1 == count);
             thread::Builder::new()
                 .name(name.to_owned())
                 .spawn(serve)
@@ -62,14 +67,17 @@ struct Servant {
     shared: Arc<Shared>,
     durable: Arc<Durable>,
     ended: Arc<AtomicBool>,
+    /// When slots that rested gave back their memory.
+    reclaimed: Mutex<Instant>,
 }
 
 impl Servant {
-    fn serve(&self, number: usize, takes_checkpoints: bool) {
+    fn serve(&self, number: usize, is_last: bool) {
         let done = || {
             self.durable.tell(self.services.durable_epoch(), self.services.failure());
-            if takes_checkpoints {
+            if is_last {
                 self.walk();
+                self.reclaim();
             }
         };
         self.services.serve(number, &|| self.has_ended(), &done);
@@ -80,10 +88,19 @@ impl Servant {
         self.ended.load(Ordering::Acquire)
     }
 
+    /// Has slots that rest give back their memory, now and then.
+    fn reclaim(&self) {
+        let mut reclaimed = self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if reclaimed.elapsed() >= RECLAIM {
+            self.shared.pool.reclaim();
+            *reclaimed = Instant::now();
+        }
+    }
+
     /// Walks as long as there is something to walk.
     fn walk(&self) {
         while self.services.is_walked() {
-            let mut seat = self.shared.seat();
+            let Ok(mut seat) = self.shared.seat(Use::Transaction) else { return };
             let began = Instant::now();
             while began.elapsed() < WALK {
                 if self.has_ended() || !seat.slot.walk() {

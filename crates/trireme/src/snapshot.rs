@@ -9,6 +9,7 @@ use crate::registry::Registry;
 use crate::table::{OpenIndex, OpenTable};
 use crate::value::Value;
 use contract::{Presence, TableId, Transaction};
+use engine::embedded::SnapshotRead;
 use std::ops::RangeBounds;
 
 /// What the database held at one time in the serial order, some epochs ago; what [`Database::snapshot`](crate::Database::snapshot) answers.
@@ -143,7 +144,6 @@ impl Reader for Snapshot<'_> {
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        // Not `end_snapshot`: who looked may have panicked, and left the slot in an epoch.
-        self.seat.slot.abort();
+        let _: SnapshotRead = self.seat.slot.end_snapshot();
     }
 }

@@ -1,7 +1,7 @@
 //! What the threads of a database share: the slots that they borrow, and the tables.
 
 use crate::error::Error;
-use crate::pool::{Lent, Pool, Seat};
+use crate::pool::{Lent, Pool, Seat, Use};
 use crate::registry::Registry;
 use crate::ticket::{self, Durable};
 use contract::TableId;
@@ -32,8 +32,8 @@ impl Shared {
     }
 
     /// Waits for a slot.
-    pub fn seat(&self) -> Seat<'_> {
-        self.pool.take(|number| self.store().lend(number))
+    pub fn seat(&self, used: Use) -> Result<Seat<'_>, Error> {
+        self.pool.take(used, |number| self.store().lend(number))
     }
 
     /// The tables.
@@ -43,18 +43,18 @@ impl Shared {
 
     /// Changes which tables there are, while no transaction runs.
     pub fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut places = self.pool.take_all().ok_or(Error::InTransaction)?;
+        let mut all = self.pool.take_all().ok_or(Error::InTransaction)?;
         let mut store = self.store();
         let embedded = store.embedded();
-        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
+        all.slots().for_each(|slot| embedded.take_back(slot));
         change(&mut store)
     }
 
-    /// Nobody has a handle any more: what is to be closed; `None`: it was.
+    /// Nobody has a handle any more: what is to be closed; `None`: it was. Who has a slot nevertheless has forgotten it.
     pub fn close(&self) -> Result<Option<Embedded>, Error> {
-        let mut places = self.pool.take_all().ok_or(Error::InUse)?;
+        let mut all = self.pool.take_all_free().ok_or(Error::InUse)?;
         let Some(mut embedded) = self.store().embedded.take() else { return Ok(None) };
-        places.iter_mut().filter_map(|place| place.take()).for_each(|lent| embedded.take_back(lent.slot));
+        all.slots().for_each(|slot| embedded.take_back(slot));
         Ok(Some(embedded))
     }
 }
@@ -95,7 +95,7 @@ impl Store {
         Ok(id)
     }
 
-    /// An index has all its entries, which are durable.
+    /// An index has all its entries: from now on it says so, also after a crash.
     pub fn finish(&mut self, index: TableId, schema: &str) -> Result<(), Error> {
         self.embedded().set_schema(index, schema)?;
         Arc::make_mut(&mut self.registry).finish(index, schema.to_owned());

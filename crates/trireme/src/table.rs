@@ -26,7 +26,8 @@ impl<K: Key, V: Value> Table<K, V> {
     }
 
     /// The same, hashed: rows are found about twice as fast, and only by their keys: there are no ranges, and no indexes of rows that are
-    /// there already. With many more rows than `rows` it finds them more slowly.
+    /// there already. With many more rows than `rows` it finds them more slowly. The memory to find `rows` of them by is taken when it is made;
+    /// if there is not so much, or for more than 2^36 rows, [`Database::table`](crate::Database::table) refuses it.
     ///
     /// Panics, in a constant when it is compiled, unless keys are integers of at most 64 bits, `bool` or `char`.
     pub const fn hashed(self, rows: u64) -> Self {

@@ -11,6 +11,7 @@ use crate::table::{OpenIndex, OpenTable};
 use crate::ticket::Ticket;
 use crate::value::{Row, Value};
 use contract::{AbortReason, Insertion, Presence, Span, TableId};
+use engine::embedded::{MOST_WRITTEN_BYTES, written_bytes};
 use std::borrow::Borrow;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 /// A transaction that runs: serializable with all others.
 ///
 /// It is undone when it is dropped, unless [`Transaction::commit`] was called. Once an operation has answered an [`Error`] that is
-/// [retryable](Error::is_retryable), the transaction is poisoned: every further operation answers it again, and it cannot commit.
+/// [retryable](Error::is_retryable), the transaction is poisoned: every further operation answers it again, and it cannot commit. So do errors
+/// of which it is said that it cannot go on; these are answered only if what it has seen was there at one time, otherwise it is aborted.
 ///
 /// A transaction that stays open keeps what others commit from becoming durable, and memory from being reused: do not wait for
 /// people or for networks in it.
@@ -31,18 +33,28 @@ pub struct Transaction<'db> {
     poison: Option<Error>,
     /// Rows and missing keys that it may still touch, at least.
     left: usize,
+    /// Bytes that it may still write.
+    left_bytes: usize,
 }
 
 impl<'db> Transaction<'db> {
     pub(crate) fn new(database: &'db Database, seat: Seat<'db>) -> Self {
-        Transaction { database, seat, is_open: false, has_written: false, poison: None, left: 0 }
+        Transaction {
+            database,
+            seat,
+            is_open: false,
+            has_written: false,
+            poison: None,
+            left: 0,
+            left_bytes: 0,
+        }
     }
 
     /// Begins it, for the first time or again.
     pub(crate) fn begin(&mut self, is_first: bool) {
         self.seat.slot.begin(is_first);
         (self.is_open, self.has_written, self.poison) = (true, false, None);
-        self.left = self.seat.slot.most_records();
+        (self.left, self.left_bytes) = (self.seat.slot.most_records(), MOST_WRITTEN_BYTES);
     }
 
     /// Whether it has written, or tried to.
@@ -81,8 +93,9 @@ impl<'db> Transaction<'db> {
     pub(crate) fn refuse(&mut self) {
         if self.is_open && self.aborted().is_none() {
             self.is_open = false;
-            let seen = self.seat.slot.roll_back();
-            self.poison = seen.err().map(|abort| abort.into());
+            if let Err(abort) = self.seat.slot.roll_back() {
+                self.poison = Some(abort.into());
+            }
             self.seat.counts.rolled_back(self.aborted());
         }
     }
@@ -91,9 +104,8 @@ impl<'db> Transaction<'db> {
     pub(crate) fn finish(&mut self) -> Result<Option<u64>, Error> {
         if let Some(poison) = &self.poison {
             let poison = poison.clone();
-            self.refuse();
             self.undo();
-            return Err(self.aborted().map_or(poison, Error::Aborted));
+            return Err(poison);
         }
         if self.has_written
             && let Some(why) = self.database.log_failure()
@@ -276,10 +288,11 @@ impl<'db> Transaction<'db> {
             changed = Some(value);
         });
         let _: Presence = self.lives(updated)?;
+        self.written::<K>(row_bytes)?;
         match changed {
             None => Ok(None),
             Some(Some(changed)) => changed.map(Some),
-            Some(None) => Err(reading::unreadable(self, table)),
+            Some(None) => Err(self.unreadable(table)),
         }
     }
 
@@ -316,7 +329,9 @@ impl<'db> Transaction<'db> {
         }
         let number = self.key::<K>(table.id, key)?;
         let deleted = self.seat.slot.transaction().delete(table.id, number);
-        Ok(self.lives(deleted)? == Presence::Present)
+        let presence = self.lives(deleted)?;
+        self.written::<K>(0)?;
+        Ok(presence == Presence::Present)
     }
 
     /// The keys and values in a range of keys, in their order; an iterator that goes from both ends.
@@ -391,6 +406,22 @@ impl<'db> Transaction<'db> {
         self.poisoned(Error::TooLarge { most })
     }
 
+    /// Accounts for a row of so many bytes, or a part of one, that was written under the key that was named last.
+    fn written<K: Key>(&mut self, row_bytes: usize) -> Result<(), Error> {
+        let key_bytes = if K::IS_NUMBER { size_of::<u64>() } else { self.seat.key.len() };
+        self.written_bytes(key_bytes, row_bytes)
+    }
+
+    fn written_bytes(&mut self, key_bytes: usize, row_bytes: usize) -> Result<(), Error> {
+        match self.left_bytes.checked_sub(written_bytes(key_bytes, row_bytes)) {
+            Some(left) => {
+                self.left_bytes = left;
+                Ok(())
+            }
+            None => Err(self.poisoned(Error::WritesTooMuch { most: MOST_WRITTEN_BYTES })),
+        }
+    }
+
     /// Adds a row and its entries in indexes.
     fn insert_row<K: Key>(
         &mut self,
@@ -401,7 +432,11 @@ impl<'db> Transaction<'db> {
         let number = self.key::<K>(table, key)?;
         let inserted = self.seat.slot.transaction().insert(table, number, row);
         let insertion = self.lives(inserted)?;
-        if insertion == Insertion::Inserted && !self.indexes(table).is_empty() {
+        if insertion == Insertion::Exists {
+            return Ok(insertion);
+        }
+        self.written::<K>(row.len())?;
+        if !self.indexes(table).is_empty() {
             let registry = Arc::clone(&self.seat.registry);
             let key = key::bytes::<K>(key)?;
             for index in &registry.get(table).expect("admitted").indexes {
@@ -418,7 +453,10 @@ impl<'db> Transaction<'db> {
         let number = self.key::<K>(table, key)?;
         if self.indexes(table).is_empty() {
             let replaced = self.seat.slot.transaction().replace(table, number, row);
-            return Ok(self.lives(replaced)? == Presence::Present);
+            return match self.lives(replaced)? {
+                Presence::Present => self.written::<K>(row.len()).map(|()| true),
+                Presence::Missing => Ok(false),
+            };
         }
         let registry = Arc::clone(&self.seat.registry);
         let indexes = &registry.get(table).expect("admitted").indexes;
@@ -432,6 +470,7 @@ impl<'db> Transaction<'db> {
         }
         let replaced = self.seat.slot.transaction().replace(table, number, row);
         let presence = self.lives(replaced)?;
+        self.written::<K>(row.len())?;
         let key = key::bytes::<K>(key)?;
         for index in indexes {
             let (before, after) =
@@ -476,7 +515,7 @@ impl<'db> Transaction<'db> {
         let key = transaction.key(index.id, &entry.bytes);
         let inserted = transaction.insert(index.id, key, &[]);
         let _: Insertion = self.lives(inserted)?;
-        Ok(())
+        self.written_bytes(entry.bytes.len(), 0)
     }
 
     fn remove_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
@@ -485,7 +524,7 @@ impl<'db> Transaction<'db> {
         let key = transaction.key(index.id, &entry.bytes);
         let removed = transaction.delete(index.id, key);
         let _: Presence = self.lives(removed)?;
-        Ok(())
+        self.written_bytes(entry.bytes.len(), 0)
     }
 
     /// A key, as the engine names it in this transaction.
@@ -502,11 +541,22 @@ impl<'db> Transaction<'db> {
         self.has_written = true;
         match self.database.memory_limit() {
             Some(limit) if adds => {
-                let taken = self.seat.slot.memory_bytes();
-                if taken > limit { Err(Error::Memory { limit, taken }) } else { Ok(()) }
+                if self.seat.slot.memory_bytes() > limit {
+                    self.make_room(limit)
+                } else {
+                    Ok(())
+                }
             }
             _ => Ok(()),
         }
+    }
+
+    /// The limit of memory is reached: slots that rest may have some that they need no more.
+    #[cold]
+    fn make_room(&mut self, limit: u64) -> Result<(), Error> {
+        self.database.reclaim();
+        let taken = self.seat.slot.memory_bytes();
+        if taken > limit { Err(Error::Memory { limit, taken }) } else { Ok(()) }
     }
 
     /// What came of an operation; an abort poisons the transaction.
@@ -514,9 +564,12 @@ impl<'db> Transaction<'db> {
         result.map_err(|abort| self.poisoned(abort.into()))
     }
 
+    /// It cannot go on. Unless it is aborted, it is refused: it may be aborted then.
     #[cold]
     fn poisoned(&mut self, error: Error) -> Error {
-        self.poison.get_or_insert(error).clone()
+        self.poison.get_or_insert(error);
+        self.refuse();
+        self.poison.clone().expect("just poisoned")
     }
 }
 
@@ -534,6 +587,10 @@ impl Reader for Transaction<'_> {
             Some(poison) => Err(poison.clone()),
             None => reading::admit_id(self, table),
         }
+    }
+
+    fn unreadable(&mut self, table: TableId) -> Error {
+        self.poisoned(Error::Unreadable { table: reading::name(self, table) })
     }
 
     fn look<K: Key>(

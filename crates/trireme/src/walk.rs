@@ -14,9 +14,8 @@ pub(crate) type Seen = (Vec<u8>, Vec<u8>);
 /// What is done with rows.
 pub(crate) type Look<'l> = &'l mut dyn FnMut(&mut Slot, &[Seen]) -> Result<(), Error>;
 
-/// Shows all rows of an ordered table to `look`, which may go on with the transaction. The epoch in which the last one committed, if it is
-/// logged.
-pub(crate) fn in_steps(slot: &mut Slot, table: TableId, look: Look<'_>) -> Result<Option<u64>, Error> {
+/// Shows all rows of an ordered table to `look`, which may go on with the transaction.
+pub(crate) fn in_steps(slot: &mut Slot, table: TableId, look: Look<'_>) -> Result<(), Error> {
     let mut from = Bound::Unbounded;
     loop {
         slot.begin(true);
@@ -36,10 +35,10 @@ pub(crate) fn in_steps(slot: &mut Slot, table: TableId, look: Look<'_>) -> Resul
             slot.abort();
             return Err(error);
         }
-        let committed = slot.commit()?;
+        slot.commit()?;
         match seen.pop() {
             Some((last, _)) if seen.len() + 1 == ROWS_AT_ONCE => from = Bound::Excluded(last),
-            _ => return Ok(committed.epoch),
+            _ => return Ok(()),
         }
     }
 }

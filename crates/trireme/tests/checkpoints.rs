@@ -209,7 +209,7 @@ fn what_cannot_be_copied_is_refused() -> Result<(), Error> {
     assert!(db.backup_to(tempdir().expect("a folder").path()).is_err());
     let folder = tempdir().expect("a folder");
     let db = Database::open(folder.path())?;
-    let transaction = db.begin();
+    let transaction = db.begin()?;
     assert_eq!(db.checkpoint(), Err(Error::InTransaction));
     drop(transaction);
     let refused = db.backup_to(folder.path()).expect_err("its own folder");

@@ -1,10 +1,14 @@
 //! What a database with a folder has when it is opened again.
 
+use contract::{ArchitectureName, LogOptions, PairName, ProtocolName};
+use engine::embedded::{Embedded, OpenOptions};
 use std::fs;
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -251,7 +255,7 @@ fn what_is_corrupt_is_refused_by_file_and_byte() -> Result<(), Error> {
 fn under_buffered_who_waits_writes() -> Result<(), Error> {
     const THREADS: u64 = 4;
     const COMMITS: u64 = 50;
-    let (folder, copy) = (folder(), folder());
+    let folder = folder();
     // No epoch ends by itself.
     let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_secs(3600));
     let db = builder.open(folder.path())?;
@@ -273,12 +277,8 @@ fn under_buffered_who_waits_writes() -> Result<(), Error> {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || commit(thread))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
     })?;
-    // As the process would have left it, had it ended here.
-    for entry in fs::read_dir(folder.path()).expect("a folder") {
-        let entry = entry.expect("an entry");
-        fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
-    }
-    let copied = builder.open(copy.path())?;
+    let copied = copy(folder.path());
+    let copied = builder.open(copied.path())?;
     let numbers = copied.table(NUMBERS)?;
     let found = copied.transact(|tx| tx.range(numbers, ..)?.collect::<Result<Vec<_>, Error>>())?;
     let expected: Vec<_> = (0..THREADS * COMMITS).map(|number| (number, number)).collect();
@@ -292,7 +292,7 @@ fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), 
     let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_millis(1));
     let db = builder.open(folder.path())?;
     let numbers = db.table(NUMBERS)?;
-    let lasting = db.begin();
+    let lasting = db.begin()?;
     let commit = || db.submit(|tx| tx.insert(numbers, 1, &1));
     let ((), ticket) = thread::scope(|scope| scope.spawn(commit).join().expect("no panic"))?;
     let waiting = {
@@ -305,4 +305,138 @@ fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), 
     waiting.join().expect("no panic")?;
     assert!(ticket.is_durable());
     db.close()
+}
+
+/// What a folder would have if the process ended here.
+fn copy(from: &Path) -> TempDir {
+    let to = folder();
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), to.path().join(entry.file_name())).expect("a copy");
+    }
+    to
+}
+
+/// Rows move to another table, and theirs goes: they are in one of the two, whenever the process ends.
+#[test]
+fn a_table_is_dropped_after_what_committed_before() -> Result<(), Error> {
+    const FROM: Table<u64, u64> = Table::new("from");
+    for durability in [Durability::Buffered, Durability::Group] {
+        let folder = folder();
+        // No epoch ends by itself.
+        let builder = Database::builder().durability(durability).epoch(Duration::from_secs(3600));
+        let db = builder.open(folder.path())?;
+        let (from, to) = (db.table(FROM)?, db.table(NUMBERS)?);
+        let ((), _ticket) = db.submit(|tx| (0..10).try_for_each(|key| tx.insert(from, key, &key)))?;
+        let ((), ticket) = db.submit(|tx| {
+            (0..10).try_for_each(|key| {
+                let row = tx.get(from, key)?.expect("it is there");
+                tx.insert(to, key, &row)
+            })
+        })?;
+        assert!(!ticket.is_durable());
+        db.drop_table("from")?;
+        let copied = copy(folder.path());
+        let again = builder.open(copied.path())?;
+        assert_eq!(again.tables().len(), 1);
+        let to = again.table(NUMBERS)?;
+        assert_eq!(again.transact(|tx| Ok::<_, Error>(tx.range(to, ..)?.count()))?, 10, "{durability}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_manifest_stands_for_is_synced_first_under_every_level() -> Result<(), Error> {
+    for durability in [Durability::Buffered, Durability::Group, Durability::Sync] {
+        let folder = folder();
+        let db = Database::builder().durability(durability).open(folder.path())?;
+        let tasks = db.table(TASKS)?;
+        let change = |change: &dyn Fn() -> Result<(), Error>| {
+            db.transact(|tx| tx.upsert(tasks, 1, &(1, String::new())))?;
+            let syncs = || db.stats().log.expect("a log").syncs;
+            let before = syncs();
+            change()?;
+            assert!(syncs() > before, "{durability}");
+            Ok::<_, Error>(())
+        };
+        change(&|| db.index(BY_STATE).map(|_| ()))?;
+        change(&|| db.drop_index(BY_STATE))?;
+        change(&|| db.drop_table("tasks"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_log_of_something_else_is_refused_and_left_as_it_is() -> Result<(), Error> {
+    let folder = folder();
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+    let mut log = LogOptions::new(Durability::Group, folder.path());
+    log.origin = "rows of a benchmark".to_owned();
+    let (recovery, engine) = Default::default();
+    let (store, _) = Embedded::open(&OpenOptions { pair, slots: 1, log: Some(log), recovery, engine })?;
+    store.close().expect("a log without commits");
+    let files = || {
+        let files = fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file"));
+        let mut read: Vec<_> =
+            files.map(|file| (file.file_name(), fs::read(file.path()).expect("read"))).collect();
+        read.sort();
+        read
+    };
+    let before = files();
+    for salvage in [false, true] {
+        let refused = Database::builder().salvage(salvage).open(folder.path()).map(|_| ());
+        let Err(Error::Open(OpenError::Log(LogError::Mismatch { why }))) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(why.contains("'rows of a benchmark'") && why.contains("'trireme::Database'"), "{why}");
+        assert_eq!(files(), before);
+    }
+    Ok(())
+}
+
+/// A transaction that nobody can end is no reason to wait for it.
+#[test]
+fn who_forgets_a_transaction_loses_what_was_not_durable_and_hears_of_it() -> Result<(), Error> {
+    for is_another_thread in [false, true] {
+        let folder = folder();
+        let db = Database::open(folder.path())?;
+        let numbers = db.table(NUMBERS)?;
+        let (told, tells) = channel();
+        thread::spawn(move || {
+            let forget = || db.begin().map(std::mem::forget);
+            let submit = || Ok(db.submit(|tx| tx.insert(numbers, 1, &1))?.1);
+            let ticket: Result<_, Error> = thread::scope(|scope| match is_another_thread {
+                true => scope.spawn(forget).join().expect("no panic").and_then(|()| submit()),
+                false => forget().and_then(|()| scope.spawn(submit).join().expect("no panic")),
+            });
+            let ticket = ticket.expect("it commits");
+            let waiting = thread::spawn(move || ticket.wait());
+            told.send((db.close(), waiting.join().expect("no panic"))).expect("somebody waits");
+        });
+        let (closed, waited) = tells.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+        assert_eq!(closed, Err(Error::InUse));
+        assert!(matches!(waited, Err(Error::LogStopped { .. })), "{waited:?}");
+    }
+    Ok(())
+}
+
+/// Whether the folder has the manifest before or the one after nobody knows.
+#[test]
+fn a_manifest_that_cannot_be_written_stops_the_log() -> Result<(), Error> {
+    let folder = folder();
+    let db = Database::open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    db.transact(|tx| tx.insert(numbers, 1, &1))?;
+    let in_the_way = folder.path().join("MANIFEST.next");
+    fs::create_dir(&in_the_way).expect("a folder");
+    assert!(matches!(db.drop_table("numbers"), Err(Error::Open(OpenError::Log(LogError::Io { .. })))));
+    fs::remove_dir(&in_the_way).expect("removed");
+    let stopped = db.transact(|tx| tx.insert(numbers, 2, &2));
+    assert!(matches!(stopped, Err(Error::LogStopped { .. })), "{stopped:?}");
+    assert!(matches!(db.drop_table("numbers"), Err(Error::Open(_))));
+    assert!(db.close().is_err());
+    let db = Database::open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    assert_eq!(db.transact(|tx| Ok::<_, Error>(tx.range(numbers, ..)?.count()))?, 1);
+    Ok(())
 }

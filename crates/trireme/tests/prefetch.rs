@@ -49,7 +49,7 @@ fn nothing_that_is_told_ahead_is_relied_on() -> Result<(), Error> {
             }
             Ok::<_, Error>(())
         })?;
-        let mut tx = db.begin();
+        let mut tx = db.begin()?;
         tell(&db, &mut tx)?;
         let change = || {
             // In no way of it, and not undone for it: once is enough.

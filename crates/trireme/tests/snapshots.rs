@@ -179,5 +179,15 @@ fn a_panic_in_a_snapshot_holds_nobody_up() -> Result<(), Error> {
         db.transact(|tx| tx.upsert(accounts, 1, &balance))?;
         is_seen(balance)?;
     }
+    // Nor if it goes on.
+    let mut snapshot = db.snapshot()?;
+    let mut look = || drop(snapshot.get_with(accounts, 1, |_| panic!("of the program's own")));
+    catch_unwind(AssertUnwindSafe(&mut look)).expect_err("it panics");
+    let mut scan = || drop(snapshot.scan_with(accounts, .., 10, |_, _| panic!("of the program's own")));
+    catch_unwind(AssertUnwindSafe(&mut scan)).expect_err("it panics");
+    db.transact(|tx| tx.upsert(accounts, 1, &4))?;
+    is_seen(4)?;
+    assert_eq!(snapshot.get(accounts, 1)?, Some(3));
+    assert_eq!(snapshot.range(accounts, ..)?.collect::<Result<Vec<_>, _>>()?, [(1, 3)]);
     Ok(())
 }

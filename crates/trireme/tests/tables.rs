@@ -65,7 +65,7 @@ fn who_answers_an_error_has_done_nothing() -> Result<(), Error> {
         Err::<(), _>(Own::Refused)
     });
     assert_eq!(refused, Err(Own::Refused));
-    let mut by_hand = db.begin();
+    let mut by_hand = db.begin()?;
     by_hand.insert(numbers, 2, &2)?;
     by_hand.roll_back();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -192,7 +192,7 @@ fn indexes_are_kept() -> Result<(), Error> {
         assert_eq!(first.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [6, 1]);
         Ok::<_, Error>(())
     })?;
-    let twice = db.begin();
+    let twice = db.begin()?;
     assert_eq!(db.drop_index(BY_CITY), Err(Error::InTransaction));
     drop(twice);
     db.drop_index(BY_CITY)?;
@@ -340,7 +340,7 @@ fn a_table_is_a_map() -> Result<(), Error> {
     let mut model: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for _ in 0..2000 {
         let mut after = model.clone();
-        let mut tx = db.begin();
+        let mut tx = db.begin()?;
         for _ in 0..random(8) {
             let key = "k".repeat(random(30) as usize);
             let value = vec![random(256) as u8; random(100) as usize];

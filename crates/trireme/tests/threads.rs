@@ -1,5 +1,7 @@
 //! Many threads over one database: more than there are slots, and than there are cores.
 
+use serde::Deserialize as _;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -202,7 +204,7 @@ fn retries_end_where_the_policy_says() -> Result<(), Error> {
             .in_memory()?;
         let accounts = db.table(ACCOUNTS)?;
         db.transact(|tx| tx.insert(accounts, 0, &0))?;
-        let mut in_the_way = db.begin();
+        let mut in_the_way = db.begin()?;
         in_the_way.update(accounts, 0, |balance| *balance += 1)?;
         let runs = AtomicU64::new(0);
         let gave_up = thread::scope(|scope| {
@@ -255,6 +257,52 @@ fn nobody_is_refused_for_what_never_was() -> Result<(), Error> {
             }
             writing.join().expect("no panic")
         })?;
+    }
+    Ok(())
+}
+
+/// A value that is looked at: then something is done, once.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Seen {
+    #[serde(deserialize_with = "look")]
+    state: u8,
+}
+
+thread_local! {
+    /// What this thread does when it looks at a value.
+    static WHEN_SEEN: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+}
+
+fn look<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+    if let Some(then) = WHEN_SEEN.take() {
+        then();
+    }
+    u8::deserialize(from)
+}
+
+const ITEMS: Table<u64, Serde<Seen>> = Table::new("items");
+const BY_STATE: Index<u64, Serde<Seen>, u8> = ITEMS.index("by_state", |_, item| Some(item.state));
+
+/// An index names a row that goes before it is read: of the two only one was there at any time.
+#[test]
+fn by_hand_too_nobody_is_refused_for_what_never_was() -> Result<(), Error> {
+    for protocol in [ProtocolName::Silo, ProtocolName::TicToc] {
+        let db = Database::builder().system(ArchitectureName::SharedEverything, protocol).in_memory()?;
+        let (items, by_state) = (db.table(ITEMS)?, db.index(BY_STATE)?);
+        db.transact(|tx| (0..2).try_for_each(|item| tx.insert(items, item, &Seen { state: 7 })))?;
+        let mut tx = db.begin()?;
+        let removes = {
+            let db = db.clone();
+            move || -> Result<bool, Error> { db.transact(|tx| tx.remove(items, 1)) }
+        };
+        WHEN_SEEN.set(Some(Box::new(move || {
+            assert_eq!(thread::spawn(removes).join().expect("no panic"), Ok(true));
+        })));
+        let found = tx.find(by_state, 7).expect_err("one is gone");
+        assert!(found.is_retryable(), "{protocol}: {found}");
+        assert_eq!(tx.get(items, 0).err(), Some(found.clone()));
+        assert_eq!(tx.commit().err(), Some(found));
+        assert_eq!(db.transact(|tx| tx.find(by_state, 7))?.len(), 1);
     }
     Ok(())
 }

@@ -8,6 +8,9 @@
 //! Files of the log are copied while loggers append to them: one by one, each as long as it is then, so that one may say of another
 //! what the copy of that does not have. But all of them have marks of epoch m, which was there before the first was copied. So the
 //! copy is closed there: its manifest says that this generation has ended with m, and the next has begun, with files of its own.
+//!
+//! Tables come and go meanwhile. The manifest that is copied is one that was there before m was asked for, and is there afterwards: what a table
+//! that is made later has committed is of an epoch after m.
 
 use super::checkpoint::files;
 use super::log::{Log, io_error};
@@ -36,12 +39,11 @@ pub(super) fn copy(log: &Log, sources: &[Folder], path: &Path) -> Result<Backup,
     }
     let lock = target.lock("LOCK").map_err(|why| io_error("lock", path, &why))?;
     let lock = lock.ok_or_else(|| LogError::Locked { folder: path.to_owned() })?;
-    let manifest = log.manifest();
+    // Before anything of the log is copied.
+    let (manifest, epoch) = together(|| log.manifest(), || log.marked());
     let no_checkpoint =
         || LogError::Refused { why: "no checkpoint was taken that could be copied".to_owned() };
     let checkpoint = manifest.checkpoint.as_ref().ok_or_else(no_checkpoint)?;
-    // Before anything of the log is copied.
-    let epoch = log.marked();
     let mut backup = Backup { epoch, ..Backup::default() };
     for source in sources {
         for name in source.names().map_err(|why| io_error("list", source.path(), &why))? {
@@ -61,6 +63,18 @@ pub(super) fn copy(log: &Log, sources: &[Folder], path: &Path) -> Result<Backup,
     Ok(backup)
 }
 
+/// Something that changes now and then, and something else, as they are at one time.
+fn together<A: PartialEq, B>(mut first: impl FnMut() -> A, mut second: impl FnMut() -> B) -> (A, B) {
+    let mut before = first();
+    loop {
+        let (other, after) = (second(), first());
+        if before == after {
+            return (before, other);
+        }
+        before = after;
+    }
+}
+
 /// Copies a file as long as it is now; durable when this returns. How many bytes.
 fn copy_file(source: &Folder, name: &str, target: &Folder) -> Result<u64, LogError> {
     let (from, to) = (source.path().join(name), target.path().join(name));
@@ -78,4 +92,17 @@ fn copy_file(source: &Folder, name: &str, target: &Folder) -> Result<u64, LogErr
     }
     file.sync().map_err(|why| io_error("sync", &to, &why))?;
     Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together;
+
+    #[test]
+    fn what_is_copied_is_of_one_time() {
+        let (mut manifests, mut epochs) = ([1, 2, 3, 3].into_iter(), 10..);
+        let read =
+            together(|| manifests.next().expect("no more is read"), || epochs.next().expect("endless"));
+        assert_eq!(read, (3, 12));
+    }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Log {
     wanted: Line<AtomicU64>,
     /// Who advances the epochs has it: their service, or somebody who waits.
     advancing: Line<Latched<()>>,
+    /// Those who want marks to be synced, whatever the level.
+    syncs_wanted: AtomicU64,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
     /// Whether epochs last as long as syncs at least.
@@ -96,6 +98,11 @@ impl Log {
         first_epoch: u64,
     ) -> Result<Log, LogError> {
         assert!(options.level != Durability::None, "what is not to be durable is not logged");
+        let most = LogOptions::MOST_LOGGERS;
+        if !(1..=most).contains(&options.loggers) {
+            let why = format!("{} loggers; 1 to {most} are allowed", options.loggers);
+            return Err(LogError::Refused { why });
+        }
         let logger = |number| Logger::open(number, options, folders, manifest, first_epoch);
         let loggers = (0..options.loggers).map(logger).collect::<Result<_, _>>()?;
         // The last step: without it, none of the new files count.
@@ -109,6 +116,7 @@ impl Log {
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             advancing: Line::default(),
+            syncs_wanted: AtomicU64::new(0),
             files_wanted: AtomicU64::new(0),
             epochs_follow_disk: options.epochs_follow_disk,
             advanced: AtomicU64::new(0),
@@ -138,14 +146,19 @@ impl Log {
         Redo::new(self, &self.mailboxes[slot.0 as usize].0)
     }
 
-    /// Replaces the manifest by what `change` makes of it; durable when this returns.
+    /// Replaces the manifest by what `change` makes of it; durable when this returns. If that cannot be done, nobody knows which manifest the
+    /// folder has: the log stops, and the manifest stays as it is.
     pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), LogError> {
         self.manifest.with(|current| {
+            self.goes_on()?;
             let mut next = current.clone();
             change(&mut next);
-            manifest::write(&self.folders[0], &next)?;
-            *current = next;
-            Ok(())
+            let written = manifest::write(&self.folders[0], &next);
+            match &written {
+                Ok(()) => *current = next,
+                Err(error) => self.fail(error),
+            }
+            written
         })
     }
 
@@ -207,7 +220,7 @@ impl Log {
 
     /// The log cannot be written any more. The first reason is kept.
     #[cold]
-    pub(super) fn fail(&self, error: &LogError) {
+    pub fn fail(&self, error: &LogError) {
         self.failure.with(|failure| {
             failure.get_or_insert_with(|| error.to_string());
         });
@@ -229,6 +242,24 @@ impl Log {
     pub fn notice(&self) -> Notice {
         // Acquire: pairs with the Releases in `fail` and `walk`.
         Notice(self.notice.load(Ordering::Acquire))
+    }
+
+    /// From now on, and until [`Log::want_no_syncs`], loggers sync their marks, whatever the level.
+    pub(super) fn want_syncs(&self) {
+        // Release: pairs with the Acquire in `wants_syncs`.
+        self.syncs_wanted.fetch_add(1, Ordering::Release);
+    }
+
+    /// Of those who wanted marks to be synced, one does no longer.
+    pub(super) fn want_no_syncs(&self) {
+        // Relaxed: who syncs once more does no harm.
+        self.syncs_wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether loggers are to sync their marks.
+    pub(super) fn wants_syncs(&self) -> bool {
+        // Acquire: pairs with the Release in `want_syncs`.
+        self.level.syncs() || self.syncs_wanted.load(Ordering::Acquire) > 0
     }
 
     /// Has every logger begin another file; answers for the how manieth time.
@@ -261,6 +292,11 @@ impl Log {
         self.failure.with(|failure| failure.clone())
     }
 
+    /// An error if the log cannot be written any more.
+    fn goes_on(&self) -> Result<(), LogError> {
+        self.failure().map_or(Ok(()), |why| Err(LogError::Refused { why }))
+    }
+
     /// Has an epoch closed now, instead of at the end of its time.
     pub fn close(&self, epoch: u64) {
         // Relaxed: the bell orders it.
@@ -276,6 +312,21 @@ impl Log {
             true => self.loggers.iter().for_each(|logger| logger.round(self, epochs)),
             false => self.close(epoch),
         }
+    }
+
+    /// Writes and syncs all that has committed, in the thread that calls, whatever the level; nobody runs.
+    pub fn sync(&self, epochs: &Epochs) -> Result<(), LogError> {
+        self.want_syncs();
+        let wanted = epochs.serialization_point();
+        // A logger that has not yet seen that syncs are wanted may mark the first epoch, but no other.
+        while self.marked() < wanted && !self.has_failed() {
+            let epoch = epochs.serialization_point();
+            self.has_news_of(epoch);
+            self.complete(epochs, epoch, TURNS);
+            self.loggers.iter().for_each(|logger| logger.round(self, epochs));
+        }
+        self.want_no_syncs();
+        self.goes_on()
     }
 
     /// Ends epochs until `last` is complete, or not soon; whether it is.

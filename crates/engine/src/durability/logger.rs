@@ -1,10 +1,11 @@
 //! A logger: writes the blocks of its slots, and marks which epochs it has written all of.
 //!
 //! A round, which a service calls every few milliseconds and whenever an epoch is complete, or who waits for that under
-//! [`Durability::Buffered`]:
+//! [`Durability::Buffered`](contract::Durability::Buffered):
 //! 1. c: the last epoch that is complete. All blocks of it, and of those before, have been handed over.
 //! 2. Takes all blocks of its slots, and appends them to its file.
-//! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs.
+//! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs; under `buffered` only while
+//!    somebody wants that ([`Log::want_syncs`]): a checkpoint, or a change of the manifest.
 //! 4. Publishes c. The least of all loggers' is the durable epoch.
 //! 5. If a checkpoint wants it: goes on with another file, so that it can say which files have only what was before.
 //!
@@ -23,7 +24,7 @@ use crate::facade::bell::Bell;
 use crate::facade::clock;
 use crate::facade::disk::{File, Folder};
 use crate::facade::latched::Latched;
-use contract::{Durability, DurabilityCanary, LogError, LogOptions, LogReport};
+use contract::{DurabilityCanary, LogError, LogOptions, LogReport};
 
 /// One logger.
 pub(super) struct Logger {
@@ -48,7 +49,6 @@ pub(super) struct Logger {
 /// What a logger writes to. One thread at a time asks for it.
 struct Files {
     folder: Folder,
-    level: Durability,
     sealer: Sealer,
     segment_bytes: u64,
     header: FileHeader,
@@ -89,7 +89,6 @@ impl Logger {
         let (name, file) = begin_file(&folder, &header)?;
         let files = Files {
             folder,
-            level: options.level,
             sealer: Sealer::new(options.compress),
             segment_bytes: options.segment_bytes,
             header,
@@ -302,8 +301,7 @@ impl Files {
         self.report.raw_bytes += header.file_bytes();
         self.append(&block)?;
         (self.marked, self.has_marked) = (epoch, true);
-        // What a checkpoint's rows have must be synced before it counts, whatever the level.
-        if self.level.syncs() || log.checkpoints().is_taken() {
+        if log.wants_syncs() {
             self.sync()?;
         }
         if self.file.len() >= self.segment_bytes {

@@ -8,10 +8,12 @@
 //! that it handed over last, if the logger has not taken that yet and all of it is of the epoch in which the slot commits now: an
 //! active slot's epoch is not complete, and no logger has marked it.
 //!
+//! A transaction is in one block, and so writes [`MOST_WRITTEN_BYTES`] at most.
+//!
 //! A slot whose logger is far behind waits before it begins another transaction, holding nothing; in the middle of one it takes
 //! another block, so that nobody waits for a disk while holding locks.
 
-use super::format::{BLOCK_HEADER_BYTES, MOST_PAYLOAD_BYTES, Writer};
+use super::format::{BLOCK_HEADER_BYTES, MOST_PAYLOAD_BYTES, TRANSACTION_BYTES, Writer};
 use super::log::Log;
 use crate::facade::cpu;
 use crate::facade::latched::Latched;
@@ -22,6 +24,16 @@ const FULL_BYTES: usize = 128 << 10;
 const MOST_KEPT_BYTES: usize = 4 * FULL_BYTES;
 /// Blocks that wait to be written before their slot does.
 const MOST_WAITING: usize = 32;
+
+/// Bytes that a transaction may write, each record as [`written_bytes`] says: what its slot has logged before is less than a full block.
+pub const MOST_WRITTEN_BYTES: usize = MOST_PAYLOAD_BYTES - FULL_BYTES - TRANSACTION_BYTES;
+/// Bytes of a record beside its key and its row, at most: its kind, its table, and lengths.
+const RECORD_BYTES: usize = 3 + 2 + 4 + 4;
+
+/// Bytes that a row, or a part of one, counts as which a transaction writes: as many as the log has of it, or some more.
+pub const fn written_bytes(key_bytes: usize, row_bytes: usize) -> usize {
+    RECORD_BYTES + key_bytes + row_bytes
+}
 
 /// Transactions of one slot, after room for the header.
 #[derive(Debug, Default)]
@@ -118,6 +130,14 @@ impl<'e> Redo<'e> {
         }
     }
 
+    /// The slot's transaction has panicked while it was logged: nothing of it is.
+    #[cold]
+    pub fn break_off(&mut self) {
+        if let Some((from, _)) = self.open.take() {
+            self.block.bytes.truncate(from);
+        }
+    }
+
     /// The slot is about to go on to another epoch, or to rest: what it has logged goes to the logger.
     #[inline]
     pub fn before_epoch(&mut self) {
@@ -163,5 +183,33 @@ impl<'e> Redo<'e> {
     #[inline]
     pub fn work(bytes: usize) {
         cpu::work(20 + bytes as u64 / 16);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::format::LoggedKey;
+    use contract::Span;
+
+    #[test]
+    fn no_record_is_longer_than_it_counts() {
+        for (key, key_bytes) in [(LoggedKey::Number([7; 8]), 8), (LoggedKey::String(&[7; 100]), 100)] {
+            for row_bytes in [0, 1, 100, 1 << 17] {
+                let span = Span::new(1 << 18, row_bytes);
+                let writes: [&dyn Fn(&mut Writer<'_>); 3] = [
+                    &|writer| writer.insert(9, key, row_bytes, |_| ()),
+                    &|writer| writer.update(9, key, span, |_| ()),
+                    &|writer| writer.delete(9, key),
+                ];
+                for write in writes {
+                    let mut payload = Vec::new();
+                    let mut writer = Writer::begin(&mut payload, 1, 1);
+                    write(&mut writer);
+                    writer.end();
+                    assert!(payload.len() - TRANSACTION_BYTES <= written_bytes(key_bytes, row_bytes));
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,9 @@
 //! what it has logged is with its logger ([`crate::durability::redo`]). It belongs to no run. What its system keeps (tables, epochs,
 //! log, shared metadata) it owns a part of, so it may outlive any borrow; tables come and go only while no slot is lent.
 //!
+//! A panic in a commit ends the transaction, too: while it is prepared, which merges are a part of, it is undone. Later on nobody knows what
+//! others see of it, and whether it is logged: so the log stops, and the slot goes on without it.
+//!
 //! A slot that reads a snapshot is in an epoch only while it looks at something: its thread may keep the snapshot for as long as it likes.
 //!
 //! A loop that retries is the borrower's: after an abort it calls [`Lent::retry`], which backs off and, once there have been too many,
@@ -21,9 +24,11 @@ use crate::facade::shared::Arc;
 use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
-use crate::transaction::{Decision, SnapshotRead, Txn};
-use contract::{Abort, CommitId, Durability, EngineOptions, Key, Plan, Procedure, TableId, Transaction};
-use std::mem::ManuallyDrop;
+use crate::transaction::{Decision, Prepared, SnapshotRead, Txn};
+use contract::{
+    Abort, CommitId, Durability, EngineOptions, Key, LogError, Plan, Procedure, TableId, Transaction,
+};
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
 /// Transactions between two looks at the garbage.
@@ -94,6 +99,9 @@ pub(crate) trait Lent: Send {
 
     /// Between two transactions: walks a step of a part of the tables for a checkpoint; `false`: there is nothing to walk, or others have it.
     fn walk(&mut self) -> bool;
+
+    /// Between two transactions: frees what was unlinked, and versions that nobody needs any more.
+    fn reclaim(&mut self);
 
     /// What the slot has at hand of the tables' memory; the slot is gone.
     fn end(self: Box<Self>) -> Box<AllocationCache>;
@@ -179,6 +187,18 @@ struct Slot<P: Protocol + 'static, F: Concurrent + 'static> {
     _owned: Owned<P, F>,
 }
 
+/// Calls `end`, also after a panic; or only then, if it is forgotten otherwise.
+struct Finally<'s, S, F: Fn(&mut S)> {
+    slot: &'s mut S,
+    end: F,
+}
+
+impl<S, F: Fn(&mut S)> Drop for Finally<'_, S, F> {
+    fn drop(&mut self) {
+        (self.end)(self.slot);
+    }
+}
+
 /// A part of all that a slot borrows from.
 type Owned<P, F> = (Arc<SharedState<P, F>>, Arc<Vec<Table>>, Arc<Runtime>);
 
@@ -200,6 +220,37 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
                 spin.rest();
             }
         }
+    }
+
+    /// Prepares the transaction; a panic undoes it.
+    fn prepare(&mut self) -> Result<Prepared, Abort> {
+        let preparing = Finally {
+            slot: self,
+            end: |slot: &mut Self| {
+                slot.txn.abort();
+                slot.rest();
+            },
+        };
+        let prepared = preparing.slot.txn.prepare();
+        mem::forget(preparing);
+        prepared
+    }
+
+    /// Commits the transaction, which is prepared; a panic stops the log.
+    fn install(&mut self, prepared: Prepared) {
+        let installing = Finally {
+            slot: self,
+            end: |slot: &mut Self| {
+                if let Some(log) = &slot.runtime.log {
+                    let why = "a transaction has panicked while it committed".to_owned();
+                    log.fail(&LogError::Refused { why });
+                }
+                slot.txn.break_off();
+                slot.rest();
+            },
+        };
+        installing.slot.txn.decide(prepared, Decision::Commit);
+        mem::forget(installing);
     }
 
     /// Waits while another transaction goes before all others.
@@ -272,8 +323,9 @@ where
 
     fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
         self.txn.resume();
-        read(&mut *self.txn);
-        self.txn.suspend();
+        // Also after a panic.
+        let reading = Finally { slot: self, end: |slot: &mut Self| slot.txn.suspend() };
+        read(&mut *reading.slot.txn);
     }
 
     fn end_snapshot(&mut self) -> SnapshotRead {
@@ -289,10 +341,10 @@ where
     }
 
     fn commit(&mut self) -> Result<Committed, Abort> {
-        let ended = self
-            .txn
-            .commit()
-            .map(|()| Committed { id: self.txn.commit_id(), epoch: self.txn.redo().map(Redo::epoch) });
+        let ended = self.prepare().map(|prepared| {
+            self.install(prepared);
+            Committed { id: self.txn.commit_id(), epoch: self.txn.redo().map(Redo::epoch) }
+        });
         if ended.is_ok() {
             self.turn = None;
         }
@@ -306,16 +358,14 @@ where
     }
 
     fn roll_back(&mut self) -> Result<(), Abort> {
-        let seen = self.txn.prepare().map(|prepared| self.txn.decide(prepared, Decision::Abort));
+        let seen = self.prepare().map(|prepared| self.txn.decide(prepared, Decision::Abort));
         self.rest();
         seen
     }
 
     fn abort(&mut self) {
         if self.txn.has_begun_snapshot() {
-            // Its thread may have panicked while it looked at something.
             self.txn.end_snapshot();
-            self.txn.leave_epoch();
             return;
         }
         self.txn.abort();
@@ -372,6 +422,12 @@ where
         log.checkpoints().give_back(part);
         self.read = Some(read);
         true
+    }
+
+    fn reclaim(&mut self) {
+        self.txn.resume();
+        self.txn.reclaim();
+        self.txn.suspend();
     }
 
     fn end(mut self: Box<Self>) -> Box<AllocationCache> {

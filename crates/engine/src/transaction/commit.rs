@@ -141,6 +141,20 @@ impl<A: Architecture> Txn<'_, A> {
         self.aside = None;
     }
 
+    /// After a panic between the steps of a decision, of which nobody knows what it has done: the transaction is forgotten, with what it
+    /// holds, and nothing of it is logged.
+    #[cold]
+    pub fn break_off(&mut self) {
+        if let Some(redo) = &mut self.redo {
+            redo.break_off();
+        }
+        self.made_versions.clear();
+        self.emptied.clear();
+        self.forget();
+        self.release_all();
+        self.aside = None;
+    }
+
     /// Removes what was deleted, where there is nothing else to give back.
     #[inline(always)]
     pub(super) fn remove_deleted(&mut self, id: u64) {

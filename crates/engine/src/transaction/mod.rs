@@ -56,7 +56,7 @@ mod versions;
 mod walk;
 mod write_log;
 
-pub(crate) use commit::Decision;
+pub(crate) use commit::{Decision, Prepared};
 pub use snapshot::SnapshotRead;
 
 use crate::architecture::Architecture;

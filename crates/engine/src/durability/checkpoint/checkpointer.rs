@@ -91,8 +91,8 @@ impl Checkpointer {
         Ok(match phase {
             Phase::Resting => match self.is_due(shared, log) {
                 true => {
-                    // Release: pairs with the Acquire in `is_taken`.
-                    shared.is_taken.store(1, Ordering::Release);
+                    // What the rows have must be synced before they count.
+                    log.want_syncs();
                     Phase::BeginningFiles(log.want_files())
                 }
                 false => Phase::Resting,
@@ -175,8 +175,7 @@ impl Checkpointer {
         let report = checkpoint.report();
         log.change_manifest(|manifest| manifest.checkpoint = Some(checkpoint))?;
         remove_outdated(&self.folders, &log.manifest())?;
-        // Release: pairs with the Acquire in `is_taken`.
-        shared.is_taken.store(0, Ordering::Release);
+        log.want_no_syncs();
         let began = self.last_began.expect("it has begun");
         let took_ns = clock::nanoseconds(clock::now().since(began));
         let report = CheckpointReport { took_ns, ..report };
@@ -195,9 +194,11 @@ impl Checkpointer {
             self.round(shared, log, epochs);
         }
         log.walk(false);
-        // Release: pairs with the Acquire in `is_taken`.
-        shared.is_taken.store(0, Ordering::Release);
-        if let Phase::Walking { .. } = std::mem::replace(&mut self.phase, Phase::Resting)
+        let phase = std::mem::replace(&mut self.phase, Phase::Resting);
+        if !matches!(phase, Phase::Resting) {
+            log.want_no_syncs();
+        }
+        if matches!(phase, Phase::Walking { .. })
             && !log.has_failed()
             && let Err(error) = remove_outdated(&self.folders, &log.manifest())
         {

@@ -43,7 +43,7 @@ use super::format::BLOCK_HEADER_BYTES;
 use super::log::Log;
 use super::manifest::Manifest;
 use crate::epoch::Epochs;
-use crate::facade::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::disk::Folder;
 use crate::facade::latched::Latched;
 use crate::index::{KeyList, WalkPosition};
@@ -114,8 +114,6 @@ pub(crate) struct Checkpoints {
     /// Blocks to be written, and memory of those that were.
     full: Latched<Vec<Rows>>,
     empty: Latched<Vec<Vec<u8>>>,
-    /// 1 while a checkpoint is taken: loggers sync their marks, whatever the level.
-    is_taken: AtomicU32,
     /// Checkpoints that somebody has asked for, and how many of them were taken.
     wanted: AtomicU64,
     taken: AtomicU64,
@@ -135,7 +133,6 @@ impl Checkpoints {
             unfinished: AtomicU64::new(0),
             full: Latched::default(),
             empty: Latched::default(),
-            is_taken: AtomicU32::new(0),
             wanted: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             readers: AtomicU64::new(0),
@@ -147,12 +144,6 @@ impl Checkpoints {
     /// From now on, all tables have these parts; nobody runs.
     pub fn provide(&self, beginnings: Vec<Beginning>) {
         self.beginnings.with(|old| *old = Some(beginnings));
-    }
-
-    /// Whether one is being taken.
-    pub fn is_taken(&self) -> bool {
-        // Acquire: pairs with the Release in `Checkpointer::close` and `finish`.
-        self.is_taken.load(Ordering::Acquire) != 0
     }
 
     /// Asks for one of all that has committed by now; it was taken once [`Checkpoints::taken`] is as much as the answer.

@@ -1,0 +1,73 @@
+//! Slots that are lent by a store that is open: what a program's threads do with them, and what goes wrong there.
+
+use contract::{
+    ArchitectureName, Durability, EngineOptions, Indexing, Insertion, Key, LogOptions, PairName, Presence,
+    ProtocolName, RecoveryOptions, RowLength, Span, TableId,
+};
+use engine::embedded::{Embedded, NewTable, OpenOptions, Slot};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+fn options(protocol: ProtocolName, folder: &Path) -> OpenOptions {
+    OpenOptions {
+        pair: PairName { architecture: ArchitectureName::SharedEverything, protocol },
+        slots: 2,
+        log: Some(LogOptions::new(Durability::Buffered, folder)),
+        recovery: RecoveryOptions::default(),
+        engine: EngineOptions::default(),
+    }
+}
+
+fn table(store: &mut Embedded) -> TableId {
+    let table = NewTable {
+        name: "numbers",
+        row_bytes: 8,
+        length: RowLength::Fixed,
+        indexing: Indexing::Ordered,
+        capacity: 10,
+        schema: "",
+    };
+    store.create_table(&table).expect("a new name")
+}
+
+/// Sets a row; the epoch of the commit.
+fn set(slot: &mut Slot, table: TableId, number: u64) -> u64 {
+    slot.begin(true);
+    let row = number.to_le_bytes();
+    if slot.transaction().insert(table, Key(1), &row).expect("alone") == Insertion::Exists {
+        let _ = slot.transaction().write(table, Key(1), 0, &row).expect("alone");
+    }
+    slot.commit().expect("alone").epoch.expect("it is logged")
+}
+
+fn merge_that_panics(_: &mut [u8], _: &mut [u8]) {
+    panic!("of the workload's own")
+}
+
+/// Merges run while a transaction is prepared.
+#[test]
+fn a_panic_while_a_transaction_commits_holds_nobody_up() {
+    for protocol in [ProtocolName::Silo, ProtocolName::TicToc] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut store, _) = Embedded::open(&options(protocol, folder.path())).expect("a small store");
+        let table = table(&mut store);
+        let (mut panics, mut other) = (store.lend(0), store.lend(1));
+        let services = store.services();
+        set(&mut other, table, 1);
+        panics.begin(true);
+        let merged = panics.transaction().merge(table, Key(1), Span::whole(8), merge_that_panics, &[0]);
+        assert_eq!(merged, Ok(Presence::Present));
+        catch_unwind(AssertUnwindSafe(|| panics.commit())).expect_err("the merge panics");
+        // Its row is free, its slot is in no epoch, and runs another transaction.
+        for slot in [&mut other, &mut panics] {
+            let epoch = set(slot, table, 2);
+            services.write_through(epoch);
+            assert!(services.durable_epoch() >= epoch, "{protocol}");
+            assert_eq!(services.failure(), None);
+        }
+        store.take_back(panics);
+        store.take_back(other);
+        drop(services);
+        store.close().expect("all is written");
+    }
+}
