@@ -478,10 +478,16 @@ fn epochs_follow_the_disk_where_they_are_told_to() {
             number(&json["log"]["longest_sync_ns"]),
             number(&json["latency_ns"]["p99"]),
             number(&json["commits"]),
+            number(&json["log"]["durable_epoch"]),
         )
     };
-    let (sync, p99, commits) = of("on");
+    let (sync, p99, commits, epochs) = of("on");
     // A commit waits until its epoch ends, and until a sync that has begun before and its own have ended; besides, for the logger's rounds.
     assert!(p99 <= 2 * sync + 2 * sync + 100_000, "p99 of {p99} ns, with syncs of {sync} ns at most");
     assert!(commits > 100, "{commits}");
+    let (.., epochs_of_the_interval) = of("off");
+    assert!(
+        2 * epochs < epochs_of_the_interval,
+        "{epochs} epochs that follow, {epochs_of_the_interval} of 10 us"
+    );
 }

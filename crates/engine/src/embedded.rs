@@ -442,6 +442,14 @@ impl Services {
         self.runtime.log.as_ref().map_or(0, log::Log::durable)
     }
 
+    /// Closes an epoch and writes all of it in the thread that calls, unless a transaction lasts: then it closes early, and is written by those
+    /// who serve.
+    pub fn write_through(&self, epoch: u64) {
+        if let Some(log) = &self.runtime.log {
+            log.write_through(&self.runtime.epochs, epoch);
+        }
+    }
+
     /// Why the log cannot be written any more, if so: nothing more becomes durable.
     pub fn failure(&self) -> Option<String> {
         let log = self.runtime.log.as_ref()?;
@@ -521,6 +529,12 @@ impl Slot {
     /// The operations of the transaction that runs.
     pub fn transaction(&mut self) -> &mut dyn Transaction {
         self.lent.transaction()
+    }
+
+    /// Asks for the memory that operations on these keys, as the transaction names them, will touch; nothing comes of it but that they wait
+    /// less for it.
+    pub fn prefetch(&self, table: TableId, keys: &[Key]) {
+        self.lent.prefetch(table, keys);
     }
 
     /// Commits it. If that is not possible, it is undone.

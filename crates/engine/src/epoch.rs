@@ -30,12 +30,20 @@
 //! have written an E that is long past, before it reads E again: that holds E for a moment, and is why `reclaimable` is not
 //! simply what the last round says. `tests/epoch_loom.rs` runs this text, and the text with each ordering left out.
 //!
+//! **An epoch is complete** once no transaction can commit in it any more ([`Epochs::complete`]). Transactions commit in the global epoch, read
+//! once their slot has entered or refreshed: so in its local epoch or later.
+//!
+//! 5. *Who is not seen commits later.* Who asks reads E = m, fences, and reads all slots. Of this fence and that of a slot that enters one
+//!    comes first. If it is the slot's, the slot is seen at its epoch, or what it did in it comes before, as in 3. If it is the other, the
+//!    slot reads E after somebody has read m before: its epoch is m or later. So the least of m and of what was seen is one in which
+//!    transactions may commit, and none may in those before.
+//!
 //! **Snapshots** (*silo* 4.9). Every k epochs make a snapshot: that of number n shows what transactions of epoch n * k - 1 and before
-//! have committed; that of number 0, what was loaded. It can be read once those epochs are reclaimable, and so complete
-//! ([`Epochs::complete`]): that follows from a word that slots read anyhow. A slot that reads a snapshot tells its number beside
+//! have committed; that of number 0, what was loaded. It can be read once those epochs are reclaimable, and so complete: slots that were at d + 2
+//! or later commit there. That follows from a word that slots read anyhow. A slot that reads a snapshot tells its number beside
 //! its epoch, and a round learns which is the oldest that is read, or can be begun to be read:
 //!
-//! 5. *Nobody reads a snapshot before `needed_snapshot`, now or later.* A slot writes the number n that it will read, fences, and looks
+//! 6. *Nobody reads a snapshot before `needed_snapshot`, now or later.* A slot writes the number n that it will read, fences, and looks
 //!    at `reclaimable` again: n is still the newest snapshot. Of this fence and a round's one comes first. If it is the slot's, the
 //!    round reads n from the slot. If it is the round's, the slot has seen the `reclaimable` that was there when the round began, and n
 //!    is not older than what that says, which is what the round answers at most.
@@ -125,13 +133,13 @@ impl Epochs {
         (reclaimable + 1) / self.every
     }
 
-    /// An active slot begins to read a snapshot, the newest; answers its number. (5)
+    /// An active slot begins to read a snapshot, the newest; answers its number. (6)
     pub fn begin_snapshot(&self, slot: usize) -> u64 {
         let mut snapshot = self.newest(self.reclaimable());
         loop {
             // Relaxed: nothing has been read of the snapshot yet.
             self.slots[slot].0.snapshot.store(snapshot, Ordering::Relaxed);
-            // SeqCst: pairs with the fence in `advance`. (5)
+            // SeqCst: pairs with the fence in `advance`. (6)
             fence(Ordering::SeqCst);
             let now = self.newest(self.reclaimable());
             if now == snapshot {
@@ -162,9 +170,9 @@ impl Epochs {
         self.slots.resize_with(slots, || Line(SlotEpoch::idle()));
     }
 
-    /// The global epoch, of a store that nobody runs over.
+    /// The global epoch, for the service, or of a store that nobody runs over.
     pub fn current(&self) -> u64 {
-        // Relaxed: nobody runs.
+        // Relaxed: nobody else writes it.
         self.global.0.load(Ordering::Relaxed)
     }
 
@@ -177,12 +185,15 @@ impl Epochs {
     }
 
     /// The last epoch in which no transaction can commit any more: every active slot has begun a later one, and so will every one
-    /// that is to become active. What their transactions did until then comes before.
-    #[inline]
+    /// that is to become active. What their transactions did until then comes before. Anybody may ask.
     pub fn complete(&self) -> u64 {
-        // Of slots that were at d + 2 or later, by (4), transactions commit at d + 2 or later: they read the global epoch after they
-        // entered theirs.
-        self.reclaimable() + 1
+        // Relaxed: (5) needs no more.
+        let epoch = self.global.0.load(Ordering::Relaxed);
+        // SeqCst: pairs with the fence in `enter`. (5)
+        fence(Ordering::SeqCst);
+        // Acquire: as in `advance`.
+        let slots = self.slots.iter().map(|slot| slot.0.epoch.load(Ordering::Acquire));
+        slots.fold(epoch, u64::min) - 1
     }
 
     /// The global epoch, in one order with every commit's locks: the serialization point of *silo* 4.4.
@@ -241,18 +252,18 @@ impl Epochs {
         self.slots[slot].0.epoch.store(IDLE, Ordering::Release);
     }
 
-    /// A round: advances the global epoch if every active slot has reached it. Called by one thread, periodically.
+    /// A round: advances the global epoch if every active slot has reached it. Called periodically, by one thread at a time.
     pub fn advance(&self) {
         // SeqCst: pairs with the fence in `enter`. (1)
         fence(Ordering::SeqCst);
-        // Relaxed, both: only the service writes them, and one run's service begins after another's has ended.
+        // Relaxed, both: only written here, by one thread at a time, each of which knows what the last one did.
         let epoch = self.global.0.load(Ordering::Relaxed);
         let reclaimable = self.reclaimable.0.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `enter`, `refresh` and `leave`. (3, 4)
         let slowest =
             self.slots.iter().map(|slot| slot.0.epoch.load(Ordering::Acquire)).min().unwrap_or(IDLE);
         if self.has_snapshots() {
-            // Acquire: pairs with the Release in `end_snapshot`. `reclaimable` is what it was before the fence. (5)
+            // Acquire: pairs with the Release in `end_snapshot`. `reclaimable` is what it was before the fence. (6)
             let read = self.slots.iter().map(|slot| slot.0.snapshot.load(Ordering::Acquire)).min();
             let needed = self.newest(reclaimable).min(read.unwrap_or(IDLE));
             // Release: whoever frees versions on the strength of this comes after those who read them.

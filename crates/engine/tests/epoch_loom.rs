@@ -249,6 +249,30 @@ fn logging_slot() {
     });
 }
 
+/// A slot that enters, commits, hands over what it has logged, and leaves; and a logger that asks meanwhile.
+fn entering_logging_slot() {
+    model(|| {
+        let shared = Arc::new((epochs(), AtomicU64::new(0)));
+        let slot = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (epochs, handed_over) = &*shared;
+                epochs.enter(READER);
+                let committed = epochs.current();
+                handed_over.store(committed, Ordering::Relaxed);
+                epochs.leave(READER);
+                committed
+            })
+        };
+        let (epochs, handed_over) = &*shared;
+        epochs.advance();
+        let complete = epochs.complete();
+        let seen = handed_over.load(Ordering::Relaxed);
+        let committed = slot.join().expect("no race");
+        assert!(committed > complete || committed <= seen, "{committed}, {complete}, {seen}");
+    });
+}
+
 /// A reader of a snapshot, which looks at a version if the snapshot shows it; somebody who reuses its memory when no snapshot does that
 /// is needed any more; and two rounds of the service, between which the version's snapshots become unneeded.
 fn snapshot_reader() {
@@ -288,13 +312,14 @@ fn snapshot_reader() {
     });
 }
 
-const MODELS: [fn(); 7] = [
+const MODELS: [fn(); 8] = [
     refreshing_reader,
     lingering_reader,
     returning_reader,
     restless_reader,
     entering_reader,
     logging_slot,
+    entering_logging_slot,
     snapshot_reader,
 ];
 
@@ -323,6 +348,7 @@ fn a_snapshot_that_is_read_keeps_its_versions() {
 #[test]
 fn what_was_committed_in_a_complete_epoch_has_been_handed_over() {
     logging_slot();
+    entering_logging_slot();
 }
 
 #[test]

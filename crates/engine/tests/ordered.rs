@@ -113,6 +113,11 @@ fn agree<F: SynchronizationPolicy>(operations: &[Operation]) {
     for (key, value) in &model {
         assert_eq!(tree.find(key), Some(*value), "{key:?}");
     }
+    let linked: Vec<(&Vec<u8>, &u64)> = model.iter().collect();
+    for linked in linked.chunks(16) {
+        let (keys, values): (Vec<_>, Vec<u64>) = linked.iter().copied().unzip();
+        assert_eq!(tree.candidates(&keys), values, "what is asked for ahead in a tree that is quiet");
+    }
     for backward in [false, true] {
         let found = scanned(&tree, &mut copy, Bound::Unbounded, backward, usize::MAX, usize::MAX);
         same(&found, &expected(&model, &Bound::Unbounded, backward, usize::MAX));

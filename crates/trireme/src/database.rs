@@ -14,7 +14,7 @@ use crate::ticket::{Durable, Ticket};
 use crate::transaction::Transaction;
 use crate::value::{Row, Value};
 use crate::verify::Verified;
-use contract::{Backup, CheckpointReport, Engine as _, Indexing, Recovered, RowLength, TableId};
+use contract::{Backup, CheckpointReport, Durability, Engine as _, Indexing, Recovered, RowLength, TableId};
 use engine::embedded::{Embedded, NewTable, OpenError, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,9 +71,11 @@ impl Database {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (embedded, recovered) = Embedded::open(options)?;
-        let durable = Arc::new(Durable::default());
+        let level = options.log.as_ref().map(|log| log.level);
+        let writer = (level == Some(Durability::Buffered)).then(|| embedded.services());
+        let durable = Arc::new(Durable::new(writer));
         let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
-        let shared = Arc::new(Shared::new(number, options.slots, embedded));
+        let shared = Arc::new(Shared::new(number, options.slots, embedded, &durable));
         let servants = Servants::engage(&shared, &durable);
         let inner = Inner { number, shared, servants, durable, retry, memory_limit, recovered, folders };
         let database = Database { inner: Arc::new(inner) };
@@ -132,7 +134,7 @@ impl Database {
                     })?;
                     Arc::make_mut(&mut store.registry).keep(id, index);
                     let filled = store.fill(id).and_then(|epoch| {
-                        self.ticket(epoch).wait()?;
+                        epoch.map_or(Ok(()), |epoch| self.inner.durable.wait(epoch))?;
                         store.finish(id, &schema)
                     });
                     if let Err(error) = filled {
@@ -190,10 +192,9 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (value, epoch, has_written) = self.run(body)?;
-        if let Some(epoch) = epoch
-            && has_written
-        {
+        let (value, written) =
+            self.run(body, |committed, epoch| epoch.filter(|_| committed.has_written()))?;
+        if let Some(epoch) = written {
             self.inner.durable.wait(epoch)?;
         }
         Ok(value)
@@ -204,15 +205,16 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<(T, Ticket), E> {
-        let (value, epoch, _) = self.run(body)?;
-        Ok((value, self.ticket(epoch)))
+        self.run(body, |committed, epoch| committed.ticket(epoch))
     }
 
-    /// What the closure answered, the epoch with which the commit is durable, if the database is logged, and whether it has written.
-    fn run<T, E: From<Error>>(
+    /// What the closure answered, and what `then` makes of the transaction that has committed, and of the epoch with which that is durable, if
+    /// the database is logged.
+    fn run<T, E: From<Error>, R>(
         &self,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<(T, Option<u64>, bool), E> {
+        then: impl FnOnce(&Transaction<'_>, Option<u64>) -> R,
+    ) -> Result<(T, R), E> {
         let policy = self.inner.retry;
         let began = policy.deadline.map(|_| Instant::now());
         let mut transaction = Transaction::new(self, self.inner.shared.seat());
@@ -221,7 +223,7 @@ impl Database {
             transaction.begin(attempts == 1);
             let ended = match body(&mut transaction) {
                 Ok(value) => match transaction.finish() {
-                    Ok(epoch) => return Ok((value, epoch, transaction.has_written())),
+                    Ok(epoch) => return Ok((value, then(&transaction, epoch))),
                     Err(error) => Err(error.into()),
                 },
                 Err(error) => {
@@ -336,10 +338,6 @@ impl Database {
         self.inner.durable.failure()
     }
 
-    pub(crate) fn ticket(&self, epoch: Option<u64>) -> Ticket {
-        Ticket::new(&self.inner.durable, epoch)
-    }
-
     /// Asks for a checkpoint if so much of the log had to be replayed that one is due.
     fn shorten_log(&self, options: &OpenOptions) {
         let due = options.log.as_ref().and_then(|log| log.checkpoint_bytes);
@@ -363,6 +361,7 @@ impl Inner {
     fn close(&self) -> Result<(), Error> {
         // They may have a slot; what they leave undone is done below.
         self.servants.dismiss();
+        self.durable.close();
         let Some(embedded) = self.shared.close()? else { return Ok(()) };
         match embedded.close() {
             Ok(()) => {

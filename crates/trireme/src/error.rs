@@ -98,7 +98,7 @@ pub enum Error {
         /// What differs.
         why: String,
     },
-    /// Tables cannot be made or dropped, and checkpoints not be taken, by a thread that has a transaction open.
+    /// Tables cannot be made or dropped, and checkpoints not be taken, by a thread that has a transaction or a snapshot open.
     InTransaction,
     /// Other handles of the database are still there.
     InUse,
@@ -172,7 +172,7 @@ impl fmt::Display for Error {
             }
             Error::Inconsistent { index, why } => write!(f, "index '{index}' is not as its table: {why}"),
             Error::InTransaction => f.write_str(
-                "this thread has a transaction open, which has to end before tables are made or dropped, and checkpoints taken",
+                "this thread has a transaction or a snapshot open, which has to end before tables are made or dropped, and checkpoints taken",
             ),
             Error::InUse => f.write_str("the database is still in use"),
             Error::NoSnapshots => f.write_str(

@@ -13,6 +13,7 @@
 //! second, and so on. Keys that are one integer of at most 64 bits are numbers for the engine, too.
 
 use crate::error::Error;
+use contract::{TableId, Transaction};
 
 /// Bytes of the longest key.
 pub const MAX_KEY_BYTES: usize = 1024;
@@ -28,6 +29,12 @@ pub trait Key: sealed::Sealed + 'static {
 
     /// What operations are given to mean this key.
     fn given(&self) -> Self::Given<'_>;
+
+    /// The number that a key is, in the order of keys, if [`Key::IS_NUMBER`].
+    #[doc(hidden)]
+    fn number(_: Self::Given<'_>) -> Option<u64> {
+        None
+    }
 
     /// Appends the bytes of a key.
     #[doc(hidden)]
@@ -62,11 +69,18 @@ pub(crate) fn encode<'b, K: Key>(given: K::Given<'_>, buffer: &'b mut Vec<u8>) -
     }
 }
 
-/// The number whose bytes, most significant first, these are.
-pub(crate) fn number(bytes: &[u8]) -> u64 {
-    let mut whole = [0; 8];
-    whole[8 - bytes.len()..].copy_from_slice(bytes);
-    u64::from_be_bytes(whole)
+/// A key, as the engine names it in the transaction that runs. `buffer` is for the bytes of one that is no number.
+#[inline(always)]
+pub(crate) fn named<K: Key>(
+    transaction: &mut dyn Transaction,
+    table: TableId,
+    given: K::Given<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<contract::Key, Error> {
+    match K::number(given) {
+        Some(number) => Ok(contract::Key(number)),
+        None => Ok(transaction.key(table, encode::<K>(given, buffer)?)),
+    }
 }
 
 /// The bytes of a key as its own type has them.
@@ -78,9 +92,12 @@ pub(crate) fn own_bytes<K: Key>(given: K::Given<'_>) -> Vec<u8> {
 
 /// The bytes of a key as the engine has them in its index: of a number, all eight.
 pub(crate) fn bytes<K: Key>(given: K::Given<'_>) -> Result<Vec<u8>, Error> {
+    if let Some(number) = K::number(given) {
+        return Ok(number.to_be_bytes().to_vec());
+    }
     let mut bytes = Vec::new();
     encode::<K>(given, &mut bytes)?;
-    Ok(if K::IS_NUMBER { number(&bytes).to_be_bytes().to_vec() } else { bytes })
+    Ok(bytes)
 }
 
 /// The key that the engine has as these bytes.
@@ -121,6 +138,11 @@ macro_rules! integers {
                 *self
             }
 
+            #[inline(always)]
+            fn number(given: $unsigned) -> Option<u64> {
+                if $is_number { Some(given as u64) } else { None }
+            }
+
             fn encode(given: $unsigned, to: &mut Vec<u8>) {
                 to.extend_from_slice(&given.to_be_bytes());
             }
@@ -143,6 +165,11 @@ macro_rules! integers {
 
             fn given(&self) -> $signed {
                 *self
+            }
+
+            #[inline(always)]
+            fn number(given: $signed) -> Option<u64> {
+                $unsigned::number(given.cast_unsigned() ^ (1 << ($unsigned::BITS - 1)))
             }
 
             fn encode(given: $signed, to: &mut Vec<u8>) {
@@ -172,6 +199,11 @@ macro_rules! as_integers {
 
             fn given(&self) -> $type {
                 *self
+            }
+
+            #[inline(always)]
+            fn number(given: $type) -> Option<u64> {
+                $integer::number($integer::from(given))
             }
 
             fn encode(given: $type, to: &mut Vec<u8>) {
@@ -358,6 +390,12 @@ mod tests {
             assert_eq!(K::decode(&mut rest).as_ref(), Some(owned));
             assert!(rest.is_empty());
             assert!(bytes.len() <= K::MOST_BYTES || K::MOST_BYTES == MAX_KEY_BYTES);
+        }
+        for (bytes, given) in bytes.iter().zip(given) {
+            let number = K::number(given).map(u64::to_be_bytes);
+            assert_eq!(number.is_some(), K::IS_NUMBER);
+            assert!(number.is_none_or(|number| number.ends_with(bytes)
+                && decoded::<K>(&number).as_ref() == decoded::<K>(bytes).as_ref()));
         }
         assert_eq!(bytes[0].cmp(&bytes[1]), owned[0].cmp(owned[1]), "{owned:?}");
     }

@@ -25,6 +25,8 @@
 //!   what survives.
 //! - **Tables are typed**: a [`Table`] has a type of [keys](Key), which are kept in their order, and one of [values](Value). An
 //!   [`Index`] is kept with its table.
+//! - **To be fast**: a transaction that knows its keys begins with [`Transaction::prefetch`]; a table that is used by key only is
+//!   [hashed](Table::hashed); many rows are read by [`Transaction::scan_with`].
 
 #![forbid(unsafe_code)]
 

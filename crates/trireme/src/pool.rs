@@ -4,6 +4,7 @@
 //! waits there if all are taken. A slot is lent by the engine when its place is first asked for.
 
 use crate::registry::Registry;
+use crate::ticket::Counter;
 use contract::AbortReason;
 use crossbeam_utils::CachePadded;
 use engine::embedded::Slot;
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 pub(crate) struct Lent {
     pub slot: Slot,
     pub registry: Arc<Registry>,
+    /// Of its tickets.
+    pub counter: Counter,
     /// A key in bytes.
     pub key: Vec<u8>,
     /// A row as it was.

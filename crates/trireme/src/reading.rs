@@ -24,14 +24,15 @@ pub(crate) trait Reader {
         admit_id(self, table)
     }
 
-    /// Shows the row of a key, which is there in bytes.
-    fn look(
+    /// Shows the row of a key.
+    fn look<K: Key>(
         &mut self,
         table: TableId,
-        key: &[u8],
-        is_number: bool,
+        key: K::Given<'_>,
         see: &mut dyn FnMut(&[u8]),
-    ) -> Result<Presence, Error>;
+    ) -> Result<Presence, Error>
+    where
+        Self: Sized;
 
     /// Shows keys and rows. Answers how many.
     fn scan(
@@ -113,24 +114,24 @@ pub(crate) fn bounds<'k, R: Reader + ?Sized, K: Key, V: Value>(
 }
 
 /// What `see` makes of the bytes of a key's value.
-pub(crate) fn get_with<R: Reader + ?Sized, K: Key, V: Value, T>(
+#[inline]
+pub(crate) fn get_with<R: Reader, K: Key, V: Value, T>(
     reader: &mut R,
     table: OpenTable<K, V>,
     key: K::Given<'_>,
     see: impl FnOnce(&[u8]) -> T,
 ) -> Result<Option<T>, Error> {
     admit(reader, table)?;
-    let mut bytes = Vec::new();
-    let key = key::encode::<K>(key, &mut bytes)?;
     let (mut see, mut seen) = (Some(see), None);
-    let _: Presence = reader.look(table.id, key, K::IS_NUMBER, &mut |row| {
+    let _: Presence = reader.look::<K>(table.id, key, &mut |row| {
         seen = see.take().map(|see| see(row));
     })?;
     Ok(seen)
 }
 
 /// The value of a key.
-pub(crate) fn get<R: Reader + ?Sized, K: Key, V: Value>(
+#[inline]
+pub(crate) fn get<R: Reader, K: Key, V: Value>(
     reader: &mut R,
     table: OpenTable<K, V>,
     key: K::Given<'_>,
@@ -158,7 +159,7 @@ pub(crate) fn scan_with<'k, R: Reader + ?Sized, K: Key, V: Value>(
 }
 
 /// The keys and values that an index has in a range of keys, in the order of the index.
-pub(crate) fn find_between<'k, R: Reader + ?Sized, K: Key, V: Value, I: Key>(
+pub(crate) fn find_between<'k, R: Reader, K: Key, V: Value, I: Key>(
     reader: &mut R,
     index: OpenIndex<K, V, I>,
     keys: impl RangeBounds<I::Given<'k>>,

@@ -8,7 +8,6 @@ use crate::table::Index;
 use crate::value::Value;
 use contract::{Indexing, TableId};
 use engine::embedded::TableWords;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The entry of a row in an index: the key in the index, then the key in the table.
@@ -68,9 +67,9 @@ pub(crate) struct Registered {
     pub index_of: Option<TableId>,
 }
 
-/// By number.
+/// By number; `None`: it was dropped.
 #[derive(Clone, Default)]
-pub(crate) struct Registry(BTreeMap<TableId, Registered>);
+pub(crate) struct Registry(Vec<Option<Registered>>);
 
 /// How the schema of an index begins that is being filled.
 pub(crate) const UNFINISHED: &str = "unfinished ";
@@ -88,13 +87,13 @@ impl Registry {
 
     /// Indexes that have not all their entries: nobody has finished filling them.
     pub fn unfinished(&self) -> Vec<TableId> {
-        let is_unfinished = |(_, table): &(&TableId, &Registered)| table.schema.starts_with(UNFINISHED);
-        self.0.iter().filter(is_unfinished).map(|(id, _)| *id).collect()
+        let is_unfinished = |(_, table): &(TableId, &Registered)| table.schema.starts_with(UNFINISHED);
+        self.iter().filter(is_unfinished).map(|(id, _)| id).collect()
     }
 
     /// An index has all its entries.
     pub fn finish(&mut self, index: TableId, schema: String) {
-        self.0.get_mut(&index).expect("it is there").schema = schema;
+        self.get_mut(index).expect("it is there").schema = schema;
     }
 
     /// Adds a table, or an index of one that is there.
@@ -104,17 +103,16 @@ impl Registry {
         if let Some(table) = index_of {
             let is_unique = schema.strip_prefix(UNFINISHED).unwrap_or(&schema).starts_with("unique");
             let index = KeptIndex { id, is_unique, entry_of: None, name: name.clone() };
-            self.0.get_mut(&table).expect("found").indexes.push(index);
+            self.get_mut(table).expect("found").indexes.push(index);
         }
-        self.0.insert(id, {
-            let is_ordered = indexing != Indexing::Hashed;
-            Registered { name, schema, is_ordered, indexes: Vec::new(), index_of }
-        });
+        let is_ordered = indexing != Indexing::Hashed;
+        self.0.resize_with(self.0.len().max(id.index() + 1), || None);
+        self.0[id.index()] = Some(Registered { name, schema, is_ordered, indexes: Vec::new(), index_of });
     }
 
     /// A table by its name.
     pub fn find(&self, name: &str) -> Option<(TableId, &Registered)> {
-        self.0.iter().find(|(_, table)| table.name == name).map(|(id, table)| (*id, table))
+        self.iter().find(|(_, table)| table.name == name)
     }
 
     /// An index of a table.
@@ -125,19 +123,24 @@ impl Registry {
     }
 
     /// A table by its number.
+    #[inline(always)]
     pub fn get(&self, table: TableId) -> Option<&Registered> {
-        self.0.get(&table)
+        self.0.get(table.index())?.as_ref()
+    }
+
+    fn get_mut(&mut self, table: TableId) -> Option<&mut Registered> {
+        self.0.get_mut(table.index())?.as_mut()
     }
 
     /// All, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &Registered)> {
-        self.0.iter().map(|(id, table)| (*id, table))
+        (0..=u16::MAX).map(TableId).zip(&self.0).filter_map(|(id, table)| Some((id, table.as_ref()?)))
     }
 
     /// Says how an index is kept.
     pub fn keep<K: Key, V: Value, I: Key>(&mut self, id: TableId, index: Index<K, V, I>) {
-        let table = self.0.get(&id).and_then(|index| index.index_of).expect("an index");
-        let indexes = &mut self.0.get_mut(&table).expect("an index is one of a table").indexes;
+        let table = self.get(id).and_then(|index| index.index_of).expect("an index");
+        let indexes = &mut self.get_mut(table).expect("an index is one of a table").indexes;
         let kept = indexes.iter_mut().find(|kept| kept.id == id).expect("it is its table's");
         let of = index.of;
         kept.entry_of = Some(Arc::new(move |key, row| {
@@ -154,8 +157,8 @@ impl Registry {
 
     /// Forgets a table, and if it is an index, that its table has it.
     pub fn remove(&mut self, id: TableId) {
-        let removed = self.0.remove(&id).expect("it is there");
-        if let Some(table) = removed.index_of.and_then(|table| self.0.get_mut(&table)) {
+        let removed = self.0[id.index()].take().expect("it is there");
+        if let Some(table) = removed.index_of.and_then(|table| self.get_mut(table)) {
             table.indexes.retain(|index| index.id != id);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::key::{self, Key};
-use crate::pool::Seat;
+use crate::pool::{Lent, Seat};
 use crate::range::Range;
 use crate::reading::{self, Reader, Rows};
 use crate::registry::Registry;
@@ -98,14 +98,15 @@ impl<'db> Snapshot<'db> {
         reading::find_between(self, index, keys, limit)
     }
 
-    /// What an operation of the engine answers.
+    /// What an operation of the engine answers. With it there is room for a key's bytes.
     fn ask<T>(
         &mut self,
-        mut ask: impl FnMut(&mut dyn Transaction) -> Result<T, contract::Abort>,
+        mut ask: impl FnMut(&mut dyn Transaction, &mut Vec<u8>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let Lent { slot, key, .. } = &mut *self.seat;
         let mut answer = None;
-        self.seat.slot.read_snapshot(&mut |transaction| answer = Some(ask(transaction)));
-        Ok(answer.expect("it was asked")?)
+        slot.read_snapshot(&mut |transaction| answer = Some(ask(transaction, key)));
+        answer.expect("it was asked")
     }
 }
 
@@ -118,16 +119,15 @@ impl Reader for Snapshot<'_> {
         &self.seat.registry
     }
 
-    fn look(
+    fn look<K: Key>(
         &mut self,
         table: TableId,
-        key: &[u8],
-        is_number: bool,
+        key: K::Given<'_>,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Error> {
-        self.ask(|transaction| {
-            let key = if is_number { contract::Key(key::number(key)) } else { transaction.key(table, key) };
-            transaction.read_whole(table, key, see)
+        self.ask(|transaction, buffer| {
+            let key = key::named::<K>(transaction, table, key, buffer)?;
+            Ok(transaction.read_whole(table, key, see)?)
         })
     }
 
@@ -137,12 +137,13 @@ impl Reader for Snapshot<'_> {
         rows: Rows<'_>,
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Error> {
-        self.ask(|transaction| transaction.scan(&rows.of(table), see))
+        self.ask(|transaction, _| Ok(transaction.scan(&rows.of(table), see)?))
     }
 }
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        self.seat.slot.end_snapshot();
+        // Not `end_snapshot`: who looked may have panicked, and left the slot in an epoch.
+        self.seat.slot.abort();
     }
 }

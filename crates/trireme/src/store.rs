@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::pool::{Lent, Pool, Seat};
 use crate::registry::Registry;
+use crate::ticket::{self, Durable};
 use contract::TableId;
 use engine::embedded::{Embedded, NewTable, TableWords};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +18,16 @@ pub(crate) struct Shared {
 pub(crate) struct Store {
     /// `None`: it is closed.
     embedded: Option<Embedded>,
+    durable: Arc<Durable>,
     pub registry: Arc<Registry>,
 }
 
 impl Shared {
     /// Of database `number`, with so many slots.
-    pub fn new(number: u64, slots: usize, embedded: Embedded) -> Shared {
+    pub fn new(number: u64, slots: usize, embedded: Embedded, durable: &Arc<Durable>) -> Shared {
         let registry = Arc::new(Registry::new(embedded.tables()));
-        let store = Mutex::new(Store { embedded: Some(embedded), registry });
+        let durable = Arc::clone(durable);
+        let store = Mutex::new(Store { embedded: Some(embedded), durable, registry });
         Shared { pool: Pool::new(number, slots), store }
     }
 
@@ -67,7 +70,8 @@ impl Store {
 
     fn lend(&mut self, number: usize) -> Lent {
         let slot = self.embedded().lend(number);
-        Lent { slot, registry: Arc::clone(&self.registry), key: Vec::new(), old: Vec::new() }
+        let (registry, counter) = (Arc::clone(&self.registry), ticket::counter(&self.durable));
+        Lent { slot, registry, counter, key: Vec::new(), old: Vec::new() }
     }
 
     /// A table by its name, if it is there.

@@ -1,6 +1,9 @@
 //! Tickets: whether a commit is durable, to be asked, waited for, or awaited.
 
 use crate::error::Error;
+use crossbeam_utils::CachePadded;
+use engine::embedded::Services;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,23 +11,48 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// The durable epoch, and those who wait for it.
-#[derive(Debug, Default)]
+///
+/// Where a commit is durable once it is written, who waits writes: that is a system call, which takes less than to wake a logger and be
+/// woken by it. One at a time does so, for all; it has [`Durable::writer`]. Where it takes a sync, all wait for the logger.
+#[derive(Default)]
 pub(crate) struct Durable {
     epoch: AtomicU64,
     has_failed: AtomicBool,
+    /// Whether who waits writes.
+    writes: bool,
+    /// What with; `None`: the database is closed.
+    writer: Mutex<Option<Services>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
+    /// Threads that sleep.
+    sleepers: usize,
     /// With the epochs that they wait for.
     wakers: Vec<(u64, Waker)>,
     /// Why no epoch becomes durable any more.
     failure: Option<String>,
 }
 
+impl fmt::Debug for Durable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Durable").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
 impl Durable {
+    /// Where who waits has the log written by these; `None`: by waiting only.
+    pub fn new(writer: Option<Services>) -> Durable {
+        Durable { writes: writer.is_some(), writer: Mutex::new(writer), ..Durable::default() }
+    }
+
+    /// Nobody writes in its own thread any more.
+    pub fn close(&self) {
+        self.writer().take();
+    }
+
     /// The epoch that is durable, with all before it.
     pub fn epoch(&self) -> u64 {
         // Acquire: pairs with the Release in `tell`.
@@ -37,7 +65,7 @@ impl Durable {
         if self.has_failed.load(Ordering::Relaxed) { self.waiting().failure.clone() } else { None }
     }
 
-    /// Tells that an epoch is durable, or why none will be any more. One thread at a time has something new to tell.
+    /// Tells that an epoch is durable, or why none will be any more.
     pub fn tell(&self, epoch: u64, failure: Option<String>) {
         if self.epoch() >= epoch && failure.is_none() {
             return;
@@ -52,8 +80,11 @@ impl Durable {
         self.has_failed.store(has_failed, Ordering::Relaxed);
         let reached = |&mut (wanted, _): &mut (u64, Waker)| has_failed || wanted <= epoch;
         let woken: Vec<_> = waiting.wakers.extract_if(.., reached).collect();
+        let has_sleepers = waiting.sleepers > 0;
         drop(waiting);
-        self.changed.notify_all();
+        if has_sleepers {
+            self.changed.notify_all();
+        }
         woken.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
@@ -71,11 +102,31 @@ impl Durable {
         if self.epoch() >= wanted {
             return Ok(());
         }
+        if self.writes {
+            self.write(wanted);
+        }
         let mut waiting = self.waiting();
         while !self.is_durable(wanted, &waiting)? {
+            waiting.sleepers += 1;
             waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.sleepers -= 1;
         }
         Ok(())
+    }
+
+    /// Writes an epoch, unless another thread has meanwhile, or the database is closed.
+    fn write(&self, wanted: u64) {
+        let writer = self.writer();
+        let Some(services) = writer.as_ref().filter(|_| self.epoch() < wanted) else { return };
+        services.write_through(wanted);
+        let (epoch, failure) = (services.durable_epoch(), services.failure());
+        // Who is woken may ask for it.
+        drop(writer);
+        self.tell(epoch, failure);
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<Services>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -91,12 +142,20 @@ impl Durable {
 #[must_use = "the commit is durable only once the ticket says so"]
 pub struct Ticket {
     /// Which epoch it waits for, and where; `None`: there is nothing to wait for.
-    pending: Option<(Arc<Durable>, u64)>,
+    pending: Option<(Counter, u64)>,
+}
+
+/// What a slot's tickets know the durable epoch by: a count of references that is the slot's, so that threads that commit share none.
+pub(crate) type Counter = Arc<CachePadded<Arc<Durable>>>;
+
+/// For a slot.
+pub(crate) fn counter(durable: &Arc<Durable>) -> Counter {
+    Arc::new(CachePadded::new(Arc::clone(durable)))
 }
 
 impl Ticket {
-    pub(crate) fn new(durable: &Arc<Durable>, epoch: Option<u64>) -> Ticket {
-        Ticket { pending: epoch.map(|epoch| (Arc::clone(durable), epoch)) }
+    pub(crate) fn new(counter: &Counter, epoch: Option<u64>) -> Ticket {
+        Ticket { pending: epoch.map(|epoch| (Arc::clone(counter), epoch)) }
     }
 
     /// The epoch in which it committed; `None`: the database is in memory only.
@@ -159,7 +218,7 @@ mod tests {
     #[test]
     fn who_waits_is_told_when_its_epoch_is_durable_and_not_before() {
         let durable = Arc::new(Durable::default());
-        let ticket = Ticket::new(&durable, Some(5));
+        let ticket = Ticket::new(&counter(&durable), Some(5));
         let waiting = thread::spawn({
             let ticket = ticket.clone();
             move || ticket.wait()
@@ -182,12 +241,13 @@ mod tests {
     #[test]
     fn a_failure_ends_all_waiting() {
         let durable = Arc::new(Durable::default());
-        let early = Ticket::new(&durable, Some(1));
-        let late = Ticket::new(&durable, Some(2));
+        let counter = counter(&durable);
+        let early = Ticket::new(&counter, Some(1));
+        let late = Ticket::new(&counter, Some(2));
         let waiting = thread::spawn(move || late.wait());
         durable.tell(1, Some("no room".to_owned()));
         assert_eq!(waiting.join().expect("no panic"), Err(Error::LogStopped { why: "no room".to_owned() }));
         assert_eq!(early.wait(), Ok(()), "what is durable stays so");
-        assert!(Ticket::new(&durable, None).is_durable());
+        assert!(Ticket::new(&counter, None).is_durable());
     }
 }

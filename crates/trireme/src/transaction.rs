@@ -115,10 +115,15 @@ impl<'db> Transaction<'db> {
         }
     }
 
+    /// Of a commit that is durable with this epoch.
+    pub(crate) fn ticket(&self, epoch: Option<u64>) -> Ticket {
+        Ticket::new(&self.seat.counter, epoch)
+    }
+
     /// Commits it: all that it wrote, others see from now on. The ticket says when that is durable.
     pub fn commit(mut self) -> Result<Ticket, Error> {
         let epoch = self.finish()?;
-        Ok(self.database.ticket(epoch))
+        Ok(self.ticket(epoch))
     }
 
     /// Undoes it, as dropping it does.
@@ -130,8 +135,7 @@ impl<'db> Transaction<'db> {
         table: OpenTable<K, V>,
         key: K::Given<'_>,
     ) -> Result<Option<V::Owned>, Error> {
-        let read = self.read(table, key, V::read)?;
-        read.map(|value| value.ok_or_else(|| reading::unreadable(self, table.id))).transpose()
+        reading::get(self, table, key)
     }
 
     /// What `see` makes of the bytes of a key's value, which are not copied for it if the protocol shows rows in place.
@@ -143,7 +147,7 @@ impl<'db> Transaction<'db> {
         key: K::Given<'_>,
         see: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, Error> {
-        self.read(table, key, see)
+        reading::get_with(self, table, key, see)
     }
 
     /// Whether the key has a value.
@@ -152,23 +156,51 @@ impl<'db> Transaction<'db> {
         table: OpenTable<K, V>,
         key: K::Given<'_>,
     ) -> Result<bool, Error> {
-        Ok(self.read(table, key, |_| ())?.is_some())
+        Ok(reading::get_with(self, table, key, |_| ())?.is_some())
     }
 
-    fn read<K: Key, V: Value, R>(
+    /// Asks for the memory of these keys' values, of all at once, so that the operations on them that follow need not wait for it one after
+    /// the other: most of the time of a transaction that touches a few rows of a large table. A transaction that knows its keys begins
+    /// with it; for a single key it is of no use.
+    ///
+    /// ```
+    /// # use trireme::{Database, Error, Table};
+    /// # const BALANCES: Table<u64, i64> = Table::new("balances");
+    /// # fn main() -> Result<(), Error> {
+    /// # let db = Database::in_memory()?;
+    /// # let balances = db.table(BALANCES)?;
+    /// # let (from, to, amount) = (1, 2, 3);
+    /// # db.transact(|tx| { tx.insert(balances, from, &10)?; tx.insert(balances, to, &10) })?;
+    /// db.transact(|tx| {
+    ///     tx.prefetch(balances, [from, to])?;
+    ///     tx.update(balances, from, |balance| *balance -= amount)?;
+    ///     tx.update(balances, to, |balance| *balance += amount)
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A hint only: nothing is read, so it changes neither what the transaction sees nor what it depends on, and the keys need not be there.
+    pub fn prefetch<'k, K: Key, V: Value>(
         &mut self,
         table: OpenTable<K, V>,
-        key: K::Given<'_>,
-        see: impl FnOnce(&[u8]) -> R,
-    ) -> Result<Option<R>, Error> {
+        keys: impl IntoIterator<Item = K::Given<'k>>,
+    ) -> Result<(), Error> {
+        /// Keys that the engine is told of together.
+        const TOGETHER: usize = 16;
         reading::admit(self, table)?;
-        let key = self.key::<K>(table.id, key)?;
-        let (mut see, mut seen) = (Some(see), None);
-        let read = self.seat.slot.transaction().read_whole(table.id, key, &mut |row| {
-            seen = see.take().map(|see| see(row));
-        });
-        let _: Presence = self.lives(read)?;
-        Ok(seen)
+        let Lent { slot, key: buffer, .. } = &mut *self.seat;
+        let (mut named, mut count) = ([contract::Key(0); TOGETHER], 0);
+        for key in keys {
+            named[count] = key::named::<K>(slot.transaction(), table.id, key, buffer)?;
+            count += 1;
+            if count == TOGETHER {
+                slot.prefetch(table.id, &named);
+                count = 0;
+            }
+        }
+        slot.prefetch(table.id, &named[..count]);
+        Ok(())
     }
 
     /// Adds a value under a key that has none; [`Error::Exists`] if it has one.
@@ -461,11 +493,7 @@ impl<'db> Transaction<'db> {
         // The key's row, and two gaps: where it is missing, and where a leaf is split for it.
         self.touch(2)?;
         let Lent { slot, key, .. } = &mut *self.seat;
-        let bytes = key::encode::<K>(given, key)?;
-        if K::IS_NUMBER {
-            return Ok(contract::Key(key::number(bytes)));
-        }
-        Ok(slot.transaction().key(table, bytes))
+        key::named::<K>(slot.transaction(), table, given, key)
     }
 
     /// Whether a table may be written to now.
@@ -508,17 +536,14 @@ impl Reader for Transaction<'_> {
         }
     }
 
-    fn look(
+    fn look<K: Key>(
         &mut self,
         table: TableId,
-        key: &[u8],
-        is_number: bool,
+        key: K::Given<'_>,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Error> {
-        self.touch(2)?;
-        let transaction = self.seat.slot.transaction();
-        let key = if is_number { contract::Key(key::number(key)) } else { transaction.key(table, key) };
-        let read = transaction.read_whole(table, key, see);
+        let key = self.key::<K>(table, key)?;
+        let read = self.seat.slot.transaction().read_whole(table, key, see);
         self.lives(read)
     }
 

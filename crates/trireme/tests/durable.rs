@@ -246,3 +246,63 @@ fn what_is_corrupt_is_refused_by_file_and_byte() -> Result<(), Error> {
     );
     Ok(())
 }
+
+#[test]
+fn under_buffered_who_waits_writes() -> Result<(), Error> {
+    const THREADS: u64 = 4;
+    const COMMITS: u64 = 50;
+    let (folder, copy) = (folder(), folder());
+    // No epoch ends by itself.
+    let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_secs(3600));
+    let db = builder.open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    let commit = |thread: u64| {
+        for number in (0..COMMITS).map(|nth| thread * COMMITS + nth) {
+            match number % 2 {
+                0 => db.transact(|tx| tx.insert(numbers, number, &number))?,
+                _ => {
+                    let ((), ticket) = db.submit(|tx| tx.insert(numbers, number, &number))?;
+                    ticket.wait()?;
+                    assert!(ticket.is_durable() && ticket.epoch() <= Some(db.durable_epoch()));
+                }
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || commit(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    // As the process would have left it, had it ended here.
+    for entry in fs::read_dir(folder.path()).expect("a folder") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
+    }
+    let copied = builder.open(copy.path())?;
+    let numbers = copied.table(NUMBERS)?;
+    let found = copied.transact(|tx| tx.range(numbers, ..)?.collect::<Result<Vec<_>, Error>>())?;
+    let expected: Vec<_> = (0..THREADS * COMMITS).map(|number| (number, number)).collect();
+    assert_eq!(found, expected);
+    Ok(())
+}
+
+#[test]
+fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), Error> {
+    let folder = folder();
+    let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_millis(1));
+    let db = builder.open(folder.path())?;
+    let numbers = db.table(NUMBERS)?;
+    let lasting = db.begin();
+    let commit = || db.submit(|tx| tx.insert(numbers, 1, &1));
+    let ((), ticket) = thread::scope(|scope| scope.spawn(commit).join().expect("no panic"))?;
+    let waiting = {
+        let ticket = ticket.clone();
+        thread::spawn(move || ticket.wait())
+    };
+    thread::sleep(Duration::from_millis(30));
+    assert!(!ticket.is_durable() && !waiting.is_finished());
+    drop(lasting);
+    waiting.join().expect("no panic")?;
+    assert!(ticket.is_durable());
+    db.close()
+}

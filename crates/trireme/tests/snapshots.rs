@@ -1,5 +1,6 @@
 //! Snapshots, read while others write.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -148,5 +149,35 @@ fn who_keeps_no_snapshots_says_so() -> Result<(), Error> {
     assert_eq!(db.snapshot().err(), Some(Error::NoSnapshots));
     let db = opened(ProtocolName::TicToc).in_memory()?;
     assert_eq!(db.snapshot().err(), Some(Error::NoSnapshots));
+    Ok(())
+}
+
+/// Who panics while it is shown a value leaves no epoch that others wait for.
+#[test]
+fn a_panic_in_a_snapshot_holds_nobody_up() -> Result<(), Error> {
+    let db = opened(ProtocolName::Silo).in_memory()?;
+    let accounts = db.table(ACCOUNTS)?;
+    db.transact(|tx| tx.insert(accounts, 1, &1))?;
+    let is_seen = |balance: i64| -> Result<(), Error> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while db.snapshot()?.get(accounts, 1)? != Some(balance) {
+            assert!(Instant::now() < deadline, "no newer snapshot than that of a balance of {balance}");
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    };
+    is_seen(1)?;
+    let looks: [&dyn Fn(); 2] = [
+        &|| drop(db.snapshot().expect("snapshots").get_with(accounts, 1, |_| panic!("of the program's own"))),
+        &|| {
+            let mut snapshot = db.snapshot().expect("snapshots");
+            drop(snapshot.scan_with(accounts, .., 10, |_, _| panic!("of the program's own")));
+        },
+    ];
+    for (balance, look) in (2..).zip(looks) {
+        catch_unwind(AssertUnwindSafe(look)).expect_err("it panics");
+        db.transact(|tx| tx.upsert(accounts, 1, &balance))?;
+        is_seen(balance)?;
+    }
     Ok(())
 }

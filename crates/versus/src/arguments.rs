@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use harness::text::durations;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,12 +52,24 @@ pub struct Arguments {
     /// On a memory file system: where stores that need files have them in the class `memory`.
     #[arg(long, default_value = "/dev/shm")]
     memory_folder: PathBuf,
+    /// Which memory has huge pages, where the system gives them to who asks (`madvise`).
+    #[arg(long, value_enum, default_value_t = HugePages::Asked)]
+    huge_pages: HugePages,
     /// Writes the results here, too.
     #[arg(long)]
     json: Option<PathBuf>,
     /// Writes a page to be opened in a browser here.
     #[arg(long)]
     page: Option<PathBuf>,
+}
+
+/// Which memory has huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HugePages {
+    /// What asks for them: Trireme's, and with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what the others allocate.
+    Asked,
+    /// None.
+    None,
 }
 
 fn from_one(text: &str) -> Result<usize, String> {
@@ -98,6 +110,23 @@ impl Arguments {
             memory_folder: self.memory_folder.clone(),
             folder: self.folder.clone(),
         })
+    }
+
+    /// Sees to it that memory has no huge pages, if it is to have none, before there is any to speak of; why not, if that cannot be.
+    pub fn settle_pages(&self) -> Result<(), String> {
+        if self.huge_pages == HugePages::Asked {
+            return Ok(());
+        }
+        #[cfg(target_os = "linux")]
+        // SAFETY: takes numbers and no pointer, and only tells the system which pages to use for this process.
+        let refused = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } != 0;
+        #[cfg(not(target_os = "linux"))]
+        let refused = true;
+        if refused {
+            Err("--huge-pages none: the system does not let this be said".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes what is to be kept.

@@ -32,6 +32,10 @@ pub enum StoreName {
     Trireme,
     /// Trireme, hashed tables where they are used by key only.
     TriremeHashed,
+    /// Trireme, transactions telling their keys ahead where they know them.
+    TriremePrefetch,
+    /// The same, with hashed tables where they are used by key only.
+    TriremeHashedPrefetch,
     /// redb.
     Redb,
     /// fjall.
@@ -49,7 +53,8 @@ pub enum StoreName {
 impl StoreName {
     /// Whether it is Trireme.
     pub fn is_ours(self) -> bool {
-        matches!(self, StoreName::Trireme | StoreName::TriremeHashed)
+        use StoreName::*;
+        matches!(self, Trireme | TriremeHashed | TriremePrefetch | TriremeHashedPrefetch)
     }
 }
 
@@ -115,11 +120,19 @@ macro_rules! of_store {
     ($name:expr, $S:ident => $done:expr) => {
         match $name {
             StoreName::Trireme => {
-                type $S = Trireme<false>;
+                type $S = Trireme<false, false>;
                 $done
             }
             StoreName::TriremeHashed => {
-                type $S = Trireme<true>;
+                type $S = Trireme<true, false>;
+                $done
+            }
+            StoreName::TriremePrefetch => {
+                type $S = Trireme<false, true>;
+                $done
+            }
+            StoreName::TriremeHashedPrefetch => {
+                type $S = Trireme<true, true>;
                 $done
             }
             StoreName::Redb => {

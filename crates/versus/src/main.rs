@@ -20,6 +20,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(why) = arguments.settle_pages() {
+        eprintln!("error: {why}");
+        return ExitCode::from(2);
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
     let listens = ctrlc::set_handler(move || {
@@ -35,8 +39,17 @@ fn main() -> ExitCode {
     let style = ProgressStyle::with_template("{pos}/{len} {elapsed} {wide_msg}")
         .expect("the template is well formed");
     progress.set_style(style);
-    let results =
-        agenda.carry_out(&|doing| progress.set_message(doing.to_owned()), &|| progress.inc(1), &stop);
+    let tell = |doing: &str| match progress.is_hidden() {
+        // There is no terminal: a line for each step.
+        true => eprintln!(
+            "{}/{} {} s: {doing}",
+            progress.position(),
+            agenda.rounds_in_all(),
+            progress.elapsed().as_secs()
+        ),
+        false => progress.set_message(doing.to_owned()),
+    };
+    let results = agenda.carry_out(&tell, &|| progress.inc(1), &stop);
     progress.finish_and_clear();
     print!("{}", table::of_results(&results));
     if let Err(why) = arguments.keep(&results, &agenda) {

@@ -59,6 +59,8 @@ macro_rules! each_store {
 each_store! {
     trireme_is_as_it_should_be: Trireme,
     trireme_with_hashed_tables_is_as_it_should_be: TriremeHashed,
+    trireme_with_keys_told_ahead_is_as_it_should_be: TriremePrefetch,
+    trireme_with_both_is_as_it_should_be: TriremeHashedPrefetch,
     redb_is_as_it_should_be: Redb,
     fjall_is_as_it_should_be: Fjall,
     heed_is_as_it_should_be: Heed,
@@ -70,7 +72,7 @@ each_store! {
 #[test]
 fn a_store_that_loses_every_hundredth_write_is_found_out() {
     for &workload in WorkloadName::value_variants() {
-        let entered = enter_store::<Lossy<Trireme<false>>>(workload, &setting(Class::Memory, 1));
+        let entered = enter_store::<Lossy<Trireme<false, false>>>(workload, &setting(Class::Memory, 1));
         let failed = entered.and_then(|mut entered| rounds(&mut *entered, 1)).expect_err("it loses writes");
         assert!(matches!(failed, Failed::Because(_)), "{}: {failed}", shown(&workload));
     }

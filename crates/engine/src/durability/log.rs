@@ -32,6 +32,8 @@ pub(crate) struct Log {
     newest: Line<AtomicU64>,
     /// The last epoch that somebody wants to be closed early.
     wanted: Line<AtomicU64>,
+    /// Who advances the epochs has it: their service, or somebody who waits.
+    advancing: Line<Latched<()>>,
     /// How often loggers were to begin another file.
     files_wanted: AtomicU64,
     /// Whether epochs last as long as syncs at least.
@@ -54,6 +56,11 @@ pub(crate) struct Log {
 const FAILED: u32 = 1;
 /// A checkpoint wants the tables to be walked.
 const WALKED: u32 = 2;
+
+/// Looks at slots, which take part between two transactions, until an epoch is complete.
+const TURNS: u32 = 1 << 8;
+/// If somebody waits for that.
+const TURNS_IF_WAITED_FOR: u32 = 1 << 12;
 
 /// What a log has to say to those who run transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +108,7 @@ impl Log {
             durable: Line(AtomicU64::new(first_epoch - 1)),
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
+            advancing: Line::default(),
             files_wanted: AtomicU64::new(0),
             epochs_follow_disk: options.epochs_follow_disk,
             advanced: AtomicU64::new(0),
@@ -261,25 +269,43 @@ impl Log {
         }
     }
 
-    /// The epochs' service: advances the global epoch, several times if somebody wants an epoch closed, and wakes the loggers when
-    /// one is complete of which something was logged.
-    fn advance(&self, epochs: &Epochs) {
-        // Slots that run take part between two transactions, which is soon.
-        const MOST_TURNS: u32 = 1 << 12;
+    /// Closes an epoch, and does what the services would: writes all of it, in the thread that calls. If the epoch is not soon complete, has
+    /// the services do that.
+    pub fn write_through(&self, epochs: &Epochs, epoch: u64) {
+        match self.complete(epochs, epoch, TURNS_IF_WAITED_FOR) {
+            true => self.loggers.iter().for_each(|logger| logger.round(self, epochs)),
+            false => self.close(epoch),
+        }
+    }
+
+    /// Ends epochs until `last` is complete, or not soon; whether it is.
+    fn complete(&self, epochs: &Epochs, last: u64, turns: u32) -> bool {
         let mut spin = cpu::Spin::new();
+        for _ in 0..turns {
+            if epochs.complete() >= last {
+                return true;
+            }
+            if epochs.current() <= last {
+                self.advancing.0.with(|()| epochs.advance());
+            }
+            if epochs.complete() < last {
+                spin.pause();
+            }
+        }
+        epochs.complete() >= last
+    }
+
+    /// The epochs' service: ends an epoch, or several if somebody wants a later one closed, and wakes the loggers once it is complete, if
+    /// something was logged. Loggers look again later for slots that do not take part soon.
+    fn advance(&self, epochs: &Epochs) {
         // Relaxed: see `close`.
         let wanted = self.wanted.0.load(Ordering::Relaxed);
-        if self.epochs_follow_disk && epochs.complete() >= wanted && !self.is_time_to_advance() {
+        let is_waited_for = epochs.complete() < wanted;
+        if self.epochs_follow_disk && !is_waited_for && !self.is_time_to_advance() {
             return;
         }
-        epochs.advance();
-        for _ in 0..MOST_TURNS {
-            if epochs.complete() >= wanted {
-                break;
-            }
-            spin.pause();
-            epochs.advance();
-        }
+        let turns = if is_waited_for { TURNS_IF_WAITED_FOR } else { TURNS };
+        self.complete(epochs, epochs.current().max(wanted), turns);
         let durable = self.durable();
         if self.newest() > durable && epochs.complete() > durable {
             self.loggers.iter().for_each(|logger| logger.bell.ring());

@@ -1,6 +1,7 @@
 //! A logger: writes the blocks of its slots, and marks which epochs it has written all of.
 //!
-//! A round, which a service calls every few milliseconds and whenever an epoch is complete:
+//! A round, which a service calls every few milliseconds and whenever an epoch is complete, or who waits for that under
+//! [`Durability::Buffered`]:
 //! 1. c: the last epoch that is complete. All blocks of it, and of those before, have been handed over.
 //! 2. Takes all blocks of its slots, and appends them to its file.
 //! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs.
@@ -146,7 +147,7 @@ impl Logger {
         // An Acquire: the blocks of these epochs have been handed over.
         let complete = epochs.complete();
         if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
-            self.durable.0.store(complete.max(self.durable()), Ordering::Release);
+            self.durable.0.fetch_max(complete, Ordering::Release);
             log.publish();
         }
         let written = self.files.with(|files| {
@@ -160,9 +161,9 @@ impl Logger {
         match written {
             Ok(marked) => {
                 // Release: the sync comes before; pairs with the Acquire in `marked`.
-                self.marked.store(marked, Ordering::Release);
+                self.marked.fetch_max(marked, Ordering::Release);
                 // Release: the sync comes before; pairs with the Acquire in `durable`.
-                self.durable.0.store(complete.max(self.durable()), Ordering::Release);
+                self.durable.0.fetch_max(complete, Ordering::Release);
                 log.publish();
             }
             Err(error) => log.fail(&error),
@@ -170,7 +171,7 @@ impl Logger {
     }
 
     fn begin_if_wanted(&self, files: &mut Files, wanted: u64) -> Result<(), LogError> {
-        // Relaxed: this thread's own.
+        // Relaxed: written by who has the files.
         if self.begun.load(Ordering::Relaxed) < wanted {
             if files.file.len() > FILE_HEADER_BYTES as u64 {
                 files.begin_another()?;

@@ -7,11 +7,11 @@
 //! | 0 | LOCKED: being installed; a latch, held from phase 1 to phase 3 of a commit |
 //! | 1 | SUPERSEDED: unlinked from the index; the inverse of the paper's latest-version bit |
 //! | 2 | ABSENT: the key has no row: an insert not yet committed, or a delete |
-//! | 3..24 | number of the transaction within its epoch |
-//! | 24..64 | epoch: at ten thousand a second, they last for three years |
+//! | 3..16 | number of the transaction within its epoch |
+//! | 16..64 | epoch: at half a million a second, as where who waits closes them, they last for 17 years |
 //!
-//! Ids ascend; that is all that is asked of them. So what is too much for the number, in an epoch that lasts because somebody stays in
-//! it, goes over into the epoch's bits.
+//! Ids ascend; that is all that is asked of them. So what is too much for the number, in an epoch that lasts for milliseconds,
+//! goes over into the epoch's bits.
 //!
 //! Commit, in three phases (the transaction takes them, [`crate::transaction`]):
 //! 1. `prepare`: lock every record of the write set. Locks are tried in the order of access; if one is taken, all are
@@ -51,7 +51,7 @@ const ABSENT: u64 = 4;
 const STATUS: u64 = 7;
 /// One transaction further within the epoch.
 const NEXT: u64 = 8;
-const EPOCH_SHIFT: u32 = 24;
+const EPOCH_SHIFT: u32 = 16;
 
 /// SILO.
 pub(crate) struct Silo;

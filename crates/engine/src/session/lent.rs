@@ -22,7 +22,7 @@ use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
 use crate::transaction::{Decision, SnapshotRead, Txn};
-use contract::{Abort, CommitId, Durability, EngineOptions, Plan, Procedure, Transaction};
+use contract::{Abort, CommitId, Durability, EngineOptions, Key, Plan, Procedure, TableId, Transaction};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -67,6 +67,9 @@ pub(crate) trait Lent: Send {
 
     /// Its operations.
     fn transaction(&mut self) -> &mut dyn Transaction;
+
+    /// Asks for the lines of keys that the transaction will touch.
+    fn prefetch(&self, table: TableId, keys: &[Key]);
 
     /// Commits it, or aborts it.
     fn commit(&mut self) -> Result<Committed, Abort>;
@@ -279,6 +282,10 @@ where
 
     fn transaction(&mut self) -> &mut dyn Transaction {
         &mut *self.txn
+    }
+
+    fn prefetch(&self, table: TableId, keys: &[Key]) {
+        self.txn.prefetch(table, keys);
     }
 
     fn commit(&mut self) -> Result<Committed, Abort> {

@@ -53,10 +53,10 @@ impl<A: Architecture> Txn<'_, A> {
         change(self.log.get_mut(bytes));
     }
 
-    /// A part of the scratch buffer that is aligned as a part of a row.
+    /// The transaction's own, for a part of a row.
     #[inline(always)]
     pub(super) fn scratch_for(&mut self, part: Span) -> &mut [u8] {
-        &mut self.scratch.as_mut_bytes()[part.start() % 8..][..part.length()]
+        part_of(&mut self.scratch, part)
     }
 
     /// Shows bytes of a row that the transaction writes; `copy` gets the committed ones.
@@ -165,7 +165,7 @@ impl<A: Architecture> Txn<'_, A> {
                 }
             }
             let bytes = self.reserve_copy(write.span);
-            let part = &mut self.scratch.as_mut_bytes()[write.span.start() % 8..][..write.span.length()];
+            let part = part_of(&mut self.scratch, write.span);
             merge(part, self.log.get_mut(write.bytes));
             self.log.get_mut(bytes).copy_from_slice(part);
             self.log.merged(number, bytes);
@@ -267,4 +267,10 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
             });
         }
     }
+}
+
+/// A part of a scratch buffer that is aligned as a part of a row.
+#[inline(always)]
+pub(super) fn part_of(scratch: &mut [u64], part: Span) -> &mut [u8] {
+    &mut scratch.as_mut_bytes()[part.start() % 8..][..part.length()]
 }

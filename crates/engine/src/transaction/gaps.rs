@@ -38,6 +38,13 @@ impl<A: Architecture> Txn<'_, A> {
         self.gaps.iter().rposition(|gap| gap.address == address)
     }
 
+    /// The same, if it is one of the `first`, or this `one`.
+    pub(super) fn find_gap_among(&self, place: GapPlace, first: usize, one: Option<usize>) -> Option<usize> {
+        let address = self.gap_address(place);
+        let is_it = |gap: &Gap| gap.address == address;
+        one.filter(|&one| is_it(&self.gaps[one])).or_else(|| self.gaps[..first].iter().rposition(is_it))
+    }
+
     /// Whether a key that is missing there stays so: the transaction holds the gap against inserts, or will validate it.
     pub(super) fn relies_on(&self, place: GapPlace) -> bool {
         self.find_gap(place).is_some_and(|gap| self.gaps[gap].mode != GapMode::Insert)

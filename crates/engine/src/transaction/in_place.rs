@@ -3,10 +3,12 @@
 //! Where there are snapshots, somebody who holds nothing may copy a row while it is changed, and find out afterwards. So it is changed
 //! aside, and what comes of that is copied in, word by word.
 
+use super::copies::part_of;
 use super::write_log::Write;
 use super::{Blind, HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::record::RecordRef;
+use crate::record::header::RecordHeader;
 use contract::Span;
 
 impl<A: Architecture> Txn<'_, A> {
@@ -31,21 +33,13 @@ impl<A: Architecture> Txn<'_, A> {
     /// Changes a row in place, for good unless the log undoes it.
     #[inline(always)]
     pub(super) fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
-        if self.keeps_versions {
-            return self.change_aside(position, span, change);
-        }
-        // SAFETY: the span was checked against the row; the record is held exclusively.
-        unsafe { self.accesses[position].record.row::<HeaderOf<A>>().view_mut(span, change) };
-    }
-
-    fn change_aside(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
         let record = self.accesses[position].record;
-        let bytes = self.scratch_for(span);
-        // SAFETY: as in `change_in_place`; who reads a snapshot copies what may be torn.
+        // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            record.row::<HeaderOf<A>>().copy_out(span.offset, bytes);
-            change(bytes);
-            record.row::<HeaderOf<A>>().copy_in_racing(span.offset, bytes);
+            match self.keeps_versions {
+                true => change_aside::<HeaderOf<A>>(record, span, self.scratch_for(span), change),
+                false => record.row::<HeaderOf<A>>().view_mut(span, change),
+            }
         }
     }
 
@@ -69,17 +63,18 @@ impl<A: Architecture> Txn<'_, A> {
             Blind::Replace(bytes) => self.copy_in_place(record, span.offset, bytes),
             Blind::Merge(merge, argument) => {
                 let argument = self.log.keep_argument(argument);
-                if self.keeps_versions {
-                    // Lent meanwhile.
-                    let mut log = std::mem::take(&mut self.log);
-                    let argument = log.get_mut(argument);
-                    self.change_aside(position, span, &mut |current| merge(current, argument));
-                    self.log = log;
-                    return;
-                }
                 let argument = self.log.get_mut(argument);
+                let change = &mut |current: &mut [u8]| merge(current, argument);
                 // SAFETY: the span was checked against the row; the record is held exclusively.
-                unsafe { record.row::<HeaderOf<A>>().view_mut(span, |current| merge(current, argument)) };
+                unsafe {
+                    match self.keeps_versions {
+                        true => {
+                            let aside = part_of(&mut self.scratch, span);
+                            change_aside::<HeaderOf<A>>(record, span, aside, change);
+                        }
+                        false => record.row::<HeaderOf<A>>().view_mut(span, change),
+                    }
+                }
             }
         }
     }
@@ -91,5 +86,23 @@ impl<A: Architecture> Txn<'_, A> {
             let access = self.accesses[write.access as usize];
             self.copy_in_place(access.record, write.span.offset, self.log.get(write.bytes));
         }
+    }
+}
+
+/// Changes bytes of a row in `aside`, and copies them in. If `change` panics, the row is as it was.
+///
+/// # Safety
+/// As for [`crate::record::Row::view_mut`]; but who reads a snapshot may copy the row meanwhile, torn as it then is.
+unsafe fn change_aside<H: RecordHeader>(
+    record: RecordRef,
+    span: Span,
+    aside: &mut [u8],
+    change: &mut dyn FnMut(&mut [u8]),
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        record.row::<H>().copy_out(span.offset, aside);
+        change(aside);
+        record.row::<H>().copy_in_racing(span.offset, aside);
     }
 }

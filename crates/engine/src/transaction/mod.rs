@@ -5,7 +5,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod.rs` | the operations, each for keys that the transaction touches for the first time |
+//! | [`operations`] | the operations, as the contracts name them |
+//! | `mod.rs` | each for keys that the transaction touches for the first time |
 //! | [`read_own_writes`] | the same for keys that it has touched before: a transaction never conflicts with itself |
 //! | [`access`] | the ways of access, a module each |
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
@@ -41,6 +42,7 @@ mod keys;
 mod linking;
 mod locking;
 mod observing;
+mod operations;
 mod prefetch;
 mod read_own_writes;
 mod redo;
@@ -75,8 +77,8 @@ use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use batch::Ahead;
 use contract::{
-    Abort, AbortReason, CommitId, Insertion, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
-    Scan, SnapshotCanary, Span, TableId, TimeClass, Transaction,
+    Abort, AbortReason, CommitId, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
+    SnapshotCanary, Span, TableId, TimeClass,
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
@@ -529,102 +531,5 @@ impl<A: Architecture> Drop for Txn<'_, A> {
     fn drop(&mut self) {
         self.abandon();
         self.leave_epoch();
-    }
-}
-
-impl<A: Architecture> Transaction for Txn<'_, A> {
-    #[inline]
-    fn read(
-        &mut self,
-        table: TableId,
-        key: Key,
-        span: Span,
-        see: &mut dyn FnMut(&[u8]),
-    ) -> Result<Presence, Abort> {
-        let table = self.table(table);
-        table.check(span);
-        match self.aside {
-            None => self.read_span(table, key, span, see),
-            Some(aside) => self.read_aside(aside, table, key, span, see),
-        }
-    }
-
-    #[inline]
-    fn update(
-        &mut self,
-        table: TableId,
-        key: Key,
-        span: Span,
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<Presence, Abort> {
-        self.alive()?;
-        let table = self.table(table);
-        table.check(span);
-        work::operation(span.length());
-        let place = self.place(table, key);
-        if let Some(position) = self.find_own(place) {
-            return self.update_own(position, span, change);
-        }
-        self.enter(place)?;
-        AccessOf::<A>::update(self, place, span, change)
-    }
-
-    #[inline]
-    fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
-        self.blind(table, key, Span::new(offset, bytes.len()), Blind::Replace(bytes))
-    }
-
-    fn merge(
-        &mut self,
-        table: TableId,
-        key: Key,
-        span: Span,
-        merge: Merge,
-        argument: &[u8],
-    ) -> Result<Presence, Abort> {
-        self.blind(table, key, span, Blind::Merge(merge, argument))
-    }
-
-    fn read_whole(
-        &mut self,
-        table: TableId,
-        key: Key,
-        see: &mut dyn FnMut(&[u8]),
-    ) -> Result<Presence, Abort> {
-        let table = self.table(table);
-        match self.aside {
-            None => self.read_row(table, key, see),
-            Some(aside) => self.read_row_aside(aside, table, key, see),
-        }
-    }
-
-    fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
-        self.alive()?;
-        let table = self.table(table);
-        table.check_row(row.len());
-        work::operation(row.len());
-        self.replace_row(self.place(table, key), row)
-    }
-
-    fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
-        self.alive()?;
-        self.insert_row(table, key, row)
-    }
-
-    fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
-        self.alive()?;
-        self.delete_row(table, key)
-    }
-
-    fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
-        self.table(table).check_key(bytes);
-        self.keys.intern(bytes)
-    }
-
-    fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
-        match self.aside {
-            None => self.scan_rows(scan, see),
-            Some(aside) => self.scan_aside(aside, scan, see),
-        }
     }
 }

@@ -1,13 +1,18 @@
 //! Asking for the lines of planned keys before they are needed: first the index's, later the records'. Lines of
 //! partitions whose steps run elsewhere are left to who will run them.
+//!
+//! Where nothing is planned, a program may name keys when it knows them ([`Txn::prefetch`]): then the lines of all of them are asked for
+//! a level of the index at a time, so that they come at the same time, and the records' last.
 
 use super::access::{Access as _, AccessOf};
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::Index;
 use crate::index::hash::Hash;
+use crate::index::ordered::MOST_AHEAD;
+use crate::record::RecordRef;
 use crate::record::value::WORD;
-use contract::{Access, Plan};
+use contract::{Access, Key, Plan, Span, TableId};
 
 impl<A: Architecture> Txn<'_, A> {
     /// Once a plan is made: says where its keys live.
@@ -46,10 +51,42 @@ impl<A: Architecture> Txn<'_, A> {
             if let Some(record) = index.candidate(Hash::of(planned.key)) {
                 // A lock is a write even if the row is only read.
                 let writes = planned.access != Access::Read;
-                let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
-                let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
                 let span = if table.varies() { WORD } else { planned.span };
-                record.row::<HeaderOf<A>>().prefetch(span, header, row);
+                Self::prefetch_record(record, span, writes);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_record(record: RecordRef, span: Span, writes: bool) {
+        let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
+        let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
+        record.row::<HeaderOf<A>>().prefetch(span, header, row);
+    }
+
+    /// Asks for all that operations on these keys will touch, as far as it is known; of a table that has one partition, here. Nothing
+    /// is looked at that counts.
+    pub fn prefetch(&self, table: TableId, keys: &[Key]) {
+        let table = self.table(table);
+        let [partition] = table.partitions() else { panic!("keys of several partitions are planned") };
+        let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
+        let ask = |record| Self::prefetch_record(record, span, false);
+        for keys in keys.chunks(MOST_AHEAD) {
+            match &partition.index {
+                Index::Hashed(index) => {
+                    keys.iter().for_each(|&key| index.prefetch(Hash::of(key)));
+                    keys.iter().filter_map(|&key| index.candidate(Hash::of(key))).for_each(ask);
+                }
+                Index::Ordered(index) if table.has_byte_strings() => {
+                    let mut strings = [&[][..]; MOST_AHEAD];
+                    strings.iter_mut().zip(keys).for_each(|(string, &key)| *string = self.keys.bytes(key));
+                    index.candidates(&strings[..keys.len()], ask);
+                }
+                Index::Ordered(index) => {
+                    let mut numbers = [[0; size_of::<Key>()]; MOST_AHEAD];
+                    numbers.iter_mut().zip(keys).for_each(|(number, key)| *number = key.bytes());
+                    index.candidates(&numbers[..keys.len()], ask);
+                }
             }
         }
     }

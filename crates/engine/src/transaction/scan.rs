@@ -41,6 +41,9 @@ pub(crate) struct Cursor {
     next: usize,
     /// Entries before it the scan will come to for certain.
     ahead: usize,
+    /// Gaps that the transaction had when the scan began, and the last one that the cursor has added.
+    gaps_before: usize,
+    last_gap: Option<usize>,
     /// Where it goes on after that leaf, if it does.
     onward: Bound<()>,
     bound: Vec<u8>,
@@ -89,7 +92,18 @@ pub(super) fn end_of<'a>(scan: &Scan<'a>) -> Option<&'a [u8]> {
 impl Cursor {
     fn new() -> Self {
         let (partition, copy, onward) = (PartitionId(0), LeafCopy::default(), Bound::Unbounded);
-        Cursor { partition, copy, within: 0, next: 0, ahead: 0, onward, bound: Vec::new(), is_at_end: true }
+        Cursor {
+            partition,
+            copy,
+            within: 0,
+            next: 0,
+            ahead: 0,
+            gaps_before: 0,
+            last_gap: None,
+            onward,
+            bound: Vec::new(),
+            is_at_end: true,
+        }
     }
 
     /// The partition that it goes through.
@@ -103,12 +117,13 @@ impl Cursor {
     }
 
     /// Before the first key of the range.
-    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId) {
+    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId, gaps: usize) {
         let first = match scan.direction {
             Direction::Forward => scan.from,
             Direction::Backward => scan.to,
         };
         (self.partition, self.within, self.next, self.is_at_end) = (partition, 0, 0, false);
+        (self.gaps_before, self.last_gap) = (gaps, None);
         self.go_on_at(first);
     }
 
@@ -172,6 +187,9 @@ pub(super) fn first_of(
     direction: Direction,
     head: impl Fn(&Cursor) -> Option<(&[u8], RecordRef)>,
 ) -> Option<usize> {
+    if let [only] = cursors {
+        return head(only).map(|_| 0);
+    }
     let heads = cursors.iter().enumerate().filter_map(|(n, cursor)| Some((head(cursor)?.0, n)));
     let first = match direction {
         Direction::Forward => heads.min(),
@@ -225,7 +243,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursors.resize_with(several, Cursor::new);
         }
         for (cursor, partition) in cursors.iter_mut().zip(partitions) {
-            cursor.start(scan, PartitionId(partition));
+            cursor.start(scan, PartitionId(partition), self.gaps.len());
         }
         let shown = self.merge(scan, &mut cursors[..several], see);
         self.cursors = cursors;
@@ -265,6 +283,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursor.turn_over(scan);
         }
         Ok(())
+    }
+
+    /// Observes the gap of the leaf that a cursor has copied, unless the transaction has before.
+    ///
+    /// Leaves that a scan goes through are one after the other. One that it comes to again is the last, which has got its neighbour's
+    /// range; or it has got that of the last, too, whose token tells. So a long scan does not look through all gaps of its own.
+    pub(super) fn observe_leaf(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, token: Token) {
+        let gap = GapPlace { table: scan.table, partition: cursor.partition, id: GapId::Leaf(cursor.leaf()) };
+        if self.find_gap_among(gap, cursor.gaps_before, cursor.last_gap).is_none() {
+            cursor.last_gap = Some(self.gaps.len());
+            self.add_gap(gap, GapMode::Shared, token);
+        }
     }
 
     /// Before something of the cursor's partition is touched.

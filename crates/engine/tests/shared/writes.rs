@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Arrangement, Client, CommitId, Completion, Engine, EngineOptions, Indexing, Insertion, Key,
-    LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection, Span,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Layout, LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -155,7 +155,7 @@ impl Workload for Loading {
 }
 
 /// One transaction at a time: each slot has memory of its own.
-fn options() -> EngineOptions {
+fn one_at_a_time() -> EngineOptions {
     EngineOptions { in_flight: 1, ..EngineOptions::default() }
 }
 
@@ -163,8 +163,9 @@ fn options() -> EngineOptions {
 pub struct Loaded<E: Engine> {
     store: E::Store,
     pair: PairName,
-    clients: usize,
     pub options: EngineOptions,
+    layout: Layout,
+    clients: usize,
     /// Of the last run, by worker.
     pub ids: Vec<Vec<CommitId>>,
     /// After the last run.
@@ -173,10 +174,21 @@ pub struct Loaded<E: Engine> {
 
 impl<E: Engine> Loaded<E> {
     pub fn load(pair: PairName) -> Self {
-        let arrangement = E::arrange(pair, WORKERS, &options());
+        Self::load_with(pair, one_at_a_time())
+    }
+
+    /// With snapshots of every epoch, where the pair can have them.
+    pub fn load_with_snapshots(pair: PairName) -> Option<Self> {
+        let options = EngineOptions { snapshots: true, snapshot_every: 1, ..one_at_a_time() };
+        let loaded = Self::load_with(pair, options);
+        (loaded.layout.snapshot_every > 0).then_some(loaded)
+    }
+
+    fn load_with(pair: PairName, options: EngineOptions) -> Self {
+        let arrangement = E::arrange(pair, WORKERS, &options);
         let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
-        Loaded { store, pair, clients, options: options(), ids: Vec::new(), record_bytes: 0 }
+        Loaded { store, pair, options, layout, clients, ids: Vec::new(), record_bytes: 0 }
     }
 
     /// Lets the first worker make `transactions` transactions, those of `scripts`, while the others look; answers the rows that

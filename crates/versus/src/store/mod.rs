@@ -272,6 +272,11 @@ pub trait Procedure {
 
 /// What a transaction that reads can do.
 pub trait Reading {
+    /// Says that rows of these keys are used next. A store that makes nothing of that does nothing.
+    fn prefetch<R: Row>(&mut self, _: Table<R>, _: impl IntoIterator<Item = u64>) -> Result<(), Failed> {
+        Ok(())
+    }
+
     /// The row of a key.
     fn get<R: Row>(&mut self, table: Table<R>, key: u64) -> Result<Option<R>, Failed>;
 

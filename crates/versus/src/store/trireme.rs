@@ -1,4 +1,5 @@
-//! Trireme: tables of rows of fixed types, in the order of their keys, or hashed where they are used by key only.
+//! Trireme: tables of rows of fixed types, in the order of their keys, or hashed where they are used by key only; with transactions that
+//! tell their keys ahead where they know them (`Transaction::prefetch`), or do not.
 
 use super::{
     Access, Class, Committed, Failed, Opening, Procedure, Query, Reading, Row, Session, Settings, Store,
@@ -11,9 +12,9 @@ use trireme::{Database, Durability, Error, OpenTable};
 /// A table that is open, of whichever rows.
 type Handle = Box<dyn Any + Send + Sync>;
 
-/// A database; with `HASHED`, tables that are used by key only are hashed.
+/// A database; with `HASHED`, tables that are used by key only are hashed; with `PREFETCH`, keys are told ahead.
 #[derive(Clone)]
-pub struct Trireme<const HASHED: bool> {
+pub struct Trireme<const HASHED: bool, const PREFETCH: bool> {
     database: Database,
     tables: Arc<Vec<Handle>>,
 }
@@ -24,13 +25,13 @@ impl From<Error> for Failed {
     }
 }
 
-impl<const HASHED: bool> Store for Trireme<HASHED> {
-    type Session = Trireme<HASHED>;
+impl<const HASHED: bool, const PREFETCH: bool> Store for Trireme<HASHED, PREFETCH> {
+    type Session = Trireme<HASHED, PREFETCH>;
 
     const HAS_TICKETS: bool = true;
     const SETTINGS: Settings = Settings {
         memory: "`Database::in_memory`",
-        buffered: "`Durability::Buffered`: an epoch is written by the logger",
+        buffered: "`Durability::Buffered`: who waits for a commit writes its epoch, otherwise the logger does",
         group: "`Durability::Sync`: an epoch ends early for a commit that is waited for",
         in_flight: "`Durability::Group`: tickets, epochs synced by the logger",
     };
@@ -66,7 +67,7 @@ impl<const HASHED: bool> Store for Trireme<HASHED> {
     }
 }
 
-impl<const HASHED: bool> Session for Trireme<HASHED> {
+impl<const HASHED: bool, const PREFETCH: bool> Session for Trireme<HASHED, PREFETCH> {
     type Ticket = trireme::Ticket;
 
     fn read<Q: Query>(&mut self, query: &mut Q) -> Result<Committed<Q::Output, ()>, Failed> {
@@ -74,7 +75,7 @@ impl<const HASHED: bool> Session for Trireme<HASHED> {
         let tables = &self.tables;
         let value = self.database.transact(|inner| {
             attempts += 1;
-            query.run(&mut Transaction { inner, tables })
+            query.run(&mut Transaction::<PREFETCH> { inner, tables })
         })?;
         Ok(Committed { value, attempts, ticket: () })
     }
@@ -87,7 +88,7 @@ impl<const HASHED: bool> Session for Trireme<HASHED> {
         let tables = &self.tables;
         let (value, ticket) = self.database.submit(|inner| {
             attempts += 1;
-            procedure.run(&mut Transaction { inner, tables })
+            procedure.run(&mut Transaction::<PREFETCH> { inner, tables })
         })?;
         Ok(Committed { value, attempts, ticket })
     }
@@ -104,18 +105,30 @@ impl Ticket for trireme::Ticket {
 }
 
 /// A transaction, with the tables that it can name.
-struct Transaction<'s, 'db> {
+struct Transaction<'s, 'db, const PREFETCH: bool> {
     inner: &'s mut trireme::Transaction<'db>,
     tables: &'s [Handle],
 }
 
-impl Transaction<'_, '_> {
+impl<const PREFETCH: bool> Transaction<'_, '_, PREFETCH> {
     fn open<R: Row>(&self, table: Table<R>) -> OpenTable<u64, R> {
         *self.tables[table.number].downcast_ref().expect("a table is made with the type of its rows")
     }
 }
 
-impl Reading for Transaction<'_, '_> {
+impl<const PREFETCH: bool> Reading for Transaction<'_, '_, PREFETCH> {
+    fn prefetch<R: Row>(
+        &mut self,
+        table: Table<R>,
+        keys: impl IntoIterator<Item = u64>,
+    ) -> Result<(), Failed> {
+        if PREFETCH {
+            let table = self.open(table);
+            self.inner.prefetch(table, keys)?;
+        }
+        Ok(())
+    }
+
     fn get<R: Row>(&mut self, table: Table<R>, key: u64) -> Result<Option<R>, Failed> {
         let table = self.open(table);
         Ok(self.inner.get(table, key)?)
@@ -138,7 +151,7 @@ impl Reading for Transaction<'_, '_> {
     }
 }
 
-impl Writing for Transaction<'_, '_> {
+impl<const PREFETCH: bool> Writing for Transaction<'_, '_, PREFETCH> {
     fn put<R: Row>(&mut self, table: Table<R>, key: u64, row: &R) -> Result<(), Failed> {
         let table = self.open(table);
         Ok(self.inner.upsert(table, key, row)?)

@@ -25,6 +25,7 @@ impl Procedure for Transfer {
 
     fn run<T: Writing>(&mut self, tx: &mut T) -> Result<(), Failed> {
         let amount = self.amount;
+        tx.prefetch(RECORDS, [self.from, self.to])?;
         tx.update(RECORDS, self.from, |record| record.counter -= amount)?;
         tx.update(RECORDS, self.to, |record| record.counter += amount)
     }

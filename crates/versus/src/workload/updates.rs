@@ -24,6 +24,7 @@ impl Procedure for ReadAndAdd {
     type Output = u64;
 
     fn run<T: Writing>(&mut self, tx: &mut T) -> Result<u64, Failed> {
+        tx.prefetch(RECORDS, self.read.into_iter().chain(self.add))?;
         let mut sum = 0;
         for (&read, &add) in self.read.iter().zip(&self.add) {
             sum += tx.find(RECORDS, read)?.counter;

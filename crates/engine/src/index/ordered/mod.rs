@@ -246,6 +246,31 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Asks for the lines of the leaves responsible for `keys`, level by level, so that the lines that they need on the way
     /// come at the same time. Of more than [`MOST_AHEAD`] keys the first ones count.
     pub fn prefetch_all<K: AsRef<[u8]>>(&self, keys: &[K]) {
+        self.ask_ahead(keys);
+    }
+
+    /// As [`OrderedIndex::prefetch_all`]; then shows the records that the leaves have under the keys, none of which is verified: to be asked
+    /// for, too.
+    pub fn candidates<K: AsRef<[u8]>>(&self, keys: &[K], mut show: impl FnMut(RecordRef)) {
+        for (node, key) in self.ask_ahead(keys).into_iter().zip(keys) {
+            let (leaf, key) = (self.leaf_of(node), Probe::new(key.as_ref()));
+            let state = F::look(&leaf.state);
+            if !state.is_leaf() || state.prefix() > key.bytes.len() {
+                continue;
+            }
+            if let Ok(position) = self.search(leaf, state, &key) {
+                let bits = self.record_bits(leaf.entry(position).value);
+                // It may have been unlinked since.
+                if bits != 0 {
+                    show(self.record(bits));
+                }
+            }
+        }
+    }
+
+    /// The nodes that were come to, leaves but for what was being changed.
+    #[inline(always)]
+    fn ask_ahead<K: AsRef<[u8]>>(&self, keys: &[K]) -> [u32; MOST_AHEAD] {
         let keys = &keys[..keys.len().min(MOST_AHEAD)];
         let mut nodes = [self.root; MOST_AHEAD];
         for level in (1..=F::look(self.state(self.root)).level()).rev() {
@@ -259,6 +284,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
                 }
             }
         }
+        nodes
     }
 
     /// A leaf by its number.

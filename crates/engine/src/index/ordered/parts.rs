@@ -163,6 +163,13 @@ impl<F: SynchronizationPolicy> Tree<F> {
         self.index.prefetch_all(keys);
     }
 
+    /// What leaves have under several keys, as far as it is told ahead.
+    pub fn candidates<K: AsRef<[u8]>>(&self, keys: &[K]) -> Vec<u64> {
+        let mut candidates = Vec::new();
+        self.index.candidates(keys, |record| candidates.push(number(record)));
+        candidates
+    }
+
     /// Links a number, or answers what is linked. Gap tokens are advanced.
     pub fn link(&self, worker: &mut Worker, key: &[u8], value: u64) -> Result<(), u64> {
         let advance = |leaf: LeafAt<'_, F>, split: Option<Split<'_, F>>| match self.mutant {

@@ -11,14 +11,13 @@
 //! Looks at metadata are not steps: they are taken from here, wherever the record's partition is.
 
 use super::super::access_set::Token;
-use super::super::gaps::GapPlace;
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
-use crate::protocol::{GapMode, Mode, Observation, Validating, Validity};
+use crate::protocol::{Mode, Observation, Validating, Validity};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Scan, Span, TableId, TimeClass};
 use zerocopy::IntoBytes;
@@ -158,12 +157,8 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
             // SAFETY: any thread may observe, by the contract of `Validating`.
             ProtocolOf::<A>::observe_gap(unsafe { leaf.meta::<GapOf<A>>() })
         });
-        let gap =
-            GapPlace { table: scan.table, partition: cursor.partition(), id: GapId::Leaf(cursor.leaf()) };
         // What was observed before stays what must be there.
-        if txn.find_gap(gap).is_none() {
-            txn.add_gap(gap, GapMode::Shared, Token(token));
-        }
+        txn.observe_leaf(scan, cursor, Token(token));
         Ok(())
     }
 

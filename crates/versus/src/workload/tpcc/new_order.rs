@@ -40,6 +40,8 @@ impl Procedure for EnterOrder {
 
     fn run<T: Writing>(&mut self, tx: &mut T) -> Result<u64, Failed> {
         let lines = &self.lines[..self.count];
+        tx.prefetch(ITEM, lines.iter().map(|line| line.item))?;
+        tx.prefetch(STOCK, lines.iter().map(|line| stock(line.supply, line.item)))?;
         let tax = tx.find(WAREHOUSE, self.warehouse)?.tax;
         let (district_tax, number) = tx.update(DISTRICT, self.district, |district| {
             district.next_order += 1;
