@@ -30,11 +30,12 @@ struct ScanGroup {
 
 impl Procedure for ScanGroup {
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
-        let [from, to] = [self.group, self.group + 1].map(|group| Key(group * GROUP).bytes());
+        // Its last key, and not the next group's first: leaves behind it begin otherwise than the end of the scan.
+        let [from, to] = [0, GROUP - 1].map(|nth| Key(self.group * GROUP + nth).bytes());
         let scan = Scan {
             table: TableId(0),
             from: Bound::Included(&from),
-            to: Bound::Excluded(&to),
+            to: Bound::Included(&to),
             direction: self.direction,
             limit: usize::MAX,
             span: Span::whole(8),

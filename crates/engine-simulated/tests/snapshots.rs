@@ -3,10 +3,16 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, EngineOptions, PairName, Selection, SnapshotCanary};
+use contract::{
+    ArchitectureName, EngineOptions, Indexing, Insertion, Key, PairName, RecoveryOptions, RowLength,
+    Selection, SnapshotCanary, TableId,
+};
 use engine_simulated::ThisEngine;
-use machine::simulated::{Schedule, explore};
+use engine_simulated::embedded::{Embedded, NewTable, OpenOptions, Slot};
+use machine::simulated::worker::{Service, run_each_with_services};
+use machine::simulated::{Schedule, cpu, explore};
 use shared::snapshots::{Found, LEDGERS, Ledger, ledger_run};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -102,5 +108,82 @@ fn every_canary_is_found() {
     for (canary, found) in found {
         let (tried, pair, broken) = found.unwrap_or_else(|| panic!("{canary:?} was not found"));
         println!("{canary:?} under {pair}: found by run {tried}: {broken}");
+    }
+}
+
+const TABLE: TableId = TableId(0);
+/// Of one slot, in which it looks at least twice for what it may free.
+const LOOKS: usize = 160;
+
+fn delete(slot: &mut Slot, key: u64) {
+    slot.begin(true);
+    let _ = slot.transaction().delete(TABLE, Key(key)).expect("alone");
+    slot.commit().expect("alone");
+}
+
+fn insert(slot: &mut Slot, key: u64) {
+    slot.begin(true);
+    let inserted = slot.transaction().insert(TABLE, Key(key), &[1; 8]).expect("alone");
+    assert_eq!(inserted, Insertion::Inserted);
+    slot.commit().expect("alone");
+}
+
+/// Lets some epochs pass, each of which makes a snapshot.
+fn pass() {
+    (0..200).for_each(|_| cpu::pause());
+}
+
+fn look(slot: &mut Slot) {
+    for _ in 0..LOOKS {
+        slot.begin(true);
+        slot.commit().expect("nothing is in its way");
+        pass();
+    }
+}
+
+/// A slot deletes rows, and then rests. Others insert them anew, delete them, and free all that they have of it. When the first one goes on, it
+/// frees what it has, and touches nothing that is gone: the machine looks.
+#[test]
+fn a_slot_that_has_rested_touches_nothing_that_others_have_freed() {
+    for pair in pairs() {
+        explore(Schedule::RoundRobin, || {
+            let engine = options(1, 1);
+            let recovery = RecoveryOptions::default();
+            let opened = OpenOptions { pair, slots: 2, log: None, recovery, engine };
+            let (mut store, _) = Embedded::open(&opened).expect("a small store");
+            let table = NewTable {
+                name: "rows",
+                row_bytes: 8,
+                length: RowLength::Fixed,
+                indexing: Indexing::Hashed,
+                capacity: 10,
+                schema: "",
+            };
+            assert_eq!(store.create_table(&table).expect("a new name"), TABLE);
+            let (slots, services) = ((store.lend(0), store.lend(1)), store.services());
+            let round = || {
+                let asked = Cell::new(0);
+                services.serve(0, &|| asked.replace(asked.get() + 1) > 0, &|| ());
+            };
+            let epochs =
+                Service { name: "epochs", period: Duration::from_nanos(500), bell: None, work: &round };
+            let slots = run_each_with_services(vec![slots], &[epochs], |_, (mut rests, mut other), _| {
+                for key in 0..5 {
+                    insert(&mut other, key);
+                    pass();
+                    delete(&mut rests, key);
+                    insert(&mut other, key);
+                    pass();
+                    delete(&mut other, key);
+                }
+                look(&mut other);
+                look(&mut rests);
+                (rests, other)
+            });
+            for (rests, other) in slots {
+                store.take_back(rests);
+                store.take_back(other);
+            }
+        });
     }
 }

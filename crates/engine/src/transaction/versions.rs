@@ -167,8 +167,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let (nodes, heap) = self.allocations.for_graveyard(table, partition);
         nodes.refresh(self.epoch, self.epochs.reusable());
         // SAFETY: the key stays where it is meanwhile.
-        let (tomb, grave) = unsafe { spot.with(|key| graveyard.bury(nodes, heap, key, since, last)) };
-        self.allocations.versions.bury(since, Buried { table, partition, tomb, grave });
+        let grave = unsafe { spot.with(|key| graveyard.bury(nodes, heap, key, since, last)) };
+        self.allocations.versions.bury(since, Buried { table, partition, grave });
     }
 
     /// The transaction aborts, and has not undone anything yet: the versions that it has made stay.
@@ -207,13 +207,13 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if self.keeps_versions && self.epochs.reclaims() {
             let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);
             let needed = self.epochs.needed_snapshot() + u64::from(early);
-            while let Some(Buried { table, partition, tomb, grave }) =
+            while let Some(Buried { table, partition, grave }) =
                 self.allocations.versions.next_to_dig_up(needed)
             {
                 let graveyard = self.graveyard(table, partition);
                 let (nodes, _) = self.allocations.for_graveyard(table, partition);
                 nodes.refresh(self.epoch, reclaimable);
-                let (grave, tomb) = graveyard.dig_up(nodes, tomb, grave);
+                let (grave, tomb) = graveyard.dig_up(nodes, grave);
                 for piece in [Some(grave), tomb].into_iter().flatten() {
                     self.allocations.versions.retire(self.epoch, piece);
                 }

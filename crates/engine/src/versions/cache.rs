@@ -3,7 +3,7 @@
 //! A slot's transactions commit in epochs that do not go back, so what waits is in the order in which it may go.
 
 use super::Version;
-use super::graveyard::{Grave, Piece, Tomb};
+use super::graveyard::{Grave, Piece};
 use crate::facade::heap::Heap;
 use crate::facade::shared::Arc;
 use crate::record::value::{Value, ValueCache, WORD};
@@ -27,7 +27,6 @@ pub(crate) struct Superseded {
 pub(crate) struct Buried {
     pub table: TableId,
     pub partition: PartitionId,
-    pub tomb: Tomb,
     pub grave: Grave,
 }
 

@@ -12,6 +12,12 @@
 //! Tombs and graves that were dug up are freed when their epoch has passed, as records are: a reader may still look at when
 //! somebody died. They do not wait for each other; only who buries waits, for a tomb that was closed to leave the index, which takes its
 //! digger a few steps.
+//!
+//! **Who may look at what.** A *grave* is there until its slot digs it up, whenever that is: slots may rest. A *tomb* is there while it is
+//! linked, and for whoever has found it in the index until the end of the epoch. So nobody keeps the place of a tomb, nor does a slot for the
+//! graves that it has put there: whoever has a newer one may have closed the tomb and freed it, and there may be another one of that
+//! key by now. Who digs finds the tomb by the key that its grave has. If what it finds has this grave for its newest, it
+//! is the tomb that the grave was put in, for the grave has its place until it is dug up, and so nobody else unlinks that.
 
 use super::Version;
 use crate::facade::atomic::{AtomicU64, Ordering};
@@ -50,7 +56,7 @@ unsafe impl Send for Grave {}
 
 /// A tomb's place: what the index has for a record.
 #[derive(Clone, Copy)]
-pub(crate) struct Tomb(RecordRef);
+struct Tomb(RecordRef);
 
 /// Bytes of a tomb.
 const TOMB_BYTES: usize = size_of::<u64>();
@@ -138,7 +144,7 @@ impl Graveyard {
         key: &[u8],
         since: u64,
         last: Version,
-    ) -> (Tomb, Grave) {
+    ) -> Grave {
         let grave = Grave(heap.take(size_of::<Head>() + key.len()));
         let head =
             Head { since, last: last.to_bits(), older: 0, older_since: 0, key_bytes: key.len() as u64 };
@@ -156,7 +162,7 @@ impl Graveyard {
         let mut spin = cpu::Spin::new();
         loop {
             let Linked::Exists(there) = self.index.link(nodes, key, tomb.0, |_, _| ()) else {
-                return (tomb, grave);
+                return grave;
             };
             let there = Tomb(there);
             // Acquire: pairs with the Release that put the grave there.
@@ -178,32 +184,29 @@ impl Graveyard {
                 if put.is_ok() {
                     // SAFETY: taken above, never linked.
                     unsafe { heap.give_back(piece, TOMB_BYTES) };
-                    return (there, grave);
+                    return grave;
                 }
             }
             spin.pause();
         }
     }
 
-    /// Nobody needs a grave any more. Answers what of it is to be freed when the epoch has passed.
-    pub fn dig_up(&self, nodes: &mut AllocationCache, tomb: Tomb, grave: Grave) -> (Piece, Option<Piece>) {
+    /// Nobody needs a grave any more. Answers what is to be freed when the epoch has passed: the grave, and its tomb if that goes, too.
+    pub fn dig_up(&self, nodes: &mut AllocationCache, grave: Grave) -> (Piece, Option<Piece>) {
         // SAFETY: it is dug up once, here.
-        let piece = unsafe { grave.piece() };
-        // Relaxed, both: nothing is published, and nothing is read.
-        let closed =
-            tomb.newest().compare_exchange(grave.bits(), CLOSED, Ordering::Relaxed, Ordering::Relaxed);
-        if closed.is_err() {
-            // Whoever has the newer one closes the tomb.
-            return (piece, None);
+        unsafe { (grave.piece(), grave.with_key(|key| self.close_tomb(nodes, key, grave))) }
+    }
+
+    /// Unlinks the tomb of a key if its newest grave is this one.
+    fn close_tomb(&self, nodes: &mut AllocationCache, key: &[u8], newest: Grave) -> Option<Piece> {
+        // None: whoever had a newer one has closed the tomb.
+        let tomb = Tomb(self.index.find(key).record?);
+        // Relaxed, both: nothing is published, and nothing is read. If there is a newer one, whoever has that closes the tomb.
+        tomb.newest().compare_exchange(newest.bits(), CLOSED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        if self.index.unlink(nodes, key, tomb.0, |_| ()) == Unlinked::Emptied {
+            let _ = self.index.prune(nodes, key, |_| true, |_, _| ());
         }
-        let unlink = |key: &[u8]| {
-            if self.index.unlink(nodes, key, tomb.0, |_| ()) == Unlinked::Emptied {
-                let _ = self.index.prune(nodes, key, |_| true, |_, _| ());
-            }
-        };
-        // SAFETY: as above.
-        unsafe { grave.with_key(unlink) };
-        (piece, Some(tomb.piece()))
+        Some(tomb.piece())
     }
 
     /// The last version of the row of `key` that snapshot `snapshot` shows, or none of whose versions it shows.
@@ -250,5 +253,101 @@ impl Graveyard {
             // SAFETY: made of the store's heap, and linked, so that it was not given back.
             unsafe { heap.give_back(piece, bytes) };
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AllocationCache, Grave, Graveyard, Piece, Version};
+    use crate::facade::heap::Heap;
+    use crate::facade::payload;
+    use crate::index::Memory;
+    use contract::Indexing;
+
+    const KEY: &[u8] = b"a key of more than eight bytes";
+
+    struct Cemetery {
+        heap: Heap,
+        nodes: AllocationCache,
+        graveyard: Graveyard,
+        versions: Vec<Version>,
+        dug_up: Vec<Piece>,
+    }
+
+    impl Cemetery {
+        fn new() -> Self {
+            let memory =
+                Memory::reserve(Indexing::OrderedBytes { most: 40 }, 16, 1, 0).expect("a small index");
+            let mut nodes = AllocationCache::default();
+            let graveyard = Graveyard::within(&memory, &mut nodes);
+            Cemetery { heap: Heap::new(), nodes, graveyard, versions: Vec::new(), dug_up: Vec::new() }
+        }
+
+        /// A row that was deleted in this snapshot, and which was its last version.
+        fn bury(&mut self, since: u64) -> (Grave, Version) {
+            let last = Version::make(&self.heap, since - 1, None, &since.to_le_bytes());
+            self.versions.push(last);
+            (self.graveyard.bury(&mut self.nodes, &self.heap, KEY, since, last), last)
+        }
+
+        /// Whether the tomb went, too.
+        fn dig_up(&mut self, grave: Grave) -> Option<Piece> {
+            let (grave, tomb) = self.graveyard.dig_up(&mut self.nodes, grave);
+            self.dug_up.extend([Some(grave), tomb].into_iter().flatten());
+            tomb
+        }
+
+        fn shown(&self, snapshots: std::ops::Range<u64>) -> Vec<Option<Version>> {
+            snapshots.map(|snapshot| self.graveyard.find(KEY, snapshot)).collect()
+        }
+    }
+
+    impl Drop for Cemetery {
+        fn drop(&mut self) {
+            for version in self.versions.drain(..) {
+                // SAFETY: made of this heap, once, and nobody looks at it any more.
+                unsafe { version.free(&self.heap, 8) };
+            }
+            for (piece, bytes) in self.dug_up.drain(..) {
+                // SAFETY: taken of this heap, and dug up once.
+                unsafe { self.heap.give_back(piece, bytes) };
+            }
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_shown_who_died_next_after_it() {
+        let mut cemetery = Cemetery::new();
+        let (first, one) = cemetery.bury(3);
+        let (second, two) = cemetery.bury(5);
+        assert_eq!(cemetery.shown(2..6), [Some(one), Some(two), Some(two), None]);
+        assert!(cemetery.dig_up(first).is_none(), "there is a newer one");
+        assert_eq!(cemetery.shown(3..6), [Some(two), Some(two), None]);
+        assert!(cemetery.dig_up(second).is_some());
+        assert_eq!(cemetery.shown(3..6), [None; 3]);
+    }
+
+    /// A slot that rests has a grave in a tomb that has been closed by whoever had the next one.
+    #[test]
+    fn who_digs_late_does_not_touch_a_tomb_that_has_gone() {
+        for is_buried_again in [false, true] {
+            let mut cemetery = Cemetery::new();
+            let (first, _) = cemetery.bury(3);
+            let (second, _) = cemetery.bury(5);
+            let (gone, _) = cemetery.dig_up(second).expect("the newest");
+            let third = is_buried_again.then(|| cemetery.bury(7));
+            // Its memory is somebody else's by now, and has in it what would mislead whoever took it for a tomb.
+            let word = gone.as_ptr().cast::<u64>();
+            // SAFETY: a word that nobody else has any more, and that is not given back yet.
+            unsafe { payload::put(word, first.bits()) };
+            let misled = first.bits();
+            assert!(cemetery.dig_up(first).is_none());
+            // SAFETY: as above.
+            assert_eq!(unsafe { payload::take(word.cast_const()) }, misled);
+            if let Some((third, last)) = third {
+                assert_eq!(cemetery.shown(6..8), [Some(last), None]);
+                assert!(cemetery.dig_up(third).is_some());
+            }
+        }
     }
 }

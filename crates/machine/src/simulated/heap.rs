@@ -3,8 +3,13 @@
 //!
 //! A piece takes the next power of two, a line at least, so that no two share a line. It comes from those of its size that were given
 //! back, the last one first, or from the end of the last region.
+//!
+//! In an exploration, who touches a piece that was given back panics ([`given_back`](super::given_back)).
 
+use super::access::{Control, control};
 use super::cpu;
+use super::exploration::machine as exploring;
+use super::given_back::GivenBack;
 use super::region::Region;
 pub use crate::hardware::heap::ALIGNMENT;
 use std::ptr::NonNull;
@@ -45,7 +50,9 @@ impl Heap {
     pub fn take(&self, bytes: usize) -> NonNull<u8> {
         assert!(bytes > 0, "a piece of no bytes");
         cpu::work(PIECE_CYCLES);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(size_of_piece(bytes))
+        let piece = self.0.lock().unwrap_or_else(PoisonError::into_inner).take(size_of_piece(bytes));
+        if_explored(|given_back| given_back.leave(piece.addr().get()));
+        piece
     }
 
     /// As [`hardware::Heap::give_back`](crate::hardware::heap::Heap::give_back).
@@ -54,8 +61,10 @@ impl Heap {
     /// The same.
     pub unsafe fn give_back(&self, piece: NonNull<u8>, bytes: usize) {
         cpu::work(PIECE_CYCLES);
+        let (first, size) = (piece.addr().get(), size_of_piece(bytes));
+        if_explored(|given_back| given_back.enter(first..first + size));
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.given_back[size_of_piece(bytes).trailing_zeros() as usize].push(piece);
+        pieces.given_back[size.trailing_zeros() as usize].push(piece);
     }
 
     /// As [`hardware::Heap::tell`](crate::hardware::heap::Heap::tell); here nobody watches, for what a run does must not depend on the
@@ -67,6 +76,22 @@ impl Heap {
     /// As [`hardware::Heap::told_bytes`](crate::hardware::heap::Heap::told_bytes).
     pub fn told_bytes(&self) -> i64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).told
+    }
+}
+
+/// Other regions may come to lie where the heap's have been.
+impl Drop for Heap {
+    fn drop(&mut self) {
+        let pieces = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let all = pieces.given_back.iter().flatten();
+        if_explored(|given_back| all.for_each(|piece| given_back.leave(piece.addr().get())));
+    }
+}
+
+/// Where an exploration looks up what is touched.
+fn if_explored(note: impl FnOnce(&mut GivenBack)) {
+    if let Control::Exploring = control() {
+        exploring::with(|machine| note(&mut machine.given_back.borrow_mut()));
     }
 }
 
@@ -96,6 +121,10 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::{Heap, LINE_BYTES};
+    use crate::panics::message;
+    use crate::simulated::schedule::Schedule;
+    use crate::simulated::{explore, payload};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
     fn pieces_do_not_overlap_and_are_used_again() {
@@ -114,5 +143,29 @@ mod tests {
         for (piece, bytes) in pieces.into_iter().rev() {
             assert_eq!(heap.take(bytes), piece, "the last that was given back of its size");
         }
+    }
+    #[test]
+    fn an_exploration_finds_who_touches_what_was_given_back() {
+        explore(Schedule::RoundRobin, || {
+            let heap = Heap::new();
+            let (piece, other) = (heap.take(100), heap.take(100));
+            // SAFETY: its 13th word, which the heap keeps, whoever has it.
+            let touch = |word: usize| unsafe { payload::take(piece.as_ptr().cast::<u64>().add(word)) };
+            let found = |word| {
+                let panic = catch_unwind(AssertUnwindSafe(|| touch(word))).err()?;
+                message(&*panic).map(str::to_owned)
+            };
+            let words = "PayloadRead of memory that was given back";
+            assert_eq!(found(11), None);
+            // SAFETY: taken above; nobody uses it but by `found`, which the machine keeps from it.
+            unsafe { heap.give_back(piece, 100) };
+            assert_eq!([0, 11].map(found), [Some(words.to_owned()), Some(words.to_owned())]);
+            assert_eq!(heap.take(100), piece);
+            assert_eq!(found(11), None, "it is somebody's again");
+            for piece in [piece, other] {
+                // SAFETY: taken, not given back, and not used any more.
+                unsafe { heap.give_back(piece, 100) };
+            }
+        });
     }
 }

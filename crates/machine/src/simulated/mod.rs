@@ -20,6 +20,7 @@
 //!   lock is copied line by line, so that a lock that does not exclude is seen. In a simulation copies are not torn.
 //! - An exploration's clock is no model of what a machine's caches cost: real-time order is the order of the schedule. A
 //!   simulation's is ([`model`]), for a machine that a file describes ([`description`]).
+//! - In an exploration, who touches a piece of a [`heap`] that was given back panics.
 //! - Who waits must say so by `cpu::pause`. Who never gets on is caught by [`Exploration::step_bound`] and
 //!   [`Simulation::time_bound`].
 //!
@@ -37,6 +38,7 @@ pub mod disk;
 mod elision;
 mod exploration;
 pub mod fingerprint;
+mod given_back;
 pub mod heap;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "../latch.rs"]

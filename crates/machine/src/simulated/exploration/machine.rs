@@ -17,6 +17,7 @@
 use super::Exploration;
 use crate::simulated::access::{Access, Control, Moved, move_control, pause_while_unwinding};
 use crate::simulated::cores::{Conductor, CoreYielder, suspend};
+use crate::simulated::given_back::GivenBack;
 use crate::simulated::lines::Lines;
 use crate::simulated::schedule::{Point, Schedule, Scheduler};
 use std::cell::{Cell, RefCell};
@@ -63,6 +64,7 @@ pub(in crate::simulated) struct Machine {
     next_wake_ns: Cell<u64>,
     scheduler: RefCell<Option<Box<dyn Scheduler>>>,
     pub(in crate::simulated) lines: RefCell<Lines>,
+    pub(in crate::simulated) given_back: RefCell<GivenBack>,
     cores: RefCell<Cores>,
 }
 
@@ -93,6 +95,7 @@ thread_local! {
             next_wake_ns: Cell::new(u64::MAX),
             scheduler: RefCell::new(None),
             lines: RefCell::new(Lines::new()),
+            given_back: RefCell::new(GivenBack::new()),
             cores: RefCell::new(Cores {
                 workers: 0,
                 doing: Vec::new(),
@@ -114,6 +117,7 @@ pub(in crate::simulated) fn access_at(kind: Access, address: usize) {
     with(|machine| {
         machine.touch(kind, address);
         machine.access(kind);
+        machine.look_up(kind, address);
     });
 }
 
@@ -143,6 +147,7 @@ impl Drop for Explored {
             machine.settings.set(Exploration::of(Schedule::RoundRobin));
             machine.scheduler.replace(None);
             machine.lines.borrow_mut().stop();
+            machine.given_back.replace(GivenBack::new());
         });
     }
 }
@@ -226,6 +231,12 @@ impl Machine {
             self.switch_to(core, next);
         }
         self.cores.borrow().workers_have_ended()
+    }
+
+    /// Panics if what the access is about to touch was given back.
+    fn look_up(&self, kind: Access, address: usize) {
+        let is_gone = self.given_back.borrow().has(address);
+        assert!(!is_gone || std::thread::panicking(), "{kind:?} of memory that was given back");
     }
 
     /// Writes the access of a worker into the book of lines, if one is kept.
