@@ -78,7 +78,9 @@ fn every_experiment_runs_and_tells_its_claims() {
     for file in experiments() {
         let text = fs::read_to_string(&file).expect("an experiment");
         fs::write(folder.join("short.toml"), shortened(&text)).expect("a file");
-        let out = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let paper = file.parent().and_then(Path::file_name).expect("a paper's folder");
+        let figure = file.file_stem().expect("a name");
+        let out = format!("{}-{}", paper.to_string_lossy(), figure.to_string_lossy());
         let ran = run(&folder, &["sweep", "short.toml", "--out", &out, "--json"]);
         assert_eq!(ran.code, Some(0), "{}: {}", file.display(), ran.err);
         let json = ran.json();
