@@ -85,7 +85,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens a table, and makes it if it is not there; [`Error::Schema`] if it is there and of other types.
+    /// Opens a table, and makes it if it is not there; [`Error::Schema`] if it is there, and of keys of another type or values of another kind:
+    /// bytes, serialized, or rows of so many bytes. What fields a row has, or which type was serialized, is not remembered.
     pub fn table<K: Key, V: Value>(&self, table: Table<K, V>) -> Result<OpenTable<K, V>, Error> {
         let name = table.name();
         assert!(!name.contains(SEPARATOR), "table '{name}': a name without '{SEPARATOR}'");

@@ -98,7 +98,8 @@ impl Value for Bytes {
 
 /// Values that are serialized, of up to [`MAX_VALUE_BYTES`] in [`postcard`]'s format.
 ///
-/// That format does not name fields: a type whose fields change is another type, and wants another table.
+/// That format does not name fields: a type whose fields change is another type, and wants another table; nobody
+/// notices if it gets the old one, but where that cannot be read ([`Error::Unreadable`](crate::Error::Unreadable)).
 #[derive(Debug)]
 pub struct Serde<T>(PhantomData<fn() -> T>);
 
