@@ -194,7 +194,7 @@ pub fn enter_store<S: Store>(
 }
 
 /// Clients at most, where a commit in flight takes one.
-const MOST_CLIENTS: usize = 64;
+const MOST_CLIENTS: usize = 256;
 
 struct Entered<S, W> {
     workload: W,

@@ -9,6 +9,9 @@ use super::{
 use canopydb::{Database, DbOptions, EnvOptions, Transaction, Tree, TreeOptions};
 use std::sync::Arc;
 
+/// Of changes, until a checkpoint is taken: as many as Trireme's default, so that rounds of seconds have as few checkpoints.
+const CHECKPOINT_BYTES: usize = 1 << 30;
+
 /// A database.
 #[derive(Clone)]
 pub struct Canopydb {
@@ -38,8 +41,12 @@ impl Store for Canopydb {
         let mut environment = EnvOptions::new(&opening.folder);
         environment.page_cache_size = opening.cache_bytes;
         environment.disable_fsync = opening.class != Class::Group;
+        environment.max_wal_size = CHECKPOINT_BYTES as u64;
         let mut options = DbOptions::default();
         options.use_wal = opening.class != Class::Memory;
+        options.checkpoint_target_size = CHECKPOINT_BYTES;
+        options.throttle_memory_limit = 2 * CHECKPOINT_BYTES;
+        options.stall_memory_limit = 2 * CHECKPOINT_BYTES;
         let database = Database::with_options(environment, options).map_err(Failed::because)?;
         let database = Arc::new(database);
         let is_grouped = opening.class == Class::Group && opening.outstanding;

@@ -47,6 +47,7 @@ impl Store for Fjall {
         let database = OptimisticTxDatabase::builder(opening.folder.join("fjall"))
             .cache_size(opening.cache_bytes as u64)
             .manual_journal_persist(persist.is_none())
+            .max_journaling_size(1 << 30)
             .open()
             .map_err(Failed::because)?;
         let group = is_grouped.then(|| {

@@ -1,6 +1,7 @@
 //! SQLite: a B-tree in one file with a write-ahead log, one writer at a time, readers at snapshots. A connection for each session.
 //!
-//! Writers take turns by a lock of ours: SQLite's own way is to ask again after milliseconds.
+//! Writers take turns by a lock of ours: SQLite's own way is to ask again after milliseconds. Checkpoints are rarer than by default, so
+//! that rounds of seconds have as few of them as Trireme's.
 
 use super::group::{Group, Grouped};
 use super::{
@@ -39,6 +40,8 @@ fn connect(path: &Path, synchronous: &str, cache_bytes: usize) -> Result<Connect
     let set = |name: &str, value: &str| connection.pragma_update(None, name, value).map_err(Failed::because);
     set("journal_mode", "WAL")?;
     set("synchronous", synchronous)?;
+    // 256 MiB: as rarely as Trireme takes checkpoints, in pages of 4 KiB.
+    set("wal_autocheckpoint", "65536")?;
     set("cache_size", &format!("-{}", cache_bytes >> 10))?;
     set("mmap_size", &cache_bytes.to_string())?;
     set("busy_timeout", "10000")?;
