@@ -9,8 +9,8 @@ use super::logger::append_all;
 use super::scan::LogFileName;
 use crate::facade::disk::Folder;
 use crate::index::ordered::MAX_KEY_BYTES;
-use contract::table::MOST_VARYING_BYTES;
-use contract::{CheckpointReport, Indexing, LogError, RowLength, TableDescription};
+use contract::table::{MOST_CAPACITY, MOST_VARYING_BYTES};
+use contract::{CheckpointReport, Indexing, LogError, LogOptions, RowLength, TableDescription};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::io::ErrorKind;
@@ -25,12 +25,9 @@ const NEXT_NAME: &str = "MANIFEST.next";
 const MAGIC: &str = "trireme-manifest";
 /// Longer ones are not read.
 const MOST_BYTES: u64 = 64 << 20;
-/// More loggers do not write a log.
-const MOST_LOGGERS: u32 = 1 << 10;
+const MOST_LOGGERS: u32 = LogOptions::MOST_LOGGERS as u32;
 /// Tables have numbers of two bytes.
 const MOST_TABLES: usize = 1 << 16;
-/// Rows that a table may have been made for.
-const MOST_CAPACITY: u64 = 1 << 36;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
