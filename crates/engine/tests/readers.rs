@@ -212,11 +212,11 @@ fn read(input: &Input) -> bool {
         fs::write(folder.path().join(name), bytes).expect("written");
     }
     let folders = [folder.path().to_owned()];
-    let _ = ThisEngine::inspect_log(&folders);
+    let origin = ThisEngine::inspect_log(&folders).map_or(String::new(), |inspected| inspected.origin);
     let options = OpenOptions {
         pair: PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo },
         slots: 1,
-        log: Some(LogOptions::new(Durability::Buffered, folder.path())),
+        log: Some(LogOptions { origin, ..LogOptions::new(Durability::Buffered, folder.path()) }),
         recovery: RecoveryOptions { salvage: input.salvage, threads: 2, ..RecoveryOptions::default() },
         engine: EngineOptions::default(),
     };

@@ -67,7 +67,7 @@ fn what_is_not_reclaimed_is_not_used_again() {
             let mut loaded = Loaded::<ThisEngine>::load(pair);
             (loaded.options.overwrites, loaded.options.reclaim) = (false, false);
             let mut record_bytes = 0;
-            for nth in 1..=RUNS as u64 / 3 {
+            for nth in 1..=RUNS as u64 {
                 loaded.run(table, &come_and_go, 2 * INSERTS).expect("nobody panics");
                 if nth == 1 {
                     record_bytes = loaded.record_bytes;

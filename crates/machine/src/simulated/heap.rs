@@ -4,7 +4,7 @@
 //! A piece takes the next power of two, a line at least, so that no two share a line. It comes from those of its size that were given
 //! back, the last one first, or from the end of the last region.
 //!
-//! In an exploration, who touches a piece that was given back panics ([`given_back`](super::given_back)).
+//! In an exploration, who touches a piece that was given back panics (`given_back.rs`).
 
 use super::access::{Control, control};
 use super::cpu;
