@@ -273,9 +273,9 @@ fn a_log_of_an_earlier_program_is_recovered() {
     let folder = fresh_folder("earlier");
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
     let kept = [
-        ("version-1", 433, None),
-        ("version-1-compressed", 106, None),
-        ("version-1-checkpoint", 57, Some(180)),
+        ("version-2", 433, None),
+        ("version-2-compressed", 106, None),
+        ("version-2-checkpoint", 57, Some(180)),
     ];
     for (name, transactions, rows) in kept {
         fs::create_dir(folder.join(name)).expect("a new folder");

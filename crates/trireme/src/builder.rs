@@ -64,7 +64,7 @@ impl Builder {
         Builder { architecture, protocol, ..self }
     }
 
-    /// How often an epoch ends, 10 ms by default. A commit becomes durable one to two epochs and a sync later, with all others of its
+    /// How often an epoch ends, 10 ms by default. A commit becomes durable at its end, and a sync later, with all others of its
     /// epoch; under [`Durability::Sync`] its epoch ends early for it, and under [`Durability::Buffered`] for who waits for it.
     pub fn epoch(self, epoch: Duration) -> Builder {
         Builder { epoch, ..self }
