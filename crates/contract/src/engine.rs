@@ -5,7 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, LatchName, PairName};
+use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, TimestampsName};
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
@@ -352,6 +352,9 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
+    /// How transactions get their timestamps under the protocols that order them by such; from the core's clock by default, which shares
+    /// nothing. The paper's systems add atomically (*thousand-cores* 4.3).
+    pub timestamps: TimestampsName,
     /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
     /// ([`LatchName::of_partitions`]).
     pub partition_latch: Option<LatchName>,
@@ -405,6 +408,7 @@ impl Default for EngineOptions {
             reclaim: true,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
+            timestamps: TimestampsName::Clock,
             partition_latch: None,
         }
     }

@@ -95,6 +95,7 @@ names! {
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+    Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
@@ -108,6 +109,7 @@ names! {
     SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
+    LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
@@ -118,6 +120,17 @@ names! {
     TestAndSet = "test-and-set", "an atomic exchange until it succeeds: every try takes the line";
     TestAndTestAndSet = "test-and-test-and-set", "reads until it looks free, then tries: only a release makes them all try";
     Ticket = "ticket", "first come, first served";
+}
+
+names! {
+    /// How transactions get their timestamps (*thousand-cores* 4.3, figure 6).
+    TimestampsName, "way to allocate timestamps":
+    Mutex = "mutex", "a counter behind a latch";
+    Atomic = "atomic", "an atomic addition for each";
+    Batch8 = "batch-8", "an atomic addition for eight, which a slot then uses up";
+    Batch16 = "batch-16", "an atomic addition for sixteen";
+    Clock = "clock", "the core's clock, with the slot's number: nothing is shared";
+    HardwareCounter = "hardware-counter", "a counter at the centre of the chip, which simulated machines have";
 }
 
 impl LatchName {
@@ -149,6 +162,7 @@ impl CanaryName {
             }
             CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
+            CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
     }
@@ -160,6 +174,7 @@ impl CanaryName {
             | CanaryName::EarlyRelease
             | CanaryName::SkippedCertify
             | CanaryName::DirtyReads
+            | CanaryName::LateStart
             | CanaryName::NoExtension => "micro",
             CanaryName::EagerUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",

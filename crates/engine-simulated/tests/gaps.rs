@@ -63,6 +63,11 @@ fn no_phantom_comes_in_between_under_two_version_no_wait() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_occ() {
+    every_scene_under(ProtocolName::Occ);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_dl_detect() {
     every_scene_under(ProtocolName::DlDetect);
 }

@@ -8,6 +8,7 @@
 //! | a transaction over any pair | [`transaction`] |
 //! | a worker's loop | [`session`] |
 //! | ids of committed transactions | [`commit_id`] |
+//! | where timestamps come from | [`timestamp`] |
 //! | the same, open to the threads of a program | [`embedded`] |
 //! | what survives | [`durability`], [`recovery`] |
 //! | who touches metadata, and how | [`physical`] |
@@ -46,6 +47,7 @@ mod storage;
 mod system;
 #[doc(hidden)]
 pub mod testing;
+mod timestamp;
 mod transaction;
 mod versions;
 pub mod work;

@@ -2,6 +2,7 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
+use crate::facade::clock;
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
@@ -9,7 +10,7 @@ use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
     ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
-    Selection, Support,
+    Selection, Support, TimestampsName,
 };
 
 /// Each partition of each table takes address space of its own.
@@ -53,6 +54,15 @@ pub(crate) fn arrange(
 ) -> Result<Arrangement, Misfit> {
     let architecture = selection.architecture();
     let misfit = |option, value: usize, allowed: String| Misfit { option, value: value.to_string(), allowed };
+    if options.timestamps == TimestampsName::HardwareCounter && !clock::HAS_HARDWARE_COUNTER {
+        let elsewhere = TimestampsName::ALL.iter().filter(|&&way| way != TimestampsName::HardwareCounter);
+        let allowed = elsewhere.map(|way| way.name()).collect::<Vec<_>>().join(", ");
+        return Err(Misfit {
+            option: "timestamps",
+            value: options.timestamps.to_string(),
+            allowed: format!("{allowed} on this machine; simulated machines have such a counter"),
+        });
+    }
     let (partitions, clients) = match architecture {
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
         ArchitectureName::SharedEverything => (1, workers),
@@ -96,7 +106,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
     match protocol {
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo => {
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
         P::TicToc | P::Unprotected => false,
@@ -169,6 +179,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
+        P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
         P::Unprotected => return Err(UNPROTECTED),
@@ -182,7 +193,7 @@ fn partitioned_serial_pair<D: Dispatch>(
     use ProtocolName as P;
     match protocol {
         P::Unprotected => Ok(dispatch.run::<system::Serial>()),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::TicToc => Err(
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ | P::TicToc => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
     }
@@ -199,7 +210,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
-        P::TicToc | P::Silo => unreachable!("dispatched above"),
+        P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
@@ -208,6 +219,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
 fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, D> {
     use ProtocolName as P;
     match protocol {
+        P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
         P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Unprotected => Err(dispatch),
@@ -225,6 +237,12 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
             return Err(
                 "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
                  does not scale under updates (trireme 3.5)",
+            );
+        }
+        P::Occ => {
+            return Err(
+                "occ's reads touch no metadata, so migrating to it would cost without need, and latching what was read at commit would \
+                 be a second migration to each record (as silo: trireme 3.5)",
             );
         }
         P::TicToc => {
@@ -249,6 +267,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::SkippedCertify => locking::<canary::SkippedCertify, D>(architecture, dispatch),
         CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
         CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }

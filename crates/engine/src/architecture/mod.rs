@@ -48,12 +48,14 @@ use crate::physical::synchronization_policy::SynchronizationPolicy;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
+use crate::timestamp::Timestamps;
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
     pub common: P::Common<F>,
     pub grants: Grants,
+    timestamps: Timestamps,
     in_use: SoleUse,
 }
 
@@ -62,7 +64,8 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
         let grants = Grants::new(slots, options.patience);
-        SharedState { common: P::common(slots, partitions, options), grants, in_use }
+        let timestamps = Timestamps::new(options.timestamps);
+        SharedState { common: P::common(slots, partitions, options), grants, timestamps, in_use }
     }
 
     /// Where steps run.
@@ -72,7 +75,8 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     /// metadata of the step's partition be touched: anywhere if it is [`Concurrent`](crate::physical::Concurrent), on its owner's
     /// thread if it is [`Owned`](crate::physical::Owned).
     pub unsafe fn site<'e>(&'e self, tables: &'e [Table]) -> Site<'e, P, F, Grants> {
-        Site { tables, common: &self.common, waker: &self.grants, in_use: &self.in_use }
+        let SharedState { common, grants, timestamps, in_use } = self;
+        Site { tables, common, waker: grants, timestamps, in_use }
     }
 }
 
@@ -82,6 +86,7 @@ pub(crate) struct Site<'e, P: Protocol, F: Physical, W> {
     tables: &'e [Table],
     pub common: &'e P::Common<F>,
     pub waker: &'e W,
+    pub timestamps: &'e Timestamps,
     in_use: &'e SoleUse,
 }
 

@@ -30,6 +30,7 @@
 mod dl_detect;
 mod lock_queue;
 mod no_wait;
+mod occ;
 pub(crate) mod semaphore;
 mod silo;
 mod tictoc;
@@ -39,7 +40,8 @@ mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use no_wait::NoWait;
-pub(crate) use silo::Silo;
+pub(crate) use occ::{Occ, Start as OccStart};
+pub(crate) use silo::{LastId, Silo};
 pub(crate) use tictoc::TicToc;
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
@@ -48,6 +50,7 @@ pub(crate) use wait_die::WaitDie;
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Access;
 use contract::{AbortReason, EngineOptions};
 use waits_for::SlotSet;
@@ -74,8 +77,8 @@ pub(crate) trait SlotState: Sized {
     /// Of a slot that has run nothing.
     fn new() -> Self;
 
-    /// An attempt of a transaction begins.
-    fn begin(&mut self, attempt: Attempt);
+    /// An attempt of a transaction begins; `draw` draws a timestamp for it.
+    fn begin(&mut self, attempt: Attempt, draw: impl FnOnce() -> Timestamp);
 
     /// The stamp of the attempt that runs.
     fn stamp(&self) -> Self::Stamp;
@@ -88,7 +91,7 @@ impl SlotState for () {
     fn new() {}
 
     #[inline(always)]
-    fn begin(&mut self, _: Attempt) {}
+    fn begin(&mut self, _: Attempt, _: impl FnOnce() -> Timestamp) {}
 
     #[inline(always)]
     fn stamp(&self) {}
@@ -333,6 +336,9 @@ pub(crate) unsafe trait Validating: Preparing {
     /// Whether tokens expire, so that also a transaction that writes nothing must choose an id, and validation may write.
     const EXPIRES: bool;
 
+    /// Whether commit latches the records that were read, too, while it validates.
+    const LATCHES_READS: bool = false;
+
     // Records.
 
     /// What the record looks like now; what it showed before the token was set is visible. Of any thread.
@@ -345,8 +351,14 @@ pub(crate) unsafe trait Validating: Preparing {
     }
 
     /// Whether the record still is what `token` named, and is not prepared by another; `mine`: prepared by this
-    /// transaction, whose id is `id`. Of any thread.
-    fn validate<P: Physical>(meta: &Self::Meta<P>, token: u64, mine: bool, id: u64) -> Validity;
+    /// transaction, whose slot is `slot` and whose id is `id`. Of any thread.
+    fn validate<P: Physical>(
+        meta: &Self::Meta<P>,
+        token: u64,
+        mine: bool,
+        slot: &Self::Slot,
+        id: u64,
+    ) -> Validity;
 
     /// Extends a token that has expired to `id`. Answers whether it still names what the record is.
     #[must_use]
@@ -376,8 +388,9 @@ pub(crate) unsafe trait Validating: Preparing {
     /// The smallest id of a transaction that overwrites a prepared record. Of any thread.
     fn after_write<P: Physical>(meta: &Self::Meta<P>) -> u64;
 
-    /// The id of a transaction in `epoch`, `least` or above.
-    fn transaction_id(slot: &mut Self::Slot, least: u64, epoch: u64) -> u64;
+    /// The id of a transaction in `epoch`, `least` or above; `draw` draws a timestamp.
+    fn transaction_id(slot: &mut Self::Slot, least: u64, epoch: u64, draw: impl FnOnce() -> Timestamp)
+    -> u64;
 
     // Gaps.
 

@@ -42,6 +42,7 @@ use super::{Verdict, Waker};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, SingleWriter, Word};
 use crate::record::header::Narrow;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Validated;
 use contract::{AbortReason, EngineOptions};
 
@@ -56,6 +57,15 @@ const EPOCH_SHIFT: u32 = 16;
 /// SILO.
 pub(crate) struct Silo;
 
+impl Silo {
+    /// Whether the version that `token` names is there, and not locked by another; `mine`: locked by the transaction that asks.
+    #[inline(always)]
+    pub fn validate_version(meta: &impl Word<u64>, token: u64, mine: bool) -> Validity {
+        let expected = if mine { token | LOCKED } else { token };
+        if meta.read_in_order() == expected { Validity::Valid } else { Validity::Invalid }
+    }
+}
+
 /// The id of the slot's last transaction.
 pub(crate) struct LastId(u64);
 
@@ -67,7 +77,7 @@ impl SlotState for LastId {
     }
 
     #[inline(always)]
-    fn begin(&mut self, _: Attempt) {}
+    fn begin(&mut self, _: Attempt, _: impl FnOnce() -> Timestamp) {}
 
     #[inline(always)]
     fn stamp(&self) {}
@@ -136,9 +146,8 @@ unsafe impl Validating for Silo {
     }
 
     #[inline(always)]
-    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, _: u64) -> Validity {
-        let expected = if mine { token | LOCKED } else { token };
-        if meta.read_in_order() == expected { Validity::Valid } else { Validity::Invalid }
+    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, _: &LastId, _: u64) -> Validity {
+        Silo::validate_version(meta, token, mine)
     }
 
     fn claim<P: Physical>(meta: &P::SingleWriter) {
@@ -173,7 +182,7 @@ unsafe impl Validating for Silo {
     }
 
     #[inline(always)]
-    fn transaction_id(last: &mut LastId, least: u64, epoch: u64) -> u64 {
+    fn transaction_id(last: &mut LastId, least: u64, epoch: u64, _: impl FnOnce() -> Timestamp) -> u64 {
         last.0 = least.max(last.0 + NEXT).max(epoch << EPOCH_SHIFT);
         last.0
     }
@@ -213,9 +222,10 @@ mod tests {
     #[test]
     fn ids_ascend_and_carry_their_epoch() {
         let mut last = LastId::new();
-        let first = Silo::transaction_id(&mut last, 0, 5);
-        let second = Silo::transaction_id(&mut last, 0, 5);
-        let later = Silo::transaction_id(&mut LastId::new(), Silo::after_read(second), 6);
+        let draw = || unreachable!("its ids are no timestamps");
+        let first = Silo::transaction_id(&mut last, 0, 5, draw);
+        let second = Silo::transaction_id(&mut last, 0, 5, draw);
+        let later = Silo::transaction_id(&mut LastId::new(), Silo::after_read(second), 6, draw);
         assert!(first < second && second < later);
         assert_eq!([first, second, later].map(|id| id >> EPOCH_SHIFT), [5, 5, 6]);
         assert_eq!([first, second, later].map(|id| id & STATUS), [0; 3]);

@@ -42,6 +42,7 @@ use super::{Observation, Preparing, Protocol, Request, Validating, Validity, Ver
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Validated;
 use contract::{AbortReason, EngineOptions};
 
@@ -182,7 +183,7 @@ unsafe impl Validating for TicToc {
     }
 
     #[inline(always)]
-    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, id: u64) -> Validity {
+    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, (): &(), id: u64) -> Validity {
         if mine {
             // Locked by this transaction: nobody extends it, and its next version begins at the id.
             let found = meta.read_in_order();
@@ -234,7 +235,7 @@ unsafe impl Validating for TicToc {
     }
 
     #[inline(always)]
-    fn transaction_id((): &mut (), least: u64, _: u64) -> u64 {
+    fn transaction_id((): &mut (), least: u64, _: u64, _: impl FnOnce() -> Timestamp) -> u64 {
         assert!(least < 1 << (u64::BITS - WTS_SHIFT), "2^46 commits of one record");
         least
     }

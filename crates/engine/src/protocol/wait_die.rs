@@ -1,8 +1,7 @@
 //! WAIT_DIE: two-phase locking in which an older transaction waits for a younger one, and a younger one aborts
 //! (*thousand-cores* 2.1).
 //!
-//! A transaction's age is when its first attempt began, which it keeps when it retries; of two that began in the same tick the
-//! one of the lower slot is older. A request that conflicts with nobody is granted; one that conflicts with owners or waiters,
+//! A transaction's age is the timestamp of its first attempt ([`crate::timestamp`]), which it keeps when it retries. A request that conflicts with nobody is granted; one that conflicts with owners or waiters,
 //! each of them younger, waits; one that conflicts with somebody older aborts ("dies"). An owner that wants to be upgraded waits
 //! for the other owners if all are younger, and dies otherwise.
 //!
@@ -31,16 +30,16 @@ use super::{
     Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, SlotId, SlotState, Verdict, Wake, Waker,
 };
 use crate::architecture::Architecture;
-use crate::facade::clock;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Locked;
 use contract::{AbortReason, EngineOptions};
 
 /// WAIT_DIE.
 pub(crate) struct WaitDie;
 
-/// When a transaction's first attempt began, in halves: a stamp is aligned as 32-bit words are.
+/// The timestamp of a transaction's first attempt, in halves: a stamp is aligned as 32-bit words are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Age {
     high: u32,
@@ -48,17 +47,17 @@ pub(crate) struct Age {
 }
 
 impl Age {
-    const fn of(ticks: u64) -> Age {
-        Age { high: (ticks >> 32) as u32, low: ticks as u32 }
+    const fn of(Timestamp(birth): Timestamp) -> Age {
+        Age { high: (birth >> 32) as u32, low: birth as u32 }
     }
 
-    const fn ticks(self) -> u64 {
+    const fn birth(self) -> u64 {
         (self.high as u64) << 32 | self.low as u64
     }
 }
 
 impl QueuedStamp for Age {
-    /// Its ticks.
+    /// Its timestamp.
     type Kept<P: Physical> = P::Word64;
 
     #[inline(always)]
@@ -68,7 +67,7 @@ impl QueuedStamp for Age {
 
     #[inline(always)]
     fn keep<P: Physical>(self, kept: &P::Word64) {
-        kept.store(self.ticks());
+        kept.store(self.birth());
     }
 }
 
@@ -79,13 +78,13 @@ impl SlotState for Birth {
     type Stamp = Age;
 
     fn new() -> Self {
-        Birth(Age::of(0))
+        Birth(Age::of(Timestamp(0)))
     }
 
     #[inline(always)]
-    fn begin(&mut self, attempt: Attempt) {
+    fn begin(&mut self, attempt: Attempt, draw: impl FnOnce() -> Timestamp) {
         if attempt == Attempt::First {
-            self.0 = Age::of(clock::now().0);
+            self.0 = Age::of(draw());
         }
     }
 
@@ -102,8 +101,8 @@ pub(crate) struct Common<P: Physical> {
 }
 
 /// Whether the transaction that has made a request is older than one that asks.
-fn is_older<P: Physical>(slot: SlotId, entry: &Entry<P, Age>, than: Requester) -> bool {
-    (entry.kept().read(), slot.0) < (than.stamp.ticks(), than.slot.0)
+fn is_older<P: Physical>(entry: &Entry<P, Age>, than: Requester) -> bool {
+    entry.kept().read() < than.stamp.birth()
 }
 
 /// Who asks, of what age.
@@ -133,8 +132,8 @@ impl WaitDie {
     ) -> Verdict {
         let mut before = None;
         let (mut conflicts, mut is_past) = (false, false);
-        for (slot, other) in queue.others() {
-            let (state, is_older) = (other.state(), is_older(slot, other, who));
+        for (_, other) in queue.others() {
+            let (state, is_older) = (other.state(), is_older(other, who));
             if !state.wants().is_compatible(mode) {
                 conflicts = true;
                 if is_older {
@@ -222,10 +221,10 @@ impl Locking for WaitDie {
         let RequestWith { common, who, .. } = request;
         let queue = Queue::latch(lock, &common.entries, who);
         let mut is_alone = true;
-        for (slot, other) in queue.others() {
+        for (_, other) in queue.others() {
             if other.state().is_owner() {
                 is_alone = false;
-                if is_older(slot, other, who) {
+                if is_older(other, who) {
                     return Verdict::Abort(AbortReason::Conflict);
                 }
             }

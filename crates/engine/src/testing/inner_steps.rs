@@ -12,7 +12,7 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
+    Attempt, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
     SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
@@ -58,6 +58,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
+        ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")
@@ -189,6 +190,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
+        ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nothing is locked or committed")

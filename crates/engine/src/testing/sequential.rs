@@ -5,13 +5,14 @@
 //! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
 //! what is left agree with some serial order, and no metadata is held at the end.
 
-use super::canary::{DirtyReads, EagerUpgrade, NoExtension, NoReadValidation, SkippedCertify};
+use super::canary::{DirtyReads, EagerUpgrade, LateStart, NoExtension, NoReadValidation, SkippedCertify};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Preparing, Protocol, Request, RequestWith,
+    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol, Request, RequestWith,
     Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
     Wake, Waker,
 };
+use crate::timestamp::Timestamp;
 use contract::EngineOptions;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -57,6 +58,7 @@ struct Held {
 struct Transaction<S> {
     script: Vec<Op>,
     state: S,
+    has_begun: bool,
     phase: Phase,
     held: [Held; 2],
     /// Records read from others, and whose version it was.
@@ -72,6 +74,8 @@ pub(super) trait Way<P: Protocol> {
     const LOCKS: bool;
     /// Whether writes go to the record at once.
     const IN_PLACE: bool;
+    /// Whether what was read is prepared, too.
+    const PREPARES_READS: bool = false;
 
     fn ask<F: Physical>(_: &P::Meta<F>, _: Mode, _: Option<Mode>, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
@@ -99,11 +103,11 @@ pub(super) trait Way<P: Protocol> {
         0
     }
 
-    fn choose_id(_: &mut P::Slot, _: u64) -> u64 {
+    fn choose_id(_: &mut P::Slot, _: u64, _: impl FnOnce() -> Timestamp) -> u64 {
         0
     }
 
-    fn validate<F: Physical>(_: &P::Meta<F>, _: u64, _: bool, _: u64) -> bool {
+    fn validate<F: Physical>(_: &P::Meta<F>, _: u64, _: bool, _: &P::Slot, _: u64) -> bool {
         true
     }
 
@@ -173,6 +177,7 @@ impl<P: Locking + Preparing> Way<P> for Certifying {
 impl<P: Validating> Way<P> for Optimistic {
     const LOCKS: bool = false;
     const IN_PLACE: bool = false;
+    const PREPARES_READS: bool = P::LATCHES_READS;
 
     fn observe<F: Physical>(meta: &P::Meta<F>) -> Option<Option<u64>> {
         match P::observe::<F>(meta) {
@@ -197,12 +202,12 @@ impl<P: Validating> Way<P> for Optimistic {
         token.map_or(0, P::after_read).max(prepared.map_or(0, P::after_write::<F>))
     }
 
-    fn choose_id(slot: &mut P::Slot, least: u64) -> u64 {
-        P::transaction_id(slot, least, 3)
+    fn choose_id(slot: &mut P::Slot, least: u64, draw: impl FnOnce() -> Timestamp) -> u64 {
+        P::transaction_id(slot, least, 3, draw)
     }
 
-    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, id: u64) -> bool {
-        match P::validate::<F>(meta, token, mine, id) {
+    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, slot: &P::Slot, id: u64) -> bool {
+        match P::validate::<F>(meta, token, mine, slot, id) {
             Validity::Valid => true,
             Validity::Invalid => false,
             Validity::Expired => P::extend::<F>(meta, token, id),
@@ -219,6 +224,8 @@ struct World<P: Protocol, W, F: Physical> {
     metas: [Box<u64>; 2],
     values: [Cell<u64>; 2],
     woken: Wakes,
+    /// The last timestamp.
+    drawn: Cell<u64>,
     way: PhantomData<W>,
 }
 
@@ -256,7 +263,15 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         }
     }
 
+    fn draw(&self) -> Timestamp {
+        self.drawn.set(self.drawn.get() + 1);
+        Timestamp(self.drawn.get())
+    }
+
     fn operation(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        if !std::mem::replace(&mut txn.has_begun, true) {
+            txn.state.begin(Attempt::First, || self.draw());
+        }
         let op = txn.script[at];
         let record = op.record();
         let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
@@ -318,7 +333,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
 
     /// Records that are not written need no step.
     fn next_to_prepare(txn: &Transaction<P::Slot>, from: usize) -> Phase {
-        match (from..2).find(|&record| txn.held[record].written) {
+        let is_to_prepare = |held: Held| held.written || W::PREPARES_READS && held.token.is_some();
+        match (from..2).find(|&record| is_to_prepare(txn.held[record])) {
             Some(record) => Phase::Prepare(record),
             None if !W::LOCKS => Phase::Validate,
             None => Phase::Install,
@@ -341,10 +357,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             let held = txn.held[record];
             W::after::<F>(held.token, held.prepared.then(|| self.meta(record)))
         });
-        txn.id = W::choose_id(&mut txn.state, least.fold(0, u64::max));
+        txn.id = W::choose_id(&mut txn.state, least.fold(0, u64::max), || self.draw());
         let valid = (0..2).all(|record| {
             let held = txn.held[record];
-            let valid = |token| W::validate::<F>(self.meta(record), token, held.prepared, txn.id);
+            let valid = |token| W::validate::<F>(self.meta(record), token, held.prepared, &txn.state, txn.id);
             held.token.is_none_or(valid)
         });
         if valid {
@@ -359,7 +375,9 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             if txn.held[record].written && !W::IN_PLACE {
                 self.values[record].set(number as u64 + 1);
             }
-            if txn.held[record].prepared {
+            if txn.held[record].prepared && !txn.held[record].written {
+                W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
+            } else if txn.held[record].prepared {
                 W::publish::<F>(self.meta(record), txn.id);
             }
         }
@@ -400,10 +418,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 }
 
-/// The state of a slot whose first transaction begins.
-pub(super) fn started<P: Protocol>() -> P::Slot {
+/// The state of a slot whose first transaction begins, which is the youngest of `number` and one.
+pub(super) fn started<P: Protocol>(number: usize) -> P::Slot {
     let mut state = P::Slot::new();
-    state.begin(Attempt::First);
+    state.begin(Attempt::First, || Timestamp(number as u64 + 1));
     state
 }
 
@@ -419,10 +437,12 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
         metas: [Box::new(0), Box::new(0)],
         values: [Cell::new(0), Cell::new(0)],
         woken: Wakes::default(),
+        drawn: Cell::new(0),
     };
     let start = |script: &Vec<Op>| Transaction {
         script: script.clone(),
-        state: started::<P>(),
+        state: P::Slot::new(),
+        has_begun: false,
         phase: Phase::Operation(0),
         held: [Held::default(); 2],
         seen: Vec::new(),
@@ -557,6 +577,11 @@ fn silo_is_serializable() {
 }
 
 #[test]
+fn occ_is_serializable() {
+    accepts::<Occ, Optimistic>();
+}
+
+#[test]
 fn wait_die_is_serializable_and_never_stuck() {
     accepts::<WaitDie, TwoPhase>();
 }
@@ -569,6 +594,7 @@ fn tictoc_is_serializable() {
 #[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();
     rejects::<NoReadValidation, Optimistic>();

@@ -9,8 +9,8 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, GapMode, Locking, NoWait, Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState,
-    TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId,
+    SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use contract::EngineOptions;
 use std::cell::Cell;
@@ -165,7 +165,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn request(&self, number: usize) -> Request<'_, P, F, Wakes> {
-        let stamp = started::<P>().stamp();
+        let stamp = started::<P>(number).stamp();
         let who = Requester { slot: SlotId(number as u32), partition: 0, access: 1, stamp };
         RequestWith { common: &self.common, who, waker: &self.woken }
     }
@@ -384,6 +384,7 @@ fn tictoc_lets_no_phantom_in() {
 #[test]
 fn silo_lets_no_phantom_in() {
     accepts::<Silo, Optimistic>();
+    accepts::<Occ, Optimistic>();
 }
 
 #[test]

@@ -70,6 +70,7 @@ use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
+use crate::timestamp::{Draws, Timestamp};
 use crate::versions::cache::Superseded;
 use crate::work;
 use access::Access as _;
@@ -172,6 +173,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     stride: Option<Box<Stride>>,
     /// What the protocol keeps for the slot.
     state: <ProtocolOf<A> as Protocol>::Slot,
+    /// For the timestamps that it draws.
+    draws: Draws,
     accesses: AccessSet,
     gaps: Vec<Gap>,
     /// Byte strings that are keys.
@@ -227,6 +230,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             snapshot: 0,
             stride: None,
             state: SlotState::new(),
+            draws: Draws::new(slot),
             accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
@@ -248,7 +252,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
         self.clear();
-        self.state.begin(attempt);
+        self.begin_attempt(attempt);
         self.reconnaissance = false;
         self.enter_declared(plan);
     }
@@ -270,9 +274,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub fn begin_reconnaissance(&mut self, attempt: Attempt) {
         self.clear();
-        self.state.begin(attempt);
+        self.begin_attempt(attempt);
         self.reconnaissance = true;
         self.architecture.begin_reconnaissance();
+    }
+
+    /// Tells the protocol, which may draw a timestamp.
+    #[inline(always)]
+    fn begin_attempt(&mut self, attempt: Attempt) {
+        let Txn { architecture, stopwatch, draws, state, .. } = self;
+        state.begin(attempt, || draw(architecture, stopwatch, draws));
     }
 
     #[inline(always)]
@@ -524,6 +535,15 @@ impl<'e, A: Architecture> Txn<'e, A> {
         AccessOf::<A>::write_blind(self, position, span, blind);
         Ok(Presence::Present)
     }
+}
+
+/// Draws a timestamp for a slot.
+#[inline(always)]
+fn draw(architecture: &impl Architecture, stopwatch: &mut Stopwatch, draws: &mut Draws) -> Timestamp {
+    let before = stopwatch.enter(TimeClass::Timestamp);
+    let drawn = architecture.site().timestamps.draw(draws);
+    stopwatch.enter(before);
+    drawn
 }
 
 /// Ends the slot. If a procedure panicked, what its transaction holds is released, so that the others can end, too.

@@ -29,6 +29,7 @@ enum UsedBy {
     All,
     Architectures(&'static [ArchitectureName]),
     Pairs(ArchitectureName, &'static [ProtocolName]),
+    Protocols(&'static [ProtocolName]),
     /// All but those with one protocol.
     AllBut(ProtocolName),
 }
@@ -42,8 +43,14 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::DlDetect,
         ProtocolName::WaitDie,
         ProtocolName::Silo,
+        ProtocolName::Occ,
     ],
 );
+
+/// Protocols, in words.
+fn either_of(protocols: &[ProtocolName]) -> String {
+    protocols.iter().map(|protocol| protocol.name()).collect::<Vec<_>>().join(" or ")
+}
 
 impl OptionDescription {
     /// The option called `name`.
@@ -67,6 +74,7 @@ impl OptionDescription {
             UsedBy::Pairs(architecture, protocols) => {
                 pair.architecture == architecture && protocols.contains(&pair.protocol)
             }
+            UsedBy::Protocols(protocols) => protocols.contains(&pair.protocol),
             UsedBy::AllBut(protocol) => pair.protocol != protocol,
         }
     }
@@ -79,9 +87,9 @@ impl OptionDescription {
                 Some(names.iter().map(|name| name.name()).collect::<Vec<_>>().join(", "))
             }
             UsedBy::Pairs(architecture, protocols) => {
-                let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
-                Some(format!("{architecture} with {}", protocols.join(" or ")))
+                Some(format!("{architecture} with {}", either_of(protocols)))
             }
+            UsedBy::Protocols(protocols) => Some(either_of(protocols)),
             UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
         }
     }
@@ -383,6 +391,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),
         get: |options| options.engine.latch.to_string(),
+    },
+    OptionDescription {
+        name: "timestamps",
+        value: "NAME",
+        help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
+        used_by: UsedBy::Protocols(&[ProtocolName::WaitDie, ProtocolName::Occ]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.timestamps, named(value)),
+        get: |options| options.engine.timestamps.to_string(),
     },
     OptionDescription {
         name: "partition-latch",

@@ -7,7 +7,7 @@ use contract::{EngineOptions, PairName};
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
-const EXTRAS: [(&str, Said); 8] = [
+const EXTRAS: [(&str, Said); 9] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -23,6 +23,7 @@ const EXTRAS: [(&str, Said); 8] = [
         number => format!("one transaction in {number} timed by class"),
     }),
     ("latch", |engine| format!("latch of lock lists {}", engine.latch)),
+    ("timestamps", |engine| format!("timestamps {}", engine.timestamps)),
     ("partition-latch", |engine| {
         format!(
             "latch of partitions {}",

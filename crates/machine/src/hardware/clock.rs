@@ -71,6 +71,19 @@ fn readings_ascend() -> bool {
     descents.into_inner() == 0
 }
 
+/// When a run that is about to begin begins, or before.
+pub fn origin() -> Ticks {
+    now()
+}
+
+/// Whether there is a counter in hardware ([`count`]).
+pub const HAS_HARDWARE_COUNTER: bool = false;
+
+/// No processor that we know of has one: simulated machines do.
+pub fn count() -> u64 {
+    unreachable!("asked for a number of a counter that this machine does not have")
+}
+
 /// How long `ticks` are, in nanoseconds.
 #[inline]
 pub fn nanoseconds(ticks: u64) -> u64 {

@@ -37,6 +37,8 @@ pub(super) enum Access {
     /// The middle of a line in a racing copy: a scheduling point, but no access of its own.
     Tear,
     Clock,
+    /// A number of the hardware counter.
+    Counter,
     Pause,
 }
 

@@ -41,6 +41,26 @@ pub fn is_one_for_all_cores() -> bool {
     timed().is_some()
 }
 
+/// When a run that is about to begin begins, or before: a run's clock starts at 0.
+pub const fn origin() -> Ticks {
+    Ticks(0)
+}
+
+/// Whether there is a counter in hardware ([`count`]).
+pub const HAS_HARDWARE_COUNTER: bool = true;
+
+/// The next number of a counter that is a part of the chip: it comes at the cost of the way there and back, and takes a cycle for each
+/// number (*thousand-cores* 4.3). Of an exploration, a number that ascends with its clock.
+pub fn count() -> u64 {
+    match timed() {
+        Some(machine) => machine.count(),
+        None => {
+            access(Access::Counter);
+            passed_ns()
+        }
+    }
+}
+
 /// How long `ticks` are, in nanoseconds.
 #[inline]
 pub const fn nanoseconds(ticks: u64) -> u64 {

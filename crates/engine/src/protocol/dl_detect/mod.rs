@@ -42,6 +42,7 @@ use super::{
 use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Locked;
 use contract::{AbortReason, EngineOptions};
 use waits_for::{SlotSet, WaitsFor};
@@ -76,7 +77,7 @@ impl SlotState for Attempts {
     }
 
     #[inline(always)]
-    fn begin(&mut self, _: Attempt) {
+    fn begin(&mut self, _: Attempt, _: impl FnOnce() -> Timestamp) {
         self.0 = AttemptNumber((self.0.0 + 1) % (1 << STAMP_BITS));
     }
 

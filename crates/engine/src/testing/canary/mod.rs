@@ -7,6 +7,7 @@
 mod dirty_reads;
 mod eager_upgrade;
 mod early_release;
+mod late_start;
 mod locking;
 #[cfg(test)]
 mod lost_wake_up;
@@ -20,7 +21,7 @@ mod validating;
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{NoWait, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -28,6 +29,8 @@ pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
 pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// OCC that validates what it read against the timestamp of its end.
+pub(crate) type LateStart = Flawed<Occ, late_start::LateStart>;
 /// TICTOC that neither looks at reads that have expired nor extends them.
 pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
 /// A protocol that waits, grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.

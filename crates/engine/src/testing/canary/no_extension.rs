@@ -7,9 +7,9 @@ use crate::protocol::{TicToc, Validating, Validity};
 pub(crate) struct NoExtension;
 
 impl Flaw<TicToc> for NoExtension {
-    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, id: u64) -> Validity {
+    fn validate<P: Physical>(meta: &P::SingleWriter, token: u64, mine: bool, slot: &(), id: u64) -> Validity {
         match mine {
-            true => TicToc::validate::<P>(meta, token, mine, id),
+            true => TicToc::validate::<P>(meta, token, mine, slot, id),
             false => Validity::Valid,
         }
     }

@@ -2,12 +2,12 @@
 
 use super::Flaw;
 use crate::physical::Physical;
-use crate::protocol::{Silo, Validity};
+use crate::protocol::{LastId, Silo, Validity};
 
 pub(crate) struct NoReadValidation;
 
 impl Flaw<Silo> for NoReadValidation {
-    fn validate<P: Physical>(_: &P::SingleWriter, _: u64, _: bool, _: u64) -> Validity {
+    fn validate<P: Physical>(_: &P::SingleWriter, _: u64, _: bool, _: &LastId, _: u64) -> Validity {
         Validity::Valid
     }
 }

@@ -3,6 +3,7 @@
 use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::protocol::{Observation, Preparing, Protocol, Request, Validating, Validity, Verdict, Waker};
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Validated;
 use contract::EngineOptions;
 use std::marker::PhantomData;
@@ -12,8 +13,8 @@ pub(crate) struct Flawed<B, D>(PhantomData<(B, D)>);
 
 /// The steps that a canary may break; those that it does not name are the real protocol's.
 pub(crate) trait Flaw<B: Validating>: 'static {
-    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, id: u64) -> Validity {
-        B::validate(meta, token, mine, id)
+    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, slot: &B::Slot, id: u64) -> Validity {
+        B::validate(meta, token, mine, slot, id)
     }
 
     fn validate_gap<P: Physical>(gap: &B::Gap<P>, token: u64, id: u64) -> Validity {
@@ -59,6 +60,7 @@ impl<B: Validating, D: Flaw<B>> Preparing for Flawed<B, D> {
 // SAFETY: the metadata is the real protocol's, which any thread may look at.
 unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
     const EXPIRES: bool = B::EXPIRES;
+    const LATCHES_READS: bool = B::LATCHES_READS;
 
     fn observe<P: Physical>(meta: &B::Meta<P>) -> Observation {
         B::observe(meta)
@@ -68,8 +70,8 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
         B::is_same(one, other)
     }
 
-    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, id: u64) -> Validity {
-        D::validate(meta, token, mine, id)
+    fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, slot: &B::Slot, id: u64) -> Validity {
+        D::validate(meta, token, mine, slot, id)
     }
 
     fn extend<P: Physical>(meta: &B::Meta<P>, token: u64, id: u64) -> bool {
@@ -100,8 +102,8 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
         B::after_write(meta)
     }
 
-    fn transaction_id(slot: &mut B::Slot, least: u64, epoch: u64) -> u64 {
-        B::transaction_id(slot, least, epoch)
+    fn transaction_id(slot: &mut B::Slot, least: u64, epoch: u64, draw: impl FnOnce() -> Timestamp) -> u64 {
+        B::transaction_id(slot, least, epoch, draw)
     }
 
     fn observe_gap<P: Physical>(gap: &B::Gap<P>) -> u64 {

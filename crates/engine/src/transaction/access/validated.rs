@@ -10,14 +10,14 @@
 //!
 //! Looks at metadata are not steps: they are taken from here, wherever the record's partition is.
 
-use super::super::access_set::Token;
+use super::super::access_set::{self, Token};
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
-use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
+use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn, draw};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
-use crate::protocol::{Mode, Observation, Validating, Validity};
+use crate::protocol::{Mode, Observation, Preparing, Validating, Validity};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Scan, Span, TableId, TimeClass};
 use zerocopy::IntoBytes;
@@ -173,6 +173,9 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
 
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
+        if ProtocolOf::<A>::LATCHES_READS {
+            txn.add_read_set();
+        }
         txn.prepare_write_set()?;
         let epoch = txn.epochs.serialization_point();
         txn.commits_in(epoch);
@@ -186,6 +189,9 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         }
         txn.stopwatch.enter(TimeClass::Manager);
         txn.validate(id)?;
+        if ProtocolOf::<A>::LATCHES_READS {
+            txn.unlatch_read_set();
+        }
         txn.apply_merges();
         Ok(id)
     }
@@ -311,7 +317,32 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
             ProtocolOf::<A>::after_write(self.watched(self.accesses[position as usize].record))
         });
         let least = read.chain(relied_on).chain(written).fold(0, u64::max);
-        ProtocolOf::<A>::transaction_id(&mut self.state, least, epoch)
+        let Txn { architecture, stopwatch, draws, state, .. } = self;
+        ProtocolOf::<A>::transaction_id(state, least, epoch, || draw(architecture, stopwatch, draws))
+    }
+
+    /// What was read is to be prepared, too.
+    fn add_read_set(&mut self) {
+        let accesses = 0..self.accesses.len();
+        let read = accesses.filter(|&position| self.accesses[position].kind == Kind::Read);
+        self.write_set.extend(read.map(|position| position as u32));
+    }
+
+    /// All that was read is valid, so that the transaction comes before whoever writes it from now on.
+    fn unlatch_read_set(&mut self) {
+        for number in 0..self.write_set.len() {
+            let position = self.write_set[number] as usize;
+            let access_set::Access { record, kind, partition, .. } = self.accesses[position];
+            if kind == Kind::Read {
+                let who = self.requester_of(position);
+                self.architecture.post(partition, move |site| {
+                    ProtocolOf::<A>::unprepare(site.meta(record), false, site.request(who));
+                });
+            }
+        }
+        let accesses = &self.accesses;
+        self.write_set.retain(|&position| accesses[position as usize].kind != Kind::Read);
+        self.prepared = self.write_set.len();
     }
 
     /// Whether all that was read is what it was, and will be until `id`.
@@ -320,9 +351,12 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         for position in 0..self.accesses.len() {
             let access = &self.accesses[position];
             let (record, partition) = (access.record, access.partition);
-            let mine = !matches!(access.kind, Kind::Read | Kind::Absent);
+            let mine = match access.kind {
+                Kind::Read => ProtocolOf::<A>::LATCHES_READS,
+                kind => kind != Kind::Absent,
+            };
             let Some(Token(token)) = access.token else { continue };
-            let holds = match ProtocolOf::<A>::validate(self.watched(record), token, mine, id) {
+            let holds = match ProtocolOf::<A>::validate(self.watched(record), token, mine, &self.state, id) {
                 Validity::Valid => true,
                 Validity::Invalid => false,
                 Validity::Expired => self

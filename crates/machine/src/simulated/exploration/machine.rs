@@ -28,7 +28,7 @@ const fn nanoseconds(kind: Access) -> u64 {
         Access::Load | Access::Store | Access::PayloadRead | Access::PayloadWrite => 1,
         Access::OrderedStore | Access::ReadModifyWrite | Access::Fence | Access::WeakFence => 5,
         Access::Tear | Access::TakeOver => 0,
-        Access::Clock => 10,
+        Access::Clock | Access::Counter => 10,
         Access::Pause => 40,
     }
 }

@@ -199,6 +199,11 @@ impl Model {
         }
     }
 
+    /// What a core waits for a number of the hardware counter.
+    pub fn next_number(&mut self, core: usize, now: u64) -> u64 {
+        self.network.count(core, now)
+    }
+
     /// What core `core` waits for a full fence.
     pub fn fence(&mut self, core: usize, now: u64) -> u64 {
         self.waiting[core].drained_at().saturating_sub(now) + self.costs.fence

@@ -49,6 +49,9 @@ pub(super) struct Network {
     controllers: Box<[Controller]>,
     /// What a line keeps a controller busy for.
     occupancy: u64,
+    /// The hardware counter's queue, and what an increment takes.
+    counter: Controller,
+    increment: u64,
     salt: u64,
 }
 
@@ -126,8 +129,17 @@ impl Network {
         let memory = &description.memory;
         // A megabyte a second is a byte a microsecond, 10^6 ps.
         let occupancy = Description::LINE_BYTES * 1_000_000 / memory.bandwidth_mb_per_s;
-        let controllers = vec![Controller::default(); memory.controllers].into();
-        Network { clusters, banks, near, distances, controllers, occupancy, salt: mix(seed ^ 0x5EED) }
+        Network {
+            clusters,
+            banks,
+            near,
+            distances,
+            controllers: vec![Controller::default(); memory.controllers].into(),
+            occupancy,
+            counter: Controller::default(),
+            increment: picoseconds(description, 1),
+            salt: mix(seed ^ 0x5EED),
+        }
     }
 
     #[inline]
@@ -174,6 +186,21 @@ impl Network {
     pub fn occupy_controller(&mut self, line: Line, now: u64) -> u64 {
         let controller = self.controller_of(line);
         self.controllers[controller].ask(now, self.occupancy)
+    }
+
+    /// What it takes to have the hardware counter incremented, and the number back: a cycle at the counter, behind those who came
+    /// before, and the way there and back. It is at the centre of a mesh (*thousand-cores* 4.3), or beside the last level of the first
+    /// socket.
+    pub fn count(&mut self, core: usize, now: u64) -> u64 {
+        let there = match &self.distances {
+            Distances::Sockets { hops, load_shared, .. } => load_shared[hops[self.cluster_of(core)][0]] / 2,
+            Distances::Mesh { places, hop, flit, .. } => {
+                let &(columns, rows) = places.last().expect("a tile");
+                let (x, y) = places[core];
+                flit + hop * u64::from(x.abs_diff(columns / 2) + y.abs_diff(rows / 2))
+            }
+        };
+        2 * there + self.counter.ask(now + there, self.increment) + self.increment
     }
 
     /// What it takes to read the line.

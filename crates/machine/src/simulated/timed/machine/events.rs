@@ -219,6 +219,20 @@ impl Machine {
         self.inner.borrow_mut().cores[core].spin.clock(self.clock.get());
     }
 
+    /// The next number of the hardware counter. Who asks first has the smaller one.
+    pub fn count(&self) -> u64 {
+        let core = self.core.get().expect("only a virtual core counts");
+        self.let_others_go_first(core);
+        let inner = &mut *self.inner.borrow_mut();
+        inner.counted += 1;
+        inner.hot[core].only_loads = false;
+        self.note(core, Access::Counter, 0);
+        self.forget_repeatable();
+        let cost = inner.model.next_number(self.modelled(core), self.clock.get());
+        self.advance(cost);
+        inner.counted
+    }
+
     fn fence(&self) {
         let Some(core) = self.core.get() else { return };
         self.note(core, Access::Fence, 0);

@@ -87,6 +87,8 @@ struct Inner {
     latest: u64,
     watched: Watched,
     draw: fastrand::Rng,
+    /// The hardware counter.
+    counted: u64,
     host: Duration,
     began: Option<Instant>,
     reported: Option<Instant>,
@@ -145,6 +147,7 @@ impl Machine {
             latest: 0,
             watched: Watched::default(),
             draw: fastrand::Rng::with_seed(simulation.seed),
+            counted: 0,
             host: Duration::ZERO,
             began: None,
             reported: None,

@@ -1,0 +1,123 @@
+//! Timestamps of transactions: where they come from, for the protocols that order transactions by them (*thousand-cores* 4.3).
+//!
+//! | [`TimestampsName`] | file | a timestamp costs |
+//! |---|---|---|
+//! | `mutex` | [`mutex`] | a latch, and the counter's line |
+//! | `atomic` | [`atomic`] | an atomic addition, and the counter's line |
+//! | `batch-8`, `batch-16` | [`batch`] | the same once for eight, or sixteen |
+//! | `clock` | [`clock`] | a look at the core's clock; an atomic addition where clocks do not agree |
+//! | `hardware-counter` | [`hardware_counter`] | a way to the centre of the chip and back |
+//!
+//! Every timestamp of a run is drawn once, and is larger than 0. A slot's ascend. By all but batches, one that is drawn after another was
+//! drawn, by cause and effect, is larger, if the cores' clocks agree.
+//!
+//! Runs begin with metadata of which nobody knows anything ([`crate::storage::Store`]'s `prepare`), so each begins to count anew.
+
+mod atomic;
+mod batch;
+mod clock;
+mod hardware_counter;
+mod mutex;
+
+use crate::facade::clock::is_one_for_all_cores;
+use crate::protocol::SlotId;
+use batch::Batch;
+use contract::TimestampsName;
+
+/// A timestamp: at most 2^60.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timestamp(pub u64);
+
+/// More than all timestamps of a run: metadata has room for it beside three bits of a status.
+pub(crate) const END_OF_TIME: u64 = 1 << 60;
+
+/// Where a run's timestamps come from.
+pub(crate) enum Timestamps {
+    Mutex(mutex::Counter),
+    Atomic(atomic::Counter),
+    Batches { counter: atomic::Counter, of: u64 },
+    Clock(clock::Origin),
+    HardwareCounter,
+}
+
+/// What a slot keeps to draw timestamps.
+pub(crate) struct Draws {
+    slot: SlotId,
+    last: u64,
+    batch: Batch,
+}
+
+impl Draws {
+    /// Of a slot that has drawn none.
+    pub fn new(slot: SlotId) -> Self {
+        Draws { slot, last: 0, batch: Batch::default() }
+    }
+}
+
+impl Timestamps {
+    /// For a run.
+    pub fn new(way: TimestampsName) -> Self {
+        match way {
+            TimestampsName::Mutex => Timestamps::Mutex(mutex::Counter::new()),
+            TimestampsName::Atomic => Timestamps::Atomic(atomic::Counter::new()),
+            TimestampsName::Batch8 => Timestamps::Batches { counter: atomic::Counter::new(), of: 8 },
+            TimestampsName::Batch16 => Timestamps::Batches { counter: atomic::Counter::new(), of: 16 },
+            TimestampsName::Clock if is_one_for_all_cores() => Timestamps::Clock(clock::Origin::now()),
+            // As in explorations.
+            TimestampsName::Clock => Timestamps::Atomic(atomic::Counter::new()),
+            TimestampsName::HardwareCounter => Timestamps::HardwareCounter,
+        }
+    }
+
+    /// The next timestamp of a slot.
+    #[inline]
+    pub fn draw(&self, draws: &mut Draws) -> Timestamp {
+        let drawn = match self {
+            Timestamps::Mutex(counter) => counter.next(),
+            Timestamps::Atomic(counter) => counter.take(1),
+            Timestamps::Batches { counter, of } => draws.batch.next(*of, counter),
+            Timestamps::Clock(origin) => origin.next(draws.slot, draws.last),
+            Timestamps::HardwareCounter => hardware_counter::next(),
+        };
+        assert!(draws.last < drawn && drawn < END_OF_TIME, "timestamp {drawn} after {}", draws.last);
+        draws.last = drawn;
+        Timestamp(drawn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facade::worker;
+
+    #[test]
+    fn every_timestamp_is_drawn_once_and_a_slots_ascend() {
+        const SLOTS: usize = 3;
+        const EACH: usize = 1_000;
+        for &way in TimestampsName::ALL {
+            if way == TimestampsName::HardwareCounter {
+                continue;
+            }
+            let timestamps = Timestamps::new(way);
+            let drawn = worker::run(SLOTS, |me| {
+                let mut draws = Draws::new(SlotId(me as u32));
+                std::iter::repeat_with(|| timestamps.draw(&mut draws)).take(EACH).collect::<Vec<_>>()
+            });
+            assert!(drawn.iter().all(|slots| slots.is_sorted()), "{way}");
+            let mut all: Vec<_> = drawn.into_iter().flatten().collect();
+            all.sort();
+            all.dedup();
+            assert_eq!(all.len(), SLOTS * EACH, "{way}");
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_later_is_larger() {
+        for way in [TimestampsName::Mutex, TimestampsName::Atomic, TimestampsName::Clock] {
+            let timestamps = Timestamps::new(way);
+            let mut slots = [Draws::new(SlotId(1)), Draws::new(SlotId(0))];
+            let drawn: Vec<_> = (0..100).map(|turn| timestamps.draw(&mut slots[turn % 2])).collect();
+            assert!(drawn.is_sorted(), "{way}");
+        }
+    }
+}
