@@ -18,7 +18,10 @@ use crate::protocol::{
 use crate::record::RecordRef;
 use crate::storage::Store;
 use crate::transaction::Txn;
-use contract::{EngineOptions, Header, Key, PartitionId, Plan, Procedure, ProtocolName, TableId};
+use contract::{
+    ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Procedure, ProtocolName,
+    TableId,
+};
 use std::ptr::NonNull;
 
 /// Wakes nobody: there is one transaction.
@@ -184,6 +187,8 @@ fn median(batches: usize, mut f: impl FnMut()) -> f64 {
 
 /// Runs `procedure` to its commit, `repeat` times, with nobody else around.
 pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Procedure, repeat: u64) {
+    // Timestamps begin anew.
+    store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
     match protocol {
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
