@@ -29,7 +29,7 @@ impl Store for Heed {
         memory: "memory file system; `WRITE_MAP`, `NO_SYNC`",
         buffered: "`WRITE_MAP`, `NO_SYNC`: what is in the mapping survives the process",
         group: "no flags: each commit is synced",
-        in_flight: "the same with more clients: after `NO_SYNC` and a sync later, the end of the machine may corrupt the file",
+        in_flight: "the same with more clients: after `NO_SYNC` and a sync later, a machine crash may corrupt the file",
     };
 
     fn open(opening: &Opening) -> Result<Heed, Failed> {
