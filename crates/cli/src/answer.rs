@@ -444,6 +444,10 @@ pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path
     for claim in &conducted.claims {
         text.push_str(&of_claim(claim, "  "));
     }
+    let summaries: Vec<&Summary> = conducted.points.iter().map(|point| &point.summary).collect();
+    for warning in warnings::of_points(&summaries) {
+        let _ = writeln!(text, "  warning: {warning}");
+    }
     let _ = writeln!(text, "  report: {}\n", folder.join("report.html").display());
     text
 }

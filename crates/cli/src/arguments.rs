@@ -26,7 +26,17 @@ pub fn read() -> Result<Typed, clap::Error> {
     let line = words.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let line = std::iter::once("trireme".to_owned()).chain(line).collect::<Vec<_>>().join(" ");
     let options = options(&words);
+    let words = asking_for_help(words);
     command().try_get_matches_from(words).map(|matches| Typed { matches, line, options })
+}
+
+/// `trireme help run` as `trireme run --help`.
+fn asking_for_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 /// The options among `words`, without their values.
@@ -199,6 +209,14 @@ mod tests {
     #[test]
     fn the_command_line_has_no_contradictions() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn help_is_a_command_too() {
+        let asked = |line: &str| asking_for_help(line.split(' ').map(OsString::from).collect());
+        assert_eq!(asked("trireme help"), ["trireme", "--help"]);
+        assert_eq!(asked("trireme help run micro"), ["trireme", "run", "micro", "--help"]);
+        assert_eq!(asked("trireme run help"), ["trireme", "run", "help"]);
     }
 
     #[test]

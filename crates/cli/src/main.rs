@@ -9,7 +9,7 @@
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
 //! | what is simulated at the same time | [`side_by_side`] |
 //!
-//! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped.
+//! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped, 130 interrupted ([`interrupt`]).
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -17,6 +17,7 @@ mod arguments;
 mod calibrate;
 mod commands;
 mod engines;
+mod interrupt;
 mod load_advice;
 mod model;
 mod output;

@@ -3,9 +3,10 @@
 //! The bar of a measurement is drawn from the clock, because nobody may disturb the workers to ask them; it is drawn
 //! five times a second, which costs them less than the system's own ticks. A simulated machine can be asked, and tells its
 //! own time and the transactions that have ended, of all runs of the series together, because several run side by side. With
-//! `--progress` a file gets a line a second as well.
+//! `--progress` a file gets a line a second as well. Who makes many measurements in a row counts them ([`Steps`]).
 
 use crate::engines::Machine;
+use crate::interrupt;
 use crate::output::say;
 use crate::simulation;
 use clap::ArgMatches;
@@ -237,11 +238,67 @@ impl Observer for Progress {
             Event::Note(text) => self.line(text),
         }
     }
+
+    fn is_interrupted(&self) -> bool {
+        interrupt::is_asked_for()
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// How many of many steps are done: a bar for a person, and for a file a line where one begins. With `--progress` a file gets one
+/// where it ends, too, with the time left.
+pub struct Steps {
+    bar: ProgressBar,
+    /// What they are called.
+    what: &'static str,
+    person: bool,
+    /// A file gets a line for every one that is done.
+    lines: bool,
+}
+
+impl Steps {
+    /// So many of them, so called; `matches` say whether a file wants to know more.
+    pub fn of(steps: usize, what: &'static str, matches: &ArgMatches) -> Steps {
+        let template =
+            format!("{{wide_bar}} {{pos}} of {{len}} {what}, {{elapsed}} passed, {{eta}} left  {{msg}}");
+        let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(5));
+        let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
+        let (person, lines) = (io::stderr().is_terminal(), matches.get_flag("progress"));
+        Steps { bar: bar.with_style(style), what, person, lines }
+    }
+
+    /// A step begins, or several at once.
+    pub fn begin(&self, step: &str) {
+        match self.person {
+            true => self.bar.set_message(step.to_owned()),
+            false => say(step),
+        }
+    }
+
+    /// So many are done, the last of which is called `last`.
+    pub fn end(&self, steps: usize, last: &str) {
+        self.bar.inc(steps as u64);
+        if self.lines && !self.person {
+            let (done, of) = (self.bar.position(), self.bar.length().unwrap_or_default());
+            let (passed, left) = (roughly(self.bar.elapsed()), roughly(self.bar.eta()));
+            say(&format!("{done} of {of} {}, the last of {last}; {passed} passed, {left} left", self.what));
+        }
+    }
+
+    /// What a person should know, once.
+    pub fn note(&self, text: &str) {
+        self.bar.suspend(|| say(text));
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

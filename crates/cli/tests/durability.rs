@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, fresh_folder, run, trireme};
+use common::{Scratch, fresh_folder, run, run_until, trireme};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ const TPCC: [&str; 6] = ["tpcc", "--warehouses", "2", "--items", "200", "--custo
 const SHORT: [&str; 6] = ["--warmup", "10ms", "--duration", "150ms", "--repeat", "2"];
 
 fn tpcc<'a>(system: (&'a str, &'a str), more: &[&'a str]) -> Vec<&'a str> {
-    let system = ["30", "--workers", "2", "--architecture", system.0, "--protocol", system.1, "--json"];
+    let system = ["30", "--workers", "2", "--architecture", system.0, "--protocol", system.1];
     [&["run"], &TPCC[..], &system, more].concat()
 }
 
@@ -39,7 +39,6 @@ fn checks_passed(recovered: &Value) -> bool {
 #[test]
 fn what_a_run_has_logged_is_recovered_and_consistent() {
     for (number, system) in SYSTEMS.into_iter().enumerate() {
-        let folder = fresh_folder("recovered");
         let level = ["buffered", "group", "sync"][number % 3];
         let compress = ["on", "off"][number % 2];
         let loggers = (number % 3 + 1).to_string();
@@ -54,14 +53,15 @@ fn what_a_run_has_logged_is_recovered_and_consistent() {
             compress,
             "--epoch",
             "5ms",
+            "--repeat",
+            "2",
         ];
-        let ran = run(&folder, &tpcc(system, &[&SHORT[..], &more].concat()));
-        assert_eq!(ran.code, Some(0), "{system:?}: {}", ran.err);
-        let measured = ran.json();
+        // What commits counts once it is durable, and what was logged before the interval is there, too.
+        let is_counted = |told: &Value| told["commits"].as_u64() > Some(0);
+        let (folder, measured) = run_until("recovered", &tpcc(system, &more), is_counted);
         assert_eq!(measured["durability"], level, "{system:?}");
-        assert!(measured["commits"].as_u64() > Some(0), "{system:?}: {}", ran.out);
         let (bytes, syncs) = (measured["log"]["bytes"].as_u64(), measured["log"]["syncs"].as_u64());
-        assert!(bytes > Some(0) && (syncs > Some(0)) == (level != "buffered"), "{system:?}: {}", ran.out);
+        assert!(bytes > Some(0) && (syncs > Some(0)) == (level != "buffered"), "{system:?}: {measured}");
 
         // Who only reads writes nothing, not even a file to lock.
         fs::remove_file(folder.join("log/LOCK")).expect("whoever logs has locked it");
@@ -93,19 +93,11 @@ fn files_of(folder: &Path, prefix: &str) -> Vec<String> {
     names
 }
 
-/// A run that has taken a checkpoint, as soon as one of its length has on this machine: where it was, and what it says of its log.
+/// A run that has taken a checkpoint: where it was, and what it says of its log.
 fn checkpointed(arguments: &[&str]) -> (Scratch, Value) {
-    for duration in ["300ms", "2s", "10s", "60s"] {
-        let folder = fresh_folder("checkpointed");
-        let more = ["--warmup", "10ms", "--duration", duration, "--repeat", "1"];
-        let ran = run(&folder, &[arguments, &more].concat());
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-        let log = ran.json()["log"].clone();
-        if log["checkpoints"].as_u64() > Some(0) {
-            return (folder, log);
-        }
-    }
-    panic!("no checkpoint within a minute: {arguments:?}");
+    let has_one = |told: &Value| told["log"]["checkpoints"].as_u64() > Some(0);
+    let (folder, told) = run_until("checkpointed", &[arguments, &["--repeat", "1"]].concat(), has_one);
+    (folder, told["log"].clone())
 }
 
 #[test]
@@ -204,7 +196,7 @@ fn what_was_logged_survives_the_end_of_the_process() {
         let mut child = trireme(&folder)
             .args(tpcc(system, &more))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(folder.join("told")).expect("a file"))
             .spawn()
             .expect("the binary runs");
         let has_begun = || match fs::read_to_string(folder.join("log/MANIFEST")) {
@@ -212,7 +204,8 @@ fn what_was_logged_survives_the_end_of_the_process() {
             Err(_) => false,
         };
         while !has_begun() {
-            assert!(child.try_wait().expect("it can be asked").is_none(), "{system:?} has ended");
+            let told = || fs::read_to_string(folder.join("told")).expect("text");
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{system:?} has ended: {}", told());
             sleep(Duration::from_millis(1));
         }
         sleep(Duration::from_millis(50 + kill as u64 * 37 % 300));
@@ -339,5 +332,26 @@ fn a_log_is_never_written_over_and_needs_a_level() {
     refused(&["recover", "nowhere"], "folder nowhere has no log");
     let ran = run(&folder, &more(&["--durability", "group", "--log", "log"]));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    refused(&more(&["--durability", "group", "--log", "log"]), "folder log has a log already");
+    // Before anything is loaded; nor is there a folder of results.
+    let logged_to = |folders: &'static str| more(&["--durability", "group", "--log", folders]);
+    let too_soon = |line: &[&str], words: &str| {
+        refused(line, words);
+        assert!(!run(&folder, line).err.contains("loading"), "{line:?}");
+    };
+    too_soon(&logged_to("log"), "folder log has a log already");
+    too_soon(&logged_to("fresh,log"), "folder log has a log already");
+    let compared = |folder: &'static str| {
+        let compare = ["compare", "micro", "--records", "1000", "--durability", "group", "--log", folder];
+        [&compare[..], &SHORT].concat()
+    };
+    fs::create_dir_all(folder.join("left/store-0")).expect("a folder");
+    for file in fs::read_dir(folder.join("log")).expect("a log").map(|file| file.expect("a file").path()) {
+        fs::copy(&file, folder.join("left/store-0").join(file.file_name().expect("a name"))).expect("copied");
+    }
+    too_soon(&compared("left"), "folder left/store-0 has a log already");
+    // Of a log whose manifest is gone.
+    fs::remove_file(folder.join("log/MANIFEST")).expect("a log has one");
+    let ran = run(&folder, &logged_to("log"));
+    assert!(ran.err.contains("MANIFEST") && !ran.err.contains("loading"), "{}", ran.err);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
 }

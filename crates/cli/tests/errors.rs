@@ -149,6 +149,10 @@ const LINES: &[(&str, &str)] = &[
     ("sweep good.toml --workers 99999", "--workers 99999: allowed: 1 <= workers <= "),
     ("sweep twice.toml", "twice.toml:4:9: theta 0.5 and 0.50 are the same point; name it once"),
     ("sweep axis.toml --warmup 1", "--warmup 1: allowed: a number with ns, us, ms, s, m or h"),
+    (
+        "sweep misspelt.toml",
+        "misspelt.toml:3:13: unknown name protocoll; allowed with ycsb: system, architecture, protocol, ",
+    ),
     ("list frob", "list frob: allowed: workloads, check-workloads, architectures, protocols, "),
     ("run ycsb --protocol silo --out file/results", "--out file/results: "),
 ];
@@ -163,6 +167,8 @@ fn bad_input_is_one_clear_line() {
     let axis = "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 2]\n";
     fs::write(folder.join("axis.toml"), axis).expect("a file");
     fs::write(folder.join("good.toml"), "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n").expect("a file");
+    let misspelt = "workload = 'ycsb'\n[base]\nprotocoll = 'silo'\n";
+    fs::write(folder.join("misspelt.toml"), misspelt).expect("a file");
     let twice = "workload = 'ycsb'\n[axes]\nprotocol = ['silo']\ntheta = ['0.5', '0.50']\n";
     fs::write(folder.join("twice.toml"), twice).expect("a file");
     let before = files(&folder);

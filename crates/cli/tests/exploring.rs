@@ -43,6 +43,7 @@ fn every_canary_is_found_under_every_architecture_of_its_protocol() {
                 format!("--explore random --canary {canary} --architecture {architecture} --seeds 20000");
             let ran = explore(&folder, workload, &more);
             assert_eq!(ran.code, Some(1), "{canary} under {architecture}: {}\n{}", ran.out, ran.err);
+            assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{canary}: {}", ran.out);
         }
     }
 }

@@ -45,6 +45,23 @@ fn help_shows_the_workloads_parameters_with_their_defaults() {
 }
 
 #[test]
+fn help_is_a_command_as_well_as_an_option() {
+    let folder = fresh_folder("asked");
+    for (asked, as_option) in [
+        (&["help"][..], &["--help"][..]),
+        (&["help", "run"], &["run", "--help"]),
+        (&["help", "check", "micro"], &["check", "micro", "--help"]),
+    ] {
+        let (ran, expected) = (run(&folder, asked), run(&folder, as_option));
+        assert_eq!((ran.code, &ran.err, &ran.out), (Some(0), &expected.err, &expected.out), "{asked:?}");
+        assert!(ran.out.contains("Usage: trireme"), "{asked:?}\n{}", ran.out);
+    }
+    let ran = run(&folder, &["help", "frob"]);
+    assert!(ran.err.starts_with("error: unknown command 'frob'; allowed: run, "), "{}", ran.err);
+    assert_eq!(ran.code, Some(2));
+}
+
+#[test]
 fn a_comparison_is_a_ranked_table_and_a_report() {
     let folder = fresh_folder("compare");
     let ran = run_short(&folder, &["compare", "micro", "--writes", "all"]);

@@ -348,6 +348,9 @@ fn a_figure_is_reproduced_and_judged() {
     validated(&folder, &model.to_string());
     let ran = run(&folder, &["reproduce", "trireme/small", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for told in ["trireme/small: 4 points; an interrupted sweep goes on", "trireme/small, point 4 of 4: system="] {
+        assert!(ran.err.contains(told), "{told}\n{}", ran.err);
+    }
     let reproduction = ran.json();
     assert_eq!(reproduction["schema"], "trireme.reproduction/1");
     assert_eq!(reproduction["sum"]["paper"]["claims"], 2);
@@ -368,6 +371,7 @@ fn a_figure_is_reproduced_and_judged() {
     // What is there is not simulated again, and is the same.
     let again = run(&folder, &["reproduce", "trireme", "--json"]);
     assert_eq!(again.json()["figures"][0]["points"], figure["points"]);
+    assert_eq!(again.err, "trireme/small: all 4 points are there already; nothing is measured again\n");
     let elsewhere = run(&folder, &["reproduce", "--all", "--out", "elsewhere", "--json"]);
     assert_eq!(elsewhere.json()["figures"][0]["points"], figure["points"], "a figure repeats bit for bit");
 
@@ -379,6 +383,11 @@ fn a_figure_is_reproduced_and_judged() {
             "(error validated on 1970-01-01, nowhere, with up to 1 worker; at 4 it is at least this)"
         )
     );
+    // What is odd about the points is told, as by a sweep of them.
+    let briefly = ["reproduce", "trireme", "--out", "brief", "--warmup", "1us", "--duration", "20us", "--progress"];
+    let brief = run(&folder, &briefly);
+    assert!(brief.out.contains("\n  warning: "), "{}", brief.out);
+    assert!(brief.err.contains("4 of 4 points, the last of trireme/small; "), "{}", brief.err);
     validated(&folder, "another");
     let doubtful = run(&folder, &["reproduce", "trireme"]);
     assert!(doubtful.out.contains("\nOf 2 claims: 2 cannot be told.\n"), "{}", doubtful.out);
@@ -417,6 +426,7 @@ fn a_machine_is_held_against_the_one_at_hand() {
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let validation = ran.json();
+    assert!(ran.err.contains("round 2, micro records=2000 hot=2, 2 workers\n"), "{}", ran.err);
     let rows = validation["rows"].as_array().expect("rows");
     assert!(rows.len() >= 20, "{}", ran.out);
     for row in rows {
@@ -446,8 +456,11 @@ fn a_machine_is_held_against_the_one_at_hand() {
     // One that was cut off goes on, and keeps what it has.
     let torn = &lines[..lines.len() - 30];
     fs::write(&path, torn).expect("torn");
-    let again = on(&folder, line, &haswell());
+    let again = on(&folder, &format!("{line} --progress"), &haswell());
     assert_eq!(again.code, Some(0), "{}", again.err);
+    let all = rows.len() * 2;
+    let told = format!("{all} of {all} systems, the last of round 2, micro records=2000 hot=2, 2 workers; ");
+    assert!(again.err.contains(&told), "{}", again.err);
     assert_eq!(again.json()["rows"].as_array().map(Vec::len), Some(rows.len()));
     let whole = torn.rfind('\n').expect("lines") + 1;
     let kept = fs::read_to_string(&path).expect("rows");

@@ -102,6 +102,12 @@ pub trait Engine {
         (0..jobs).map(job).collect()
     }
 
+    /// Refuses folders in which [`Engine::open_log`] would not begin a new log, before a store is loaded for it. Changes nothing.
+    fn admit_new_log(folders: &[PathBuf]) -> Result<(), LogError> {
+        let _ = folders;
+        Ok(())
+    }
+
     /// From now on, what commits over the store is logged. A log begins with the store's rows as they are, and does not have them.
     fn open_log(store: &mut Self::Store, options: &LogOptions) -> Result<(), LogError> {
         let _ = (store, options);

@@ -83,6 +83,10 @@ impl Engine for ThisEngine {
         matrix::run(store.last.unwrap_or(anybody.into()), CountLeaks(store))
     }
 
+    fn admit_new_log(folders: &[PathBuf]) -> Result<(), LogError> {
+        recovery::admit_new_log(folders)
+    }
+
     fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
         let log = recovery::open_log(store, options)?;
         store.log_to(log);

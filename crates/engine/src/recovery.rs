@@ -18,7 +18,7 @@ mod checkpoint;
 mod opening;
 mod replay;
 
-pub(crate) use opening::{LOCK, locked, open_log};
+pub(crate) use opening::{LOCK, admit_new_log, locked, open_log};
 pub(crate) use replay::Replayer;
 use replay::{Window, admit};
 

@@ -31,6 +31,8 @@ pub enum Failure {
         /// What is wrong with it.
         what: String,
     },
+    /// A person has interrupted it before anything was measured.
+    Interrupted,
     /// Any other bad input, in words.
     Usage(String),
     /// A file of results cannot be written.
@@ -42,6 +44,9 @@ pub enum Failure {
     },
 }
 
+/// The exit code of a command that was interrupted, as shells have it: 128 and the number of the signal.
+pub const INTERRUPTED: u8 = 130;
+
 impl Failure {
     /// Writing `path` failed.
     pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Failure + use<> {
@@ -49,9 +54,10 @@ impl Failure {
         move |source| Failure::Write { path, source }
     }
 
-    /// 2 if other input would have helped, 1 if the run itself failed.
+    /// 2 if other input would have helped, 1 if the run itself failed, [`INTERRUPTED`] if it was interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Failure::Interrupted => INTERRUPTED,
             Failure::Write { .. }
             | Failure::Load(LoadError::Refused { .. })
             | Failure::Run(RunError::Log { .. })
@@ -72,6 +78,9 @@ impl fmt::Display for Failure {
             Failure::Run(error) => error.fmt(f),
             Failure::Log(error) => error.fmt(f),
             Failure::Input { place, what } => write!(f, "{place}: {what}"),
+            Failure::Interrupted => {
+                f.write_str("interrupted before a repetition had ended: nothing was kept")
+            }
             Failure::Usage(what) => f.write_str(what),
             Failure::Write { path, source } => {
                 write!(f, "cannot write {}: {}", path.display(), words(source))

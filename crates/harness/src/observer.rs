@@ -52,6 +52,11 @@ pub enum Event<'a> {
 pub trait Observer: Sync {
     /// `event` happened.
     fn tell(&self, event: Event<'_>);
+
+    /// Whether no further run is to begin: what has been measured is kept.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Does not care.

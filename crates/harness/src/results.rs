@@ -205,7 +205,8 @@ impl<'a> CompareResult<'a> {
 
     /// What is odd: about the circumstances once, about a system's numbers with its name.
     pub fn warnings(&self) -> Vec<String> {
-        let mut all = warnings::of_circumstances(self.subject);
+        let mut all: Vec<String> = self.turns.interrupted.iter().cloned().collect();
+        all.extend(warnings::of_circumstances(self.subject));
         let summaries: Vec<&Summary> = self.systems.iter().map(|system| &system.summary).collect();
         all.extend(warnings::of_systems(&summaries));
         all
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn a_comparison_takes_the_systems_of_all_layouts_by_turns() {
         let (told, turns) = compared::<MockEngine>(&updates());
-        assert_eq!(turns, "in each repetition 5 systems by turns, over 2 stores side by side");
+        assert_eq!(turns, "in each repetition 5 systems interleaved, over 2 stores side by side");
         let expected = [
             "load 100",
             "load 100",
@@ -414,7 +415,7 @@ mod tests {
         assert_eq!(
             turns,
             "in groups one after the other, since memory has no room for all stores: 4 systems over one store, then 1 system \
-             over one store; by turns within each"
+             over one store; interleaved within each"
         );
     }
 

@@ -97,7 +97,7 @@ fn unreached(what: &str, (measured, simulated): (f64, f64)) -> Option<String> {
 fn comment(environment: &Environment, measured: &Measured, warnings: &[String]) -> String {
     let processor = environment.cpu_model.as_deref().unwrap_or("an unknown processor");
     let mut text = format!(
-        "# Written on {} on {processor}: {ROUNDS} rounds by turns, median (lowest to highest):\n#\n",
+        "# Written on {} on {processor}: {ROUNDS} interleaved rounds, median (lowest to highest):\n#\n",
         Utc::now().readable()
     );
     for (name, Fact { median, low, high, .. }) in measured.facts() {

@@ -5,10 +5,13 @@ use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Hardware};
 use crate::progress::Progress;
-use crate::{answer, output, selection, validated};
+use crate::{answer, interrupt, output, selection, validated};
 use clap::{ArgMatches, Command};
+use contract::PairName;
+use harness::failure::INTERRUPTED;
 use harness::measure::{self, After};
 use harness::results::{CompareResult, Surroundings};
+use harness::summary::{Turns, Unmeasured};
 use harness::{Failure, RunOptions};
 use machine::hardware::environment::Environment;
 use std::process::ExitCode;
@@ -25,7 +28,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
     subject.options.logging.each_apart = true;
     // The matrix is the same in both compilations.
-    let (pairs, unmeasured) = measure::supported::<Hardware>(&subject.options);
+    let (pairs, mut unmeasured) = measure::supported::<Hardware>(&subject.options);
     machine.run(Admit { pairs: &pairs, options: &subject.options })?;
     let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
@@ -35,7 +38,14 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let options = &subject.options;
     let job =
         Measure { workload: &workload, pairs: &pairs, options, after: After::Audit, observer: &progress };
+    interrupt::heed();
     let measured = machine.run(job)?;
+    if let (systems, Turns { interrupted: Some(_), .. }) = &measured {
+        let is_missing = |pair: &&PairName| !systems.iter().any(|system| system.pair == **pair);
+        let why = "interrupted before its first repetition had ended";
+        unmeasured.extend(pairs.iter().filter(is_missing).map(|&pair| Unmeasured::new(pair, why)));
+        subject.options.repeat = systems[0].repetitions.len();
+    }
 
     let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
     // A full disk must not take what was measured: it is printed first.
@@ -46,5 +56,8 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::print(&answer::of_comparison(&result, kept.is_ok().then_some(&folder)))?;
     }
     kept?;
+    if result.turns.interrupted.is_some() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     Ok(verdict(result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed)))
 }

@@ -30,8 +30,8 @@ pub fn arguments() -> Command {
         .about("Crash runs at drawn points of their logs, recover, and judge what is there")
         .arg(option("runs", "N", format!("Runs, each of a seed, with dozens of crash points [default: {RUNS}]")))
         .arg(option("seed", "N", "The first run's seed [default: 1]".to_owned()))
-        .arg(option("architecture", "NAME", "Of all runs [default: all, by turns]".to_owned()))
-        .arg(option("protocol", "NAME", "Of all runs [default: all, by turns]".to_owned()))
+        .arg(option("architecture", "NAME", "Of all runs [default: all, one after the other]".to_owned()))
+        .arg(option("protocol", "NAME", "Of all runs [default: all, one after the other]".to_owned()))
         .arg(option(
             "canary",
             "NAME",
@@ -44,7 +44,8 @@ pub fn arguments() -> Command {
         .after_help(
             "Workload, workers, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
              interleaving are drawn from a run's seed. From each crash point a store is recovered: every commit that somebody was \
-             told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not.",
+             told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not. With --canary it \
+             exits with 1 both if the canary was found and if it was missed, and says which.",
         )
 }
 
@@ -90,6 +91,13 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match matches.get_flag("json") {
         true => output::print_json(&summary)?,
         false => output::print(&told(&summary))?,
+    }
+    if let Some(canary) = canary.filter(|_| summary.passed) {
+        output::complain(&format!(
+            "the canary {} was missed: nothing was found; use more --runs",
+            canary.name()
+        ));
+        return Ok(ExitCode::FAILURE);
     }
     Ok(verdict(summary.passed))
 }

@@ -240,7 +240,7 @@ fn advise_on_rounds(facts: &MachineFacts, workers: Option<&WorkerFacts>) -> Vec<
         all.push(judge(
             false,
             format!("the cores moved within {}: a line took another time before than after", counted(moved, "round")),
-            "numbers in line round trips are of the other rounds; compare systems by many short repetitions by turns",
+            "numbers in line round trips are of the other rounds; compare systems by many short, interleaved repetitions",
         ));
     }
     if let Some((ratio, medians)) = medians_apart(facts, workers) {
@@ -298,7 +298,10 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
         line("memory", &bytes(memory));
     }
     line("system", &format!("{} {}", environment.system, environment.kernel));
-    line("", &format!("median of {} by turns (lowest to highest)", counted(facts.pause_ns.rounds, "round")));
+    line(
+        "",
+        &format!("median of {}, interleaved (lowest to highest)", counted(facts.pause_ns.rounds, "round")),
+    );
     let ns = |fact: &Fact| spread(fact, "ns");
     line("reading the clock", &ns(&facts.clock_read_ns));
     line("one pause", &ns(&facts.pause_ns));

@@ -7,24 +7,24 @@
 use super::sweep::{Conduct, prepare};
 use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
+use crate::progress::Steps;
 use crate::side_by_side::side_by_side;
 use crate::{answer, output, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::folder::Folder;
+use harness::observer::Silent;
 use harness::report::{Exhibit, SweepReport, of_gallery};
 use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
 use harness::sweep::{Cases, Conducted, Experiment, PointResult, journal};
-use harness::text::durations::roughly;
 use harness::{Event, Failure, Observer, Place};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use machine::hardware::environment::Environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The machine on which each paper measured.
 const PAPERS: [(&str, &str); 5] = [
@@ -97,7 +97,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     }
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
     let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
-    let conducted = simulate_all(&prepared, &surroundings, matches.get_flag("progress"))?;
+    let conducted = simulate_all(&prepared, &surroundings, matches)?;
     let conducted = told_again(&prepared, conducted, &surroundings)?;
     let gallery = Folder::create(&folder)?;
     gallery.write("index.html", &page(&prepared, &conducted, &surroundings))?;
@@ -254,16 +254,17 @@ fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
 fn simulate_all(
     figures: &[Prepared<'_>],
     surroundings: &Surroundings,
-    lines: bool,
+    matches: &ArgMatches,
 ) -> Result<Vec<Conducted>, Failure> {
     let points = figures.iter().map(|one| one.cases.cases.len()).sum();
     let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
     let threads = if alone { 1 } else { engines::cores() };
-    let bar = Bar::of(points, lines);
-    let results =
-        side_by_side(figures.len(), threads, |number| simulate(&figures[number], surroundings, &bar));
-    bar.bar.finish_and_clear();
-    results.into_iter().collect()
+    let steps = Steps::of(points, "points", matches);
+    let simulate = |figure: &Prepared<'_>| {
+        let points = Points { figure: &figure.figure.name, steps: &steps, begun: AtomicUsize::new(0) };
+        simulate(figure, surroundings, &points)
+    };
+    side_by_side(figures.len(), threads, |number| simulate(&figures[number])).into_iter().collect()
 }
 
 /// Figures that are compared with others are told once more, when the others are there: nothing is simulated again.
@@ -272,20 +273,23 @@ fn told_again(
     conducted: Vec<Conducted>,
     surroundings: &Surroundings,
 ) -> Result<Vec<Conducted>, Failure> {
-    let bar = Bar { bar: ProgressBar::hidden(), lines: false };
     let again = |(figure, conducted): (&Prepared<'_>, Conducted)| match figure
         .experiment
         .claims
         .iter()
         .any(|claim| claim.needs().is_some())
     {
-        true => simulate(figure, surroundings, &bar),
+        true => simulate(figure, surroundings, &Silent),
         false => Ok(conducted),
     };
     figures.iter().zip(conducted).map(again).collect()
 }
 
-fn simulate(figure: &Prepared<'_>, surroundings: &Surroundings, bar: &Bar) -> Result<Conducted, Failure> {
+fn simulate(
+    figure: &Prepared<'_>,
+    surroundings: &Surroundings,
+    observer: &dyn Observer,
+) -> Result<Conducted, Failure> {
     let folder = Folder::create_to_go_on(&figure.folder, journal::FILE_NAME)?;
     figure.machine.run(Conduct {
         experiment: &figure.experiment,
@@ -293,51 +297,29 @@ fn simulate(figure: &Prepared<'_>, surroundings: &Surroundings, bar: &Bar) -> Re
         folder: &folder,
         surroundings,
         place: &figure.place,
-        observer: &Points { figure: &figure.figure.name, bar },
+        observer,
     })
 }
 
-/// How many points of all figures are there.
-struct Bar {
-    bar: ProgressBar,
-    /// A file gets a line a point.
-    lines: bool,
-}
-
-impl Bar {
-    fn of(points: usize, lines: bool) -> Bar {
-        let template = "{wide_bar} {pos} of {len} points, {elapsed} passed, {eta} left  {msg}";
-        let bar = ProgressBar::with_draw_target(Some(points as u64), ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template(template).expect("a template without mistakes");
-        Bar { bar: bar.with_style(style), lines: lines && !io::stderr().is_terminal() }
-    }
-
-    /// One point more is there.
-    fn advance(&self, figure: &str) {
-        self.bar.inc(1);
-        if self.lines {
-            let (done, of) = (self.bar.position(), self.bar.length().unwrap_or_default());
-            let (passed, left) = (roughly(self.bar.elapsed()), roughly(self.bar.eta()));
-            output::say(&format!(
-                "{done} of {of} points, the last of {figure}; {passed} passed, {left} left"
-            ));
-        }
-    }
-}
-
-/// Counts a figure's points.
+/// Tells of a figure's points.
 struct Points<'a> {
     figure: &'a str,
-    bar: &'a Bar,
+    steps: &'a Steps,
+    /// Those that have begun and not ended.
+    begun: AtomicUsize,
 }
 
 impl Observer for Points<'_> {
     fn tell(&self, event: Event<'_>) {
+        let Points { figure, steps, begun } = self;
         match event {
-            Event::PointBegins { number, of, .. } => {
-                self.bar.bar.set_message(format!("{}, point {number} of {of}", self.figure));
+            Event::PointBegins { number, of, place } => {
+                // Relaxed: a counter; a figure's events come one after the other.
+                begun.fetch_add(1, Ordering::Relaxed);
+                steps.begin(&format!("{figure}, point {number} of {of}: {place}"));
             }
-            Event::MeasureEnds => self.bar.advance(self.figure),
+            Event::MeasureEnds => steps.end(begun.swap(0, Ordering::Relaxed), figure),
+            Event::Note(text) => steps.note(&format!("{figure}: {text}")),
             _ => {}
         }
     }

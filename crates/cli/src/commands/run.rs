@@ -4,11 +4,12 @@ use super::verdict;
 use crate::arguments::{measuring, system, workloads};
 use crate::engines::{self, Job};
 use crate::progress::Progress;
-use crate::{answer, output, selection};
+use crate::{answer, interrupt, output, selection};
 use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
+use harness::failure::INTERRUPTED;
 use harness::measure::{self, After};
 use harness::results::{RunResult, Surroundings, System};
 use harness::summary::{Measured, Turns, warnings};
@@ -26,7 +27,7 @@ pub fn arguments() -> Command {
 /// Measures.
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
-    let (subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
+    let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
     let pair = selection::pair(matches)?;
     machine.run(Admit { pairs: &[pair], options: &subject.options })?;
     let folder = selection::out(matches, "run", &subject.workload)?;
@@ -36,10 +37,13 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let options = &subject.options;
     let job =
         Measure { workload: &workload, pairs: &[pair], options, after: After::Audit, observer: &progress };
-    let (measured, _) = machine.run(job)?;
+    interrupt::heed();
+    let (measured, turns) = machine.run(job)?;
+    subject.options.repeat = measured[0].repetitions.len();
 
     let mut system = System::of(&subject, &measured[0]);
     system.summary.warnings.extend(warnings::of_options(pair, &subject.options));
+    system.summary.warnings.extend(turns.interrupted.clone());
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
     // A full disk must not take what was measured: it is printed first.
     let kept = result.write(&folder);
@@ -50,10 +54,13 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::print(&answer::of_run(summary, kept.is_ok().then_some(&folder)))?;
     }
     kept?;
+    if turns.interrupted.is_some() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     Ok(verdict(summary.checks.iter().all(|check| check.passed)))
 }
 
-/// Refuses what some pairs cannot be told.
+/// Refuses what some pairs cannot be told, and a log where there is one.
 pub struct Admit<'a> {
     /// Which.
     pub pairs: &'a [PairName],
@@ -65,7 +72,9 @@ impl Job for Admit<'_> {
     type Output = Result<(), Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
-        self.pairs.iter().try_for_each(|&pair| measure::admit::<E>(pair, self.options))
+        self.pairs.iter().try_for_each(|&pair| measure::admit::<E>(pair, self.options))?;
+        // A pair's store is loaded anew for a repetition at most.
+        measure::admit_logs::<E>(self.options, (self.pairs.len() * self.options.repeat) as u64)
     }
 }
 

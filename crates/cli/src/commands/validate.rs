@@ -12,7 +12,7 @@ use crate::arguments::{measuring, typed, workloads};
 use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
 use crate::engines::{self, Hardware, Machine};
 use crate::load_advice::Watching;
-use crate::progress::Progress;
+use crate::progress::Steps;
 use crate::{answer, model, output, selection, warm};
 use ::workloads::{AnyWorkload, Parameters};
 use clap::{Arg, ArgMatches, Command};
@@ -23,7 +23,7 @@ use harness::summary::Summary;
 use harness::text::dates::Utc;
 use harness::text::numbers::counted;
 use harness::validation::{Host, ModelErrors, Origin, RoundTrip, Row, Rows, Validation};
-use harness::{Event, Failure, Observer, RunOptions, Subject};
+use harness::{Failure, RunOptions, Subject};
 use machine::hardware::environment::Environment;
 use machine::hardware::load::Watch;
 use machine::hardware::rounds::factor;
@@ -46,7 +46,7 @@ const STANDING: [(&str, &[(&str, &str)]); 7] = [
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("validate").about(
-        "Compare what a simulated machine says with what is measured here, for every pair at 1 to --workers workers, by \
+        "Compare what a simulated machine says with what is measured here, for every pair at 1 to --workers workers, \
          turns",
     );
     let command = measuring(command, &defaults(engines::cores())).after_help(
@@ -171,29 +171,32 @@ fn measure(
     options: &RunOptions,
     rows: &mut Rows,
 ) -> Result<(Option<RoundTrip>, Vec<String>), Failure> {
-    let progress = Progress::on(Machine::Hardware, matches);
+    let at = |workers: usize, round: usize| {
+        let engine = options.engine_options(round);
+        RunOptions { workers, repeat: 1, engine, ..options.clone() }
+    };
+    let pairs = |workers| measure::supported::<Hardware>(&at(workers, 0)).0;
+    let all = (1..=options.workers).map(|workers| pairs(workers).len()).sum::<usize>();
+    let steps = Steps::of(all * scenes.len() * options.repeat, "systems", matches);
     let mut watching = Watching::begin();
     let mut trips_ns = Vec::new();
-    let (mut number, of) = (0, options.repeat * scenes.len() * options.workers);
     for round in 0..options.repeat {
         watching.try_cores();
         trips_ns.extend(measured_round_trip_ns());
         for Scene { workload, setting } in scenes {
             for workers in 1..=options.workers {
-                number += 1;
                 let place = format!(
                     "round {}, {} {setting}, {}",
                     round + 1,
                     workload.name(),
                     counted(workers, "worker")
                 );
-                progress.tell(Event::PointBegins { number, of, place: &place });
-                let engine = options.engine_options(round);
-                let measured = RunOptions { workers, repeat: 1, engine, ..options.clone() };
-                for pair in measure::supported::<Hardware>(&measured).0 {
+                steps.begin(&place);
+                for pair in pairs(workers) {
                     if !rows.has(round, workload.name(), setting, workers, pair) {
-                        rows.add(both(simulated, workload, setting, pair, round, &measured)?)?;
+                        rows.add(both(simulated, workload, setting, pair, round, &at(workers, round))?)?;
                     }
+                    steps.end(1, &place);
                 }
             }
         }

@@ -66,6 +66,23 @@ pub fn run_short(folder: &Path, arguments: &[&str]) -> Ran {
     run(folder, &[arguments, &SHORT].concat())
 }
 
+/// A measurement with `--json`, in a folder of its own, as long as it takes beside whatever else the machine does: until what it tells
+/// `is_enough`. Answers the folder, and what it told.
+#[track_caller]
+pub fn run_until(name: &str, arguments: &[&str], is_enough: impl Fn(&Value) -> bool) -> (Scratch, Value) {
+    for duration in ["100ms", "1s", "10s", "60s"] {
+        let folder = fresh_folder(name);
+        let ran =
+            run(&folder, &[arguments, &["--warmup", "10ms", "--duration", duration, "--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        let told = ran.json();
+        if is_enough(&told) {
+            return (folder, told);
+        }
+    }
+    panic!("not enough within a minute: {arguments:?}");
+}
+
 /// An empty folder for one test, which goes with it.
 pub struct Scratch(TempDir);
 

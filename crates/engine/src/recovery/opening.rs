@@ -31,6 +31,21 @@ pub(crate) fn locked(folder: &Folder, lock: io::Result<Option<FolderLock>>) -> R
     lock.ok_or_else(|| LogError::Locked { folder: folder.path().to_owned() })
 }
 
+/// Refuses folders in which [`open_log`] would not begin a new log. Changes nothing.
+pub(crate) fn admit_new_log(folders: &[PathBuf]) -> Result<(), LogError> {
+    let find = |path: &PathBuf| Folder::find(path).map_err(|why| io_error("open", path, &why));
+    let folders: Vec<Option<Folder>> = folders.iter().map(find).collect::<Result<_, _>>()?;
+    let lock = |folder: &Folder| locked(folder, folder.lock_to_read(LOCK));
+    let _locks: Vec<FolderLock> = folders.iter().flatten().map(lock).collect::<Result<_, _>>()?;
+    if let Some(Some(first)) = folders.first()
+        && manifest::read(first)?.is_some()
+    {
+        return Err(LogError::Occupied { folder: first.path().to_owned() });
+    }
+    let there = (0..).zip(&folders).filter_map(|(number, folder)| Some((number, folder.as_ref()?)));
+    Found::list(there)?.begun(None, 0).map(drop)
+}
+
 /// Gives a store a log: a new one, or the next generation of that which it was recovered from.
 pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, LogError> {
     let open = |path: &PathBuf| Folder::open(path).map_err(|why| io_error("open", path, &why));
@@ -42,7 +57,7 @@ pub(crate) fn open_log(store: &mut Store, options: &LogOptions) -> Result<Log, L
     let locks = locks.map(|(_, folder)| locked(folder, folder.lock(LOCK)));
     let locks: Vec<FolderLock> = locks.collect::<Result<_, _>>()?;
     let there = manifest::read(&folders[0])?;
-    let found = Found::list(&folders)?;
+    let found = Found::list((0..).zip(&folders))?;
     let manifest = match (there, store.recovered.take()) {
         (None, _) => {
             found.remove_begun(None, 0)?;
@@ -98,9 +113,10 @@ struct FoundFile {
 }
 
 impl Found {
-    fn list(folders: &[Folder]) -> Result<Found, LogError> {
+    /// What is in the log's folders, by their numbers.
+    fn list<'f>(folders: impl Iterator<Item = (usize, &'f Folder)>) -> Result<Found, LogError> {
         let mut found = Vec::new();
-        for (number, folder) in folders.iter().enumerate() {
+        for (number, folder) in folders {
             for name in folder.names().map_err(|why| io_error("list", folder.path(), &why))? {
                 if number > 0 && name == manifest::NAME {
                     return Err(LogError::Occupied { folder: folder.path().to_owned() });
@@ -123,9 +139,14 @@ impl Found {
         folders.iter().try_for_each(sync)
     }
 
-    /// Removes what an opening that was cut off has left of generation `next`, or of a log that never was; refuses what is of another log, or
-    /// of a later manifest than the one there.
+    /// Removes what an opening that was cut off has left of generation `next`, or of a log that never was.
     fn remove_begun(&self, log: Option<u128>, next: u32) -> Result<(), LogError> {
+        self.begun(log, next)?.into_iter().try_for_each(FoundFile::remove)
+    }
+
+    /// What [`Found::remove_begun`] removes; refuses what is of another log, or of a later manifest than the one there.
+    fn begun(&self, log: Option<u128>, next: u32) -> Result<Vec<&FoundFile>, LogError> {
+        let mut begun = Vec::new();
         // Those whose first manifest was never written: it would be where the first logger's first file is.
         let never_were: Vec<u128> = self
             .0
@@ -139,16 +160,16 @@ impl Found {
             match file.header {
                 Some(header) if Some(header.log) == log && !is_later => {}
                 Some(header) if Some(header.log) == log || never_were.contains(&header.log) => {
-                    file.remove_if_empty(next)?;
+                    begun.push(file.must_be_empty(next)?);
                 }
                 Some(_) if log.is_none() => return Err(file.has_no_manifest()),
                 Some(_) => return Err(LogError::Occupied { folder: file.folder.path().to_owned() }),
-                None if is_later || log.is_none() => file.remove_if_empty(next)?,
+                None if is_later || log.is_none() => begun.push(file.must_be_empty(next)?),
                 // Recovery knows whether it is needed; rows of a checkpoint that is not there any more go with the next step.
                 None => {}
             }
         }
-        Ok(())
+        Ok(begun)
     }
 }
 
@@ -171,9 +192,13 @@ impl FoundFile {
         self.bytes <= FILE_HEADER_BYTES as u64
     }
 
-    fn remove_if_empty(&self, next: u32) -> Result<(), LogError> {
+    fn remove(&self) -> Result<(), LogError> {
+        self.folder.remove(&self.name).map_err(|why| io_error("remove", &self.path(), &why))
+    }
+
+    fn must_be_empty(&self, next: u32) -> Result<&FoundFile, LogError> {
         match self.is_empty() {
-            true => self.folder.remove(&self.name).map_err(|why| io_error("remove", &self.path(), &why)),
+            true => Ok(self),
             false if next == 0 => Err(self.has_no_manifest()),
             false => Err(LogError::Corrupt {
                 file: self.folder.path().join(manifest::NAME),

@@ -99,7 +99,7 @@ impl ExplorationSummary {
     pub fn outcome(&self) -> &'static str {
         match (self.conclusion(), self.canary) {
             (Conclusion::Held, false) => "passed",
-            (Conclusion::Held, true) => "passed, though a canary must not",
+            (Conclusion::Held, true) => "MISSED: the canary passed",
             (Conclusion::TooLittle, _) => "too little happened",
             (Conclusion::Failed, false) => "REJECTED",
             (Conclusion::Failed, true) => "rejected, as a canary must be",

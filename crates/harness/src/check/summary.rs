@@ -75,7 +75,7 @@ impl CheckSummary {
         let serializable = self.checks.first().is_some_and(|check| check.passed);
         match (self.conclusion(), serializable, self.canary) {
             (Conclusion::Held, _, false) => "passed",
-            (Conclusion::Held, _, true) => "passed, though a canary must not",
+            (Conclusion::Held, _, true) => "MISSED: the canary passed",
             (Conclusion::TooLittle, _, _) => "too little happened",
             (Conclusion::Failed, true, _) => "FAILED",
             (Conclusion::Failed, false, false) => "REJECTED",

@@ -123,7 +123,7 @@ impl Judge<'_, '_> {
             };
             let name = match image {
                 Image::Crash => "a crash",
-                Image::Process => "the process's end",
+                Image::Process => "a process crash",
                 Image::Flipped => "a flipped bit",
             };
             let at = format!("{name} at operation {} of {}", self.point, self.run.disk.operations());

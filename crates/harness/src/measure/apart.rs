@@ -35,7 +35,10 @@ pub fn measure<'a, E: Engine, W: Audited>(
     let room = room::<E, W>(workload, &layouts::<E>(&pairs, options)?) + kept.len();
     let unused: Unused<'_, E, W> = Mutex::new(take(kept));
     observer.tell(Event::MeasureBegins { runs, each });
-    let done: Vec<Result<Repetition, Failure>> = E::each(runs, room, &|run| {
+    let done: Vec<Result<Option<Repetition>, Failure>> = E::each(runs, room, &|run| {
+        if observer.is_interrupted() {
+            return Ok(None);
+        }
         let (pair, repetition) = (pairs[run / options.repeat], run % options.repeat);
         let (system, number, of) = (pair.to_string(), repetition + 1, options.repeat);
         observer.tell(Event::RunBegins { system: &system, repetition: number, of });
@@ -45,21 +48,21 @@ pub fn measure<'a, E: Engine, W: Audited>(
         if session.is_as_new() {
             unused.lock().expect("nobody panics with it").push(session);
         }
-        Ok(measured)
+        Ok(Some(measured))
     });
     observer.tell(Event::MeasureEnds);
     *kept = unused.into_inner().expect("nobody panics with it");
     let mut done = done.into_iter();
     for system in systems {
         for repetition in done.by_ref().take(options.repeat) {
-            let (measurement, memory, log, checks) = repetition?;
+            let Some((measurement, memory, log, checks)) = repetition? else { continue };
             system.repetitions.push(measurement);
             system.memory = memory;
             system.log = system.log.take().into_iter().chain(log).reduce(LogReport::beside);
             Check::join(&mut system.checks, checks);
         }
     }
-    Ok(Turns { groups: Vec::new(), repeats: true })
+    Ok(Turns { repeats: true, ..Turns::default() })
 }
 
 /// How many further stores memory has room for, if all of them grow to twice their size; one at least.

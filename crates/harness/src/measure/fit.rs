@@ -95,6 +95,18 @@ fn few_enough_workers<E: Engine>(
     Err(BadValue::new("workers", workers, allowed))
 }
 
+/// Refuses folders in which no log can be begun, before any of up to `stores` stores is loaded for it. Where runs repeat, the disk is a
+/// simulated one, and empty.
+pub fn admit_logs<E: Engine>(options: &RunOptions, stores: u64) -> Result<(), Failure> {
+    let logging = &options.logging;
+    let stores = if logging.each_apart { stores } else { 1 };
+    let logs = (0..stores).filter_map(|store| logging.of_store(store)).filter(|_| !E::REPEATS);
+    for log in logs {
+        E::admit_new_log(&log.folders)?;
+    }
+    Ok(())
+}
+
 /// How a system wants its store laid out.
 pub fn layout_of<E: Engine>(
     selection: impl Into<Selection>,

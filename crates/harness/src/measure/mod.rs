@@ -6,11 +6,12 @@
 
 mod apart;
 mod fit;
+mod interrupted;
 mod recovery;
 mod session;
 mod stores;
 
-pub use fit::{Fit, admit, admit_workers, fit, layout_of, layouts, pairs_of, supported};
+pub use fit::{Fit, admit, admit_logs, admit_workers, fit, layout_of, layouts, pairs_of, supported};
 pub use recovery::recover;
 pub use session::Session;
 pub use stores::Stores;
@@ -31,7 +32,8 @@ pub enum After {
     Nothing,
 }
 
-/// Measures `pairs` over `workload`, in the given order of results; answers how they were taken, too.
+/// Measures `pairs` over `workload`, in the given order of results; answers how they were taken, too. Interrupted, it answers as many
+/// repetitions as all of them have, or those that have one if some have none.
 pub fn measure<E: Engine, W: Audited>(
     workload: &W,
     pairs: &[PairName],
@@ -46,5 +48,6 @@ pub fn measure<E: Engine, W: Audited>(
     let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
     let mut stores = Stores::<E, W>::of(workload);
     let turns = stores.measure(&mut systems, options, after, observer)?;
-    Ok((measured, turns))
+    let interrupted = interrupted::keep_whole_rounds(&mut measured, options.repeat)?;
+    Ok((measured, Turns { interrupted, ..turns }))
 }

@@ -57,8 +57,8 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
     ) -> Result<Turns, Failure> {
         let pairs: Vec<PairName> = systems.iter().map(|system| system.pair).collect();
         let mut waiting = layouts::<E>(&pairs, options)?;
-        let mut turns = Turns { groups: Vec::new(), repeats: false };
-        while !waiting.is_empty() {
+        let mut turns = Turns::default();
+        while !waiting.is_empty() && !observer.is_interrupted() {
             let ready = self.load(&mut waiting, observer)?;
             let mut group: Vec<(Layout, &mut Measured)> = Vec::new();
             for system in systems.iter_mut() {
@@ -127,22 +127,25 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
     ) -> Result<(), Failure> {
         let runs = group.len() * options.repeat;
         observer.tell(Event::MeasureBegins { runs, each: options.repetition() });
-        for repetition in 0..options.repeat {
-            for position in 0..group.len() {
-                let turn = (position + repetition) % group.len();
-                self.renew(group, group[turn].0, options, after, observer)?;
-                let (layout, system) = &mut group[turn];
-                let name = system.pair.to_string();
-                let (number, of) = (repetition + 1, options.repeat);
-                observer.tell(Event::RunBegins { system: &name, repetition: number, of });
-                let session = self.session(*layout);
-                let (measurement, checks) =
-                    session.repetition(Selection::Pair(system.pair), options, repetition)?;
-                system.repetitions.push(measurement);
-                system.memory = session.memory();
-                system.log = session.log_report();
-                Check::join(&mut system.checks, checks);
+        let systems = group.len();
+        let of_round = |repetition| (0..systems).map(move |position| (repetition, position));
+        for (repetition, position) in (0..options.repeat).flat_map(of_round) {
+            if observer.is_interrupted() {
+                break;
             }
+            let turn = (position + repetition) % systems;
+            self.renew(group, group[turn].0, options, after, observer)?;
+            let (layout, system) = &mut group[turn];
+            let name = system.pair.to_string();
+            let (number, of) = (repetition + 1, options.repeat);
+            observer.tell(Event::RunBegins { system: &name, repetition: number, of });
+            let session = self.session(*layout);
+            let (measurement, checks) =
+                session.repetition(Selection::Pair(system.pair), options, repetition)?;
+            system.repetitions.push(measurement);
+            system.memory = session.memory();
+            system.log = session.log_report();
+            Check::join(&mut system.checks, checks);
         }
         observer.tell(Event::MeasureEnds);
         Ok(())

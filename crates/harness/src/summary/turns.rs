@@ -11,6 +11,9 @@ pub struct Turns {
     pub groups: Vec<Group>,
     /// Whether the machine repeats bit for bit.
     pub repeats: bool,
+    /// That it was interrupted, and what of it was measured, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
 }
 
 /// Systems that took turns.
@@ -35,13 +38,13 @@ impl fmt::Display for Turns {
             ),
             [] => f.write_str("nothing was measured"),
             [all] if all.systems.len() == 1 => f.write_str("one system, one repetition after the other"),
-            [all] => write!(f, "in each repetition {} by turns, over {}", systems(all), over(all)),
+            [all] => write!(f, "in each repetition {} interleaved, over {}", systems(all), over(all)),
             groups => {
                 let groups: Vec<String> =
                     groups.iter().map(|group| format!("{} over {}", systems(group), over(group))).collect();
                 write!(
                     f,
-                    "in groups one after the other, since memory has no room for all stores: {}; by turns within each",
+                    "in groups one after the other, since memory has no room for all stores: {}; interleaved within each",
                     groups.join(", then ")
                 )
             }

@@ -7,7 +7,7 @@ use crate::options::{BadValue, OPTIONS, RunOptions};
 use crate::subject::{Place, Subject};
 use contract::{ArchitectureName, Engine, PairName};
 use std::collections::BTreeMap;
-use workloads::{AnyWorkload, ParameterError, Parameters};
+use workloads::{AnyWorkload, ParameterError, Parameters, WorkloadDescription};
 
 /// One point.
 #[derive(Clone, Debug)]
@@ -83,7 +83,9 @@ impl Case {
         place: &Place,
     ) -> Result<Case, Failure> {
         let mut named = Named::of(experiment, &at);
-        let pair = pair::<E>(&mut named)?;
+        // A misspelt `protocol` is an unknown name; that there is no protocol follows from it.
+        let pair =
+            pair::<E>(&mut named).map_err(|failure| refuse_unknown(experiment, &named).unwrap_or(failure))?;
         let mut options = defaults.clone();
         for option in OPTIONS {
             if let Some(setting) = named.take(option.name) {
@@ -149,17 +151,37 @@ fn system<E: Engine>(setting: &Setting) -> Result<PairName, Failure> {
     }
 }
 
+/// A name that is neither an option's nor a parameter's of the workload, if there is one.
+fn refuse_unknown(experiment: &Experiment, named: &Named<'_>) -> Option<Failure> {
+    let is_it = |workload: &&WorkloadDescription| workload.name == experiment.workload.value;
+    let workload = workloads::descriptions().iter().find(is_it)?;
+    let parameters: Vec<&str> = workload.parameters.iter().map(|parameter| parameter.name).collect();
+    let is_known = |name: &str| {
+        SYSTEM.contains(&name)
+            || OPTIONS.iter().any(|option| option.name == name)
+            || parameters.contains(&name)
+    };
+    let unknown = named.settings.iter().find(|setting| !is_known(&setting.name))?;
+    Some(unknown_name(named, workload.name, &unknown.name, &parameters))
+}
+
+/// The names of a system's parts.
+const SYSTEM: [&str; 3] = ["system", "architecture", "protocol"];
+
+fn unknown_name(named: &Named<'_>, workload: &str, given: &str, parameters: &[&str]) -> Failure {
+    let options = SYSTEM.into_iter().chain(OPTIONS.iter().map(|option| option.name));
+    let all: Vec<&str> = options.chain(parameters.iter().copied()).collect();
+    let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
+    Failure::Input { place: named.place_of(given), what }
+}
+
 fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: ParameterError) -> Failure {
     match error {
         ParameterError::UnknownWorkload { given, allowed } => {
             experiment.workload.refuse(BadValue::new("workload", given, allowed.join(", ")))
         }
         ParameterError::UnknownParameter { workload, given, allowed } => {
-            let options =
-                ["system", "architecture", "protocol"].into_iter().chain(OPTIONS.iter().map(|o| o.name));
-            let all: Vec<&str> = options.chain(allowed).collect();
-            let what = format!("unknown name {given}; allowed with {workload}: {}", all.join(", "));
-            Failure::Input { place: named.place_of(&given), what }
+            unknown_name(named, workload, &given, &allowed)
         }
         ParameterError::BadValue { parameter, value, allowed } => {
             named.refuse(BadValue::new(parameter, value, allowed))

@@ -70,7 +70,7 @@ pub fn taken<'a>(points: impl Iterator<Item = &'a Summary>, place: &Place) -> St
     let turns = match place.simulated {
         true => "Each repetition as over a newly loaded store: what is simulated repeats bit for bit",
         false => {
-            "In each repetition the systems of a point by turns, as far as memory has room for their stores"
+            "In each repetition the systems of a point interleaved, as far as memory has room for their stores"
         }
     };
     let points: Vec<&Summary> = points.collect();

@@ -1,6 +1,7 @@
 //! The facade on the machine at hand.
 
 mod clock;
+mod crowded;
 mod environment;
 mod facts;
 mod growing;

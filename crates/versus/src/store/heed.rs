@@ -55,7 +55,7 @@ impl Store for Heed {
         buffered: "`WRITE_MAP`, `NO_SYNC`: what is in the mapping survives the process",
         buffered_in_flight: "the same: a commit makes no system call",
         group: "no flags: each commit is synced",
-        group_in_flight: "the same with more clients: after `NO_SYNC` and a sync later, the end of the machine may corrupt the file",
+        group_in_flight: "the same with more clients: after `NO_SYNC` and a sync later, a machine crash may corrupt the file",
     };
 
     fn open(opening: &Opening) -> Result<Heed, Failed> {

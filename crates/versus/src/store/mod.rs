@@ -97,9 +97,9 @@ pub enum Access {
 pub enum Class {
     /// Nothing: in memory, or in files of a memory file system that are not synced.
     Memory,
-    /// The end of the process: written to a file, not synced.
+    /// A process crash: written to a file, not synced.
     Buffered,
-    /// The end of the machine: synced, each commit by itself or with others.
+    /// A machine crash: synced, each commit by itself or with others.
     Group,
 }
 

@@ -12,7 +12,7 @@ use trireme::{Database, Durability, Error, OpenTable};
 /// A table that is open, of whichever rows.
 type Handle = Box<dyn Any + Send + Sync>;
 
-/// A database; with `HASHED`, tables that are used by key only are hashed; with `PREFETCH`, keys are told ahead.
+/// A database; with `HASHED`, tables that are used by key only are hashed; with `PREFETCH`, keys are prefetched.
 #[derive(Clone)]
 pub struct Trireme<const HASHED: bool, const PREFETCH: bool> {
     database: Database,

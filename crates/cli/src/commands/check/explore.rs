@@ -126,7 +126,7 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     } else {
         output::print(&answer::of_exploration(&summary))?;
     }
-    Ok(exit_code(summary.conclusion()))
+    Ok(exit_code(summary.conclusion(), summary.canary))
 }
 
 fn kind(matches: &ArgMatches) -> Result<Kind, Failure> {

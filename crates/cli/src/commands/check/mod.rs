@@ -34,7 +34,8 @@ pub fn arguments() -> Command {
         .about("Run one system with everything written down, and judge whether it is serializable")
         .after_help(format!(
             "Exits with 0 if all that was checked held, above all that the history is strictly serializable, and with \
-             1 if not: for a canary 1 is right. Exits with 2 if it held, but too little happened: a history needs \
+             1 if not. With --canary it exits with 1 both if the canary was rejected, as it must be, and if it was missed, and \
+             says which. Exits with 2 if it held, but too little happened: a history needs \
              {DEPENDENCIES_NEEDED} dependencies between transactions of different workers, of each kind (write-read, \
              write-write, read-write) that what it did to some table can bring about, a scenario {ROUNDS_NEEDED} rounds \
              in which roles ran at the same time, an exploration as many over all its schedules together."
@@ -84,9 +85,14 @@ fn default_of(workload: &str, parameter: &ParameterDescription) -> String {
     }
 }
 
-/// 0 if all that was checked held, 1 if not, 2 if too little happened.
-fn exit_code(conclusion: Conclusion) -> ExitCode {
+/// 0 if all that was checked held, 1 if not, 2 if too little happened. A canary never exits with 0: missed, it is the checker that
+/// has failed.
+fn exit_code(conclusion: Conclusion, is_canary: bool) -> ExitCode {
     match conclusion {
+        Conclusion::Held if is_canary => {
+            output::complain("the canary was missed: all that was checked held");
+            ExitCode::FAILURE
+        }
         Conclusion::Held => ExitCode::SUCCESS,
         Conclusion::Failed => ExitCode::FAILURE,
         Conclusion::TooLittle => ExitCode::from(2),
@@ -124,7 +130,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if let Some((path, file)) = history {
         recorded.write(ElleLayout::of_file(&path), file).map_err(Failure::write(&path))?;
     }
-    Ok(exit_code(result.summary.conclusion()))
+    Ok(exit_code(result.summary.conclusion(), result.summary.canary))
 }
 
 /// A trial, on whatever machine.

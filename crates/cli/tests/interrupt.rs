@@ -1,0 +1,85 @@
+//! An interrupted measurement keeps the repetitions that had ended, and says so.
+
+mod common;
+
+use common::{Ran, fresh_folder, trireme};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// More repetitions than anybody waits for.
+const SMALL: [&str; 12] = [
+    "--records",
+    "2000",
+    "--workers",
+    "2",
+    "--warmup",
+    "1ms",
+    "--duration",
+    "10ms",
+    "--repeat",
+    "5000",
+    "--json",
+    "--progress",
+];
+
+/// Runs the line, and interrupts it once more than `runs` runs have begun.
+fn interrupted(folder: &Path, line: &[&str], runs: usize) -> Ran {
+    let mut command = trireme(folder);
+    command.args(line).args(SMALL).args(["--out", "kept"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut told = BufReader::new(child.stderr.take().expect("piped"));
+    let mut err = String::new();
+    loop {
+        let mut line = String::new();
+        assert!(told.read_line(&mut line).expect("text") > 0, "it has ended: {err}");
+        err += &line;
+        let begun = line.strip_prefix("run ").and_then(|line| line.split(' ').next()?.parse().ok());
+        if begun.is_some_and(|begun: usize| begun > runs) {
+            break;
+        }
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("there is such a command").success());
+    told.read_to_string(&mut err).expect("text");
+    let ended = child.wait_with_output().expect("it ends");
+    Ran { err, ..Ran::from(ended) }
+}
+
+fn said(kept: &Value) -> String {
+    format!("interrupted: {kept} of 5000 repetitions measured")
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_repetitions() {
+    let folder = fresh_folder("interrupted-run");
+    let ran = interrupted(&folder, &["run", "micro", "--protocol", "silo"], 1);
+    assert_eq!(ran.code, Some(130), "{}", ran.err);
+    assert!(ran.err.contains("interrupted: ends with the repetition that runs, "), "{}", ran.err);
+    let summary = ran.json();
+    let kept = &summary["repetitions"];
+    assert!((1..5000).contains(&kept.as_u64().expect("a number")), "{kept}");
+    let warnings = summary["warnings"].as_array().expect("a list");
+    assert!(warnings.contains(&said(kept).into()), "{warnings:?}");
+    let written: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("kept/summary.json")).expect("the results"))
+            .expect("JSON");
+    assert_eq!(written, summary);
+}
+
+#[test]
+fn an_interrupted_comparison_keeps_whole_rounds() {
+    let folder = fresh_folder("interrupted-compare");
+    let ran = interrupted(&folder, &["compare", "micro"], 50);
+    assert_eq!(ran.code, Some(130), "{}", ran.err);
+    let comparison = ran.json();
+    let rows = comparison["rows"].as_array().expect("rows");
+    let measured: Vec<&Value> = rows.iter().filter(|row| row["supported"] == true).collect();
+    let kept = &measured[0]["repetitions"];
+    assert!(kept.as_u64() >= Some(2), "{kept}");
+    assert!(measured.iter().all(|row| row["repetitions"] == *kept), "{}", ran.out);
+    assert_eq!(comparison["warnings"][0], said(kept).as_str());
+    assert!(folder.join("kept/report.html").exists());
+}
