@@ -33,7 +33,7 @@ impl<const HASHED: bool, const PREFETCH: bool> Store for Trireme<HASHED, PREFETC
         memory: "`Database::in_memory`",
         buffered: "`Durability::Buffered`: who waits for a commit writes its epoch",
         buffered_in_flight: "`Durability::Buffered`: tickets, epochs written by the logger",
-        group: "`Durability::Sync`: an epoch ends early for a commit that is waited for, and who waits syncs it",
+        group: "`Durability::Sync`: an epoch ends early for a commit that is waited for",
         group_in_flight: "`Durability::Group`: tickets, epochs synced by the logger",
     };
 
