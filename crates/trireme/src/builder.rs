@@ -65,8 +65,7 @@ impl Builder {
     }
 
     /// How often an epoch ends, 10 ms by default. A commit becomes durable at its end, and a sync later, with all others of its
-    /// epoch; under [`Durability::Sync`] its epoch ends early for it, and under [`Durability::Buffered`] for who waits for it, who then writes
-    /// it in its own thread, as under [`Durability::Sync`] where there is one logger.
+    /// epoch; under [`Durability::Sync`] its epoch ends early for it, and under [`Durability::Buffered`] for who waits for it.
     pub fn epoch(self, epoch: Duration) -> Builder {
         Builder { epoch, ..self }
     }

@@ -72,13 +72,8 @@ impl Database {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (embedded, recovered) = Embedded::open(options)?;
-        let writes = options.log.as_ref().is_some_and(|log| match log.level {
-            Durability::Buffered => true,
-            // The syncs of several loggers go on side by side.
-            Durability::Sync => log.loggers == 1,
-            Durability::None | Durability::Group => false,
-        });
-        let writer = writes.then(|| embedded.services());
+        let level = options.log.as_ref().map(|log| log.level);
+        let writer = (level == Some(Durability::Buffered)).then(|| embedded.services());
         let durable = Arc::new(Durable::new(writer));
         let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
         let shared = Arc::new(Shared::new(number, options.slots, embedded, &durable));

@@ -12,9 +12,8 @@ use std::task::{Context, Poll, Waker};
 
 /// The durable epoch, and those who wait for it.
 ///
-/// Where the log has an epoch end for a commit that is waited for, who waits writes, and syncs if that is the level: that takes less than to
-/// wake who ends epochs and a logger, and be woken by it. One at a time does so, for all that has committed by then; it has
-/// [`Durable::writer`]. Otherwise all wait for the loggers: with an epoch that ends in its time, or whose files are synced side by side.
+/// Where a commit is durable once it is written, who waits writes: that is a system call, which takes less than to wake a logger and be
+/// woken by it. One at a time does so, for all; it has [`Durable::writer`]. Where it takes a sync, all wait for the logger.
 #[derive(Default)]
 pub(crate) struct Durable {
     epoch: AtomicU64,

@@ -251,20 +251,13 @@ fn what_is_corrupt_is_refused_by_file_and_byte() -> Result<(), Error> {
     Ok(())
 }
 
-/// Levels at which the epoch of a commit that is waited for ends for it, and who waits writes it.
-const AT_ONCE: [Durability; 2] = [Durability::Buffered, Durability::Sync];
-
 #[test]
-fn who_waits_writes_where_the_epoch_ends_for_it() -> Result<(), Error> {
-    AT_ONCE.into_iter().try_for_each(who_waits_writes)
-}
-
-fn who_waits_writes(durability: Durability) -> Result<(), Error> {
+fn under_buffered_who_waits_writes() -> Result<(), Error> {
     const THREADS: u64 = 4;
     const COMMITS: u64 = 50;
     let folder = folder();
     // No epoch ends by itself.
-    let builder = Database::builder().durability(durability).epoch(Duration::from_secs(3600));
+    let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_secs(3600));
     let db = builder.open(folder.path())?;
     let numbers = db.table(NUMBERS)?;
     let commit = |thread: u64| {
@@ -294,13 +287,9 @@ fn who_waits_writes(durability: Durability) -> Result<(), Error> {
 }
 
 #[test]
-fn a_transaction_that_lasts_holds_back_who_waits() -> Result<(), Error> {
-    AT_ONCE.into_iter().try_for_each(held_back_by_one_that_lasts)
-}
-
-fn held_back_by_one_that_lasts(durability: Durability) -> Result<(), Error> {
+fn under_buffered_a_transaction_that_lasts_holds_back_who_waits() -> Result<(), Error> {
     let folder = folder();
-    let builder = Database::builder().durability(durability).epoch(Duration::from_millis(1));
+    let builder = Database::builder().durability(Durability::Buffered).epoch(Duration::from_millis(1));
     let db = builder.open(folder.path())?;
     let numbers = db.table(NUMBERS)?;
     let lasting = db.begin()?;
