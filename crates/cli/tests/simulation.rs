@@ -348,7 +348,9 @@ fn a_figure_is_reproduced_and_judged() {
     validated(&folder, &model.to_string());
     let ran = run(&folder, &["reproduce", "trireme/small", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for told in ["trireme/small: 4 points; an interrupted sweep goes on", "trireme/small, point 4 of 4: system="] {
+    for told in
+        ["trireme/small: 4 points; an interrupted sweep goes on", "trireme/small, point 4 of 4: system="]
+    {
         assert!(ran.err.contains(told), "{told}\n{}", ran.err);
     }
     let reproduction = ran.json();
@@ -384,7 +386,8 @@ fn a_figure_is_reproduced_and_judged() {
         )
     );
     // What is odd about the points is told, as by a sweep of them.
-    let briefly = ["reproduce", "trireme", "--out", "brief", "--warmup", "1us", "--duration", "20us", "--progress"];
+    let briefly =
+        ["reproduce", "trireme", "--out", "brief", "--warmup", "1us", "--duration", "20us", "--progress"];
     let brief = run(&folder, &briefly);
     assert!(brief.out.contains("\n  warning: "), "{}", brief.out);
     assert!(brief.err.contains("4 of 4 points, the last of trireme/small; "), "{}", brief.err);
