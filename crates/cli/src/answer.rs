@@ -149,10 +149,10 @@ fn memory(memory: &Memory) -> String {
         format!("{} MB, {} rows", thousands((bytes as f64 / 1e6).ceil()), thousands(rows as f64))
     };
     let mut loaded = format!("{} loaded", of(memory.loaded_bytes, memory.loaded_rows));
-    if memory.trailer_bytes > 0 {
+    if memory.lineage_bytes > 0 {
         let megabytes = |bytes: u64| thousands((bytes as f64 / 1e6).ceil());
-        let [trailers, versions] = [memory.trailer_bytes, memory.most_version_bytes].map(megabytes);
-        loaded += &format!(", {trailers} MB of them for snapshots; {versions} MB of versions at most");
+        let [lineages, versions] = [memory.lineage_bytes, memory.most_version_bytes].map(megabytes);
+        loaded += &format!(", {lineages} MB of them for snapshots; {versions} MB of versions at most");
     }
     if memory.bytes == memory.loaded_bytes && memory.rows == memory.loaded_rows {
         return loaded;

@@ -172,10 +172,10 @@ fn what_an_architecture_is_told_and_what_it_costs_are_named_in_results() {
     assert_eq!(number(&shared["serving_share"]), 0.0);
 
     let memory = |summary: &Value, name: &str| summary["memory"][name].as_u64().expect("a number of bytes");
-    assert_eq!((memory(&shared, "trailer_bytes"), memory(&shared, "most_version_bytes")), (0, 0));
+    assert_eq!((memory(&shared, "lineage_bytes"), memory(&shared, "most_version_bytes")), (0, 0));
     let versioned = line("--protocol silo --snapshots on --snapshot-every 1 --epoch 1ms");
     assert_eq!((&versioned["snapshots"], &versioned["snapshot_every"]), (&true.into(), &1.into()));
-    assert_eq!(memory(&versioned, "trailer_bytes"), 16 * memory(&versioned, "rows"));
+    assert_eq!(memory(&versioned, "lineage_bytes"), 16 * memory(&versioned, "rows"));
     assert!(memory(&versioned, "most_version_bytes") > 0);
 
     let delegated = line("--protocol no-wait --architecture delegation --out delegated");

@@ -378,15 +378,18 @@ pub enum SnapshotCanary {
     NoBurial,
     /// What is written is said to be of the snapshot of the local epoch, whatever the commit's is.
     LocalEpoch,
+    /// A version that was made ahead is linked, whoever has changed the row since.
+    StaleVersion,
 }
 
 impl SnapshotCanary {
     /// Every one.
-    pub const ALL: [SnapshotCanary; 4] = [
+    pub const ALL: [SnapshotCanary; 5] = [
         SnapshotCanary::UncheckedCopy,
         SnapshotCanary::EarlyReclamation,
         SnapshotCanary::NoBurial,
         SnapshotCanary::LocalEpoch,
+        SnapshotCanary::StaleVersion,
     ];
 }
 
@@ -543,7 +546,7 @@ pub struct LeakCheck {
     /// Bytes of memory taken, indexes included.
     pub memory_bytes: u64,
     /// Bytes with which linked records tell of their versions; 0 without snapshots.
-    pub trailer_bytes: u64,
+    pub lineage_bytes: u64,
     /// The most bytes that previous versions of records have taken so far, the sum of what each slot had at most.
     pub most_version_bytes: u64,
     /// Bytes of those that are there. Nobody runs, so that nobody needs them; they go with the runs to come.

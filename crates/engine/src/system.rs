@@ -264,13 +264,13 @@ impl Dispatch for CountLeaks<'_> {
 
     fn run<S: System>(self) -> LeakCheck {
         let store = self.0;
-        let (mut linked_records, mut trailer_bytes) = (0, 0);
+        let (mut linked_records, mut lineage_bytes) = (0, 0);
         for table in &store.tables {
             let before = linked_records;
             for partition in table.partitions() {
                 partition.index.for_each_record(|_| linked_records += 1);
             }
-            trailer_bytes += (linked_records - before) * table.shape.trailer_bytes() as u64;
+            lineage_bytes += (linked_records - before) * table.shape.lineage_bytes() as u64;
         }
         let (version_bytes, most_version_bytes) = store.version_bytes();
         let mut linked_values = 0;
@@ -282,7 +282,7 @@ impl Dispatch for CountLeaks<'_> {
             allocated_values: store.allocated_values(),
             held: S::held(&store.tables),
             memory_bytes: store.memory_bytes(),
-            trailer_bytes,
+            lineage_bytes,
             most_version_bytes,
             version_bytes,
             unlinked_bytes: store.unlinked_bytes(),

@@ -100,10 +100,10 @@ impl Arena {
     fn record(&self, position: u64) -> RecordRef {
         // Not in release: a line that every thread writes which takes records, looked at for each of them.
         debug_assert!(position < self.taken());
-        // SAFETY: the position was taken, so its record lies within the region, which the store keeps alive as
-        // long as any reference to its records is used; strides are multiples of 16.
+        // SAFETY: the position was taken, so its record lies within the region, with what is before it, which the store keeps alive as
+        // long as any reference to its records is used; strides, and what is before records, are multiples of 16.
         unsafe {
-            let base = self.region.base().byte_add(position as usize * self.spacing);
+            let base = self.region.base().byte_add(position as usize * self.spacing + self.shape.before);
             RecordRef::new(NonNull::new_unchecked(base))
         }
     }

@@ -2,13 +2,14 @@
 //!
 //! | byte | what |
 //! |---|---|
+//! | -16..0, if the store has snapshots | since which snapshot the row is what it is, and where its previous version is ([`crate::versions`]) |
 //! | 0..8 | the key, for the hash index to verify a tag match; immutable while the record is linked |
 //! | 8..16, or more | the protocol's metadata; all zero means present, and held by nobody, under every protocol |
 //! | from there on | the row, padded to whole 64-bit words so that racing readers can copy word by word; of rows that vary in length, where the row is ([`value`]) |
-//! | behind it, 16 bytes, if the store has snapshots | since which snapshot the row is what it is, and where its previous version is ([`crate::versions`]) |
 //!
 //! How much metadata there is the store's layout says ([`super::header`]). Key, metadata and the first bytes of the row share a
-//! cache line: see [`Shape::new`]. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
+//! cache line: see [`Shape::new`]; and so, of most shapes, does what the record tells of its versions, which who writes a row looks at each
+//! time. What is before the row is reached through a [`RecordRef`], the row through a [`Row`].
 
 pub(crate) mod arena;
 pub(crate) mod header;
@@ -23,7 +24,7 @@ use contract::{Header, Key, Layout, RowLength, Span, TableDescription};
 use header::{KEY_BYTES, RecordHeader, header_bytes};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use version::Trailer;
+use version::Lineage;
 
 /// Bytes of metadata of a bucket and of a leaf, under every protocol.
 pub(crate) const META_BYTES: usize = 8;
@@ -41,8 +42,8 @@ pub(crate) struct Shape {
     pub stride: usize,
     /// Bytes of a record, from its first, that must be stored, whatever the machine has.
     pub stored_bytes: usize,
-    /// At which byte of a record what it tells of its versions is; 0: it tells nothing.
-    trailer_at: usize,
+    /// Bytes before a record's first: what it tells of its versions.
+    pub before: usize,
 }
 
 impl Shape {
@@ -62,9 +63,9 @@ impl Shape {
             RowLength::Fixed => description.row_bytes,
             RowLength::Varying => value::WORD_BYTES,
         };
-        let behind = row_bytes.next_multiple_of(align_of::<Trailer>()) + size_of::<Trailer>();
-        let trailer_at = header_bytes(header) + behind - size_of::<Trailer>();
-        Shape { row_bytes, trailer_at, ..Shape::new(header, behind, behind) }
+        let before = size_of::<Lineage>();
+        let whole = row_bytes + before;
+        Shape { row_bytes, before, ..Shape::new(header, whole, whole) }
     }
 
     /// Rows of `row_bytes` bytes behind this header, the first `kept_bytes` of which matter.
@@ -75,12 +76,12 @@ impl Shape {
         let exact = header_bytes(header) + row_bytes;
         let alignment = [64, 32].into_iter().find(|&a| exact.next_multiple_of(a) <= exact + 16).unwrap_or(16);
         let stored_bytes = header_bytes(header) + kept_bytes;
-        Shape { header, row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes, trailer_at: 0 }
+        Shape { header, row_bytes, stride: exact.next_multiple_of(alignment), stored_bytes, before: 0 }
     }
 
     /// Bytes of a record that tell of its versions.
-    pub fn trailer_bytes(&self) -> usize {
-        if self.trailer_at > 0 { size_of::<Trailer>() } else { 0 }
+    pub fn lineage_bytes(&self) -> usize {
+        self.before
     }
 }
 
@@ -98,7 +99,7 @@ impl RecordRef {
     /// The record at `base`.
     ///
     /// # Safety
-    /// `base` is 16-aligned and starts at least a stride of arena memory that outlives every use of the result.
+    /// `base` is 16-aligned and starts a record in arena memory that outlives every use of the result.
     #[inline(always)]
     pub unsafe fn new(base: NonNull<u8>) -> Self {
         RecordRef(base)
@@ -165,11 +166,11 @@ impl RecordRef {
 
     /// What it tells of its versions, if records of this shape do.
     #[inline(always)]
-    pub fn trailer<'a>(self, shape: &Shape) -> Option<&'a Trailer> {
-        // SAFETY: within the record, as `Shape::with_versions` says, and aligned; two words that are only ever accessed as these atomics,
-        // live with the arena, which its store keeps.
-        (shape.trailer_at > 0)
-            .then(|| unsafe { self.0.byte_add(shape.trailer_at).cast::<Trailer>().as_ref() })
+    pub fn lineage<'a>(self, shape: &Shape) -> Option<&'a Lineage> {
+        // SAFETY: the arena leaves so many bytes before each record of the shape, which are no other's, and aligned as it is; two words
+        // that are only ever accessed as these atomics, live with the arena, which its store keeps.
+        (shape.before > 0)
+            .then(|| unsafe { self.0.byte_sub(size_of::<Lineage>()).cast::<Lineage>().as_ref() })
     }
 
     /// Forgets what the last protocol left in the metadata of a quiescent store.

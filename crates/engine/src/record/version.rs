@@ -1,7 +1,7 @@
 //! What a record tells of its versions, and what they are; what for, and why it is right, is told in [`crate::versions`].
 
 use crate::facade::atomic::{AtomicU64, Ordering, fence};
-use crate::facade::heap::{ALIGNMENT, Heap};
+use crate::facade::heap::{ALIGNMENT, Pieces};
 use crate::facade::payload;
 use contract::Span;
 use std::ptr::NonNull;
@@ -11,14 +11,14 @@ const NEVER: u64 = u64::MAX;
 
 /// What a record tells of its versions. All zero: it was loaded, and has no others.
 #[repr(C)]
-pub(crate) struct Trailer {
+pub(crate) struct Lineage {
     /// The first snapshot that shows the row as it is.
     snapshot: AtomicU64,
     /// The address of the row's previous version; 0: there is none.
     previous: AtomicU64,
 }
 
-impl Trailer {
+impl Lineage {
     /// Of a record that is about to be linked by an insert.
     pub fn insert(&self) {
         // Relaxed, both: the record is private until it is linked, with Release.
@@ -50,7 +50,7 @@ impl Trailer {
         self.snapshot.store(snapshot, Ordering::Release);
     }
 
-    /// After the row was copied: whether all of that was what [`Trailer::snapshot`] said.
+    /// After the row was copied: whether all of that was what [`Lineage::snapshot`] said.
     #[inline]
     pub fn still_is(&self, snapshot: u64) -> bool {
         // Acquire: the copy comes before the second look; pairs with the Release fence in `supersede`.
@@ -88,8 +88,8 @@ const _: () = assert!(ALIGNMENT >= align_of::<Head>(), "rows are aligned to eigh
 
 impl Version {
     /// A version of this row, which is so since this snapshot.
-    pub fn make(heap: &Heap, snapshot: u64, previous: Option<Version>, row: &[u8]) -> Self {
-        let piece = heap.take(Self::bytes(row.len()));
+    pub fn make(pieces: &mut Pieces, snapshot: u64, previous: Option<Version>, row: &[u8]) -> Self {
+        let piece = pieces.take(Self::bytes(row.len()));
         let head = Head { snapshot, previous: previous.map_or(0, Version::to_bits) };
         // SAFETY: the piece has so many bytes, is aligned, and nobody else's.
         unsafe {
@@ -165,9 +165,9 @@ impl Version {
     /// Frees it.
     ///
     /// # Safety
-    /// It was made of this heap for rows of so many bytes, was not freed, and nobody looks at it any more.
-    pub unsafe fn free(self, heap: &Heap, row_bytes: usize) {
+    /// It was made of pieces of this heap for rows of so many bytes, was not freed, and nobody looks at it any more.
+    pub unsafe fn free(self, pieces: &mut Pieces, row_bytes: usize) {
         // SAFETY: by the caller's contract.
-        unsafe { heap.give_back(self.0, Self::bytes(row_bytes)) }
+        unsafe { pieces.give_back(self.0, Self::bytes(row_bytes)) }
     }
 }

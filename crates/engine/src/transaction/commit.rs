@@ -124,6 +124,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.stopwatch.enter(TimeClass::Manager);
         self.retire_made();
         self.leave_versions();
+        self.unmake_versions_ahead();
         AccessOf::<A>::undo(self);
         for position in 0..self.accesses.len() {
             match self.accesses[position].kind {
@@ -149,6 +150,7 @@ impl<A: Architecture> Txn<'_, A> {
             redo.break_off();
         }
         self.made_versions.clear();
+        self.ahead.clear();
         self.emptied.clear();
         self.forget();
         self.release_all();

@@ -19,7 +19,7 @@
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
 //! | [`redo`] | what goes to the log |
-//! | [`versions`] | previous versions of what it writes, for snapshots |
+//! | [`versions`], [`ahead`] | previous versions of what it writes, for snapshots; made before anything is held |
 //! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
@@ -33,6 +33,7 @@
 
 pub(crate) mod access;
 mod access_set;
+mod ahead;
 mod batch;
 mod commit;
 mod copies;
@@ -76,6 +77,7 @@ use crate::work;
 use access::Access as _;
 use access::AccessOf;
 use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
+use ahead::Ahead as VersionAhead;
 use batch::Ahead;
 use contract::{
     Abort, AbortReason, CommitId, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
@@ -163,6 +165,10 @@ pub(crate) struct Txn<'e, A: Architecture> {
     keeps_versions: bool,
     /// Versions that the transaction has made of rows that it overwrites or deletes.
     made_versions: Vec<Superseded>,
+    /// Those that are not linked yet.
+    ahead: Vec<VersionAhead>,
+    /// An epoch, and the first snapshot that shows what is committed in it.
+    shown_by: (u64, u64),
     /// A step of snapshots that is left out.
     pub snapshot_canary: Option<SnapshotCanary>,
     /// Whether rows are written over what they were, without keeping that.
@@ -225,6 +231,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             commit_epoch: 0,
             keeps_versions: epochs.has_snapshots(),
             made_versions: Vec::new(),
+            ahead: Vec::new(),
+            // No slot is ever in this epoch.
+            shown_by: (0, 0),
             snapshot_canary: None,
             overwrites: true,
             snapshot: 0,

@@ -144,7 +144,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
 
     /// Whether a record still carries the version that `token` names.
     #[inline(always)]
-    fn still_is(&self, record: RecordRef, token: u64) -> bool {
+    pub(super) fn still_is(&self, record: RecordRef, token: u64) -> bool {
         matches!(self.look(record), Observation::Present(now) if ProtocolOf::<A>::is_same(now, token))
     }
 }

@@ -109,18 +109,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> bool {
-        let trailer = record.trailer(&table.shape).expect("a store with snapshots");
-        let since = trailer.snapshot();
+        let lineage = record.lineage(&table.shape).expect("a store with snapshots");
+        let since = lineage.snapshot();
         if since <= self.snapshot {
             let bytes = self.scratch_for(span);
             // SAFETY: the span was checked against the row; where there are snapshots rows are written by racing copies only.
             unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, bytes) };
-            if trailer.still_is(since) || self.snapshot_canary == Some(SnapshotCanary::UncheckedCopy) {
+            if lineage.still_is(since) || self.snapshot_canary == Some(SnapshotCanary::UncheckedCopy) {
                 see(self.scratch_for(span));
                 return true;
             }
         }
-        self.show_version(trailer.previous(), span, see)
+        self.show_version(lineage.previous(), span, see)
     }
 
     /// Shows bytes of the row that the snapshot has of this version and those before it; whether it has one.

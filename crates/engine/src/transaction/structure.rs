@@ -87,8 +87,8 @@ impl<A: Architecture> Txn<'_, A> {
         let arena = &place.table.arena;
         let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
-        if let Some(trailer) = record.trailer(&place.table.shape) {
-            trailer.insert();
+        if let Some(lineage) = record.lineage(&place.table.shape) {
+            lineage.insert();
         }
         let mut word = Word::default();
         let row = self.in_record(place.table, row, &mut word);

@@ -3,9 +3,9 @@
 //!
 //! | | in place | private copies |
 //! |---|---|---|
-//! | before a row is changed | a version, if the row is older than the local epoch's snapshot | |
-//! | at commit | a version, if the row is older than the commit's snapshot and none was made: with what undo has kept put back | a version, before install, if the row is older |
-//! | at abort | what was made stays | none was made |
+//! | before a row is changed | a version, if the row is older than the local epoch's snapshot | under protocols that validate, a version that is not linked yet ([`super::ahead`]) |
+//! | at commit | a version, if the row is older than the commit's snapshot and none was made: with what undo has kept put back | the same, before install: of the row, which nobody has changed |
+//! | at abort | what was made stays | nobody has seen what was made |
 //!
 //! A version of a row that varies in length has the row's value. So a transaction that aborts puts a copy of it back.
 //!
@@ -19,13 +19,13 @@ use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::payload;
 use crate::versions::cache::{Buried, Superseded};
-use crate::versions::{Trailer, Version};
+use crate::versions::{Lineage, Version};
 use contract::{SnapshotCanary, SnapshotPlace};
 use zerocopy::IntoBytes;
 
 impl<'e, A: Architecture> Txn<'e, A> {
-    fn trailer(&self, access: Access) -> &'e Trailer {
-        access.record.trailer(&self.table(access.table).shape).expect("a store with snapshots")
+    pub(super) fn lineage(&self, access: Access) -> &'e Lineage {
+        access.record.lineage(&self.table(access.table).shape).expect("a store with snapshots")
     }
 
     /// Where the transaction that has committed stands among the snapshots, if there are any.
@@ -38,28 +38,37 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub(super) fn keep_version_of(&mut self, position: usize) {
         if self.keeps_versions {
-            self.supersede_if_older(position, self.epochs.snapshot_of(self.epoch));
+            let snapshot = self.snapshot_of(self.epoch);
+            self.supersede_if_older(position, snapshot);
         }
+    }
+
+    /// The first snapshot that shows what a transaction of this epoch commits. It is the same for many transactions, and a division.
+    #[inline]
+    pub(super) fn snapshot_of(&mut self, epoch: u64) -> u64 {
+        if self.shown_by.0 != epoch {
+            self.shown_by = (epoch, self.epochs.snapshot_of(epoch));
+        }
+        self.shown_by.1
     }
 
     /// Makes a version of a row, which is as it was committed, if that is older than `snapshot`, which shows what the transaction writes.
     fn supersede_if_older(&mut self, position: usize, snapshot: u64) {
-        let trailer = self.trailer(self.accesses[position]);
-        if trailer.snapshot() < snapshot {
+        let lineage = self.lineage(self.accesses[position]);
+        if lineage.snapshot() < snapshot {
             let version = self.make_version(position);
-            trailer.supersede(version, snapshot);
+            lineage.supersede(version, snapshot);
         }
     }
 
     /// A version of the row of a record that the transaction holds.
     fn make_version(&mut self, position: usize) -> Version {
         let access = self.accesses[position];
-        let (table, trailer) = (self.table(access.table), self.trailer(access));
+        let (table, lineage) = (self.table(access.table), self.lineage(access));
         let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
         // SAFETY: the whole row; the record is held, so nobody else writes it.
         unsafe { access.record.row::<HeaderOf<A>>().copy_out(0, row) };
-        let heap = self.allocations.versions.heap();
-        let version = Version::make(heap, trailer.snapshot(), trailer.previous(), row);
+        let version = self.allocations.versions.make(lineage.snapshot(), lineage.previous(), row);
         let (row_bytes, has_value) = (row.len() as u32, table.varies());
         self.made_versions.push(Superseded { version, row_bytes, has_value });
         self.accesses[position].has_version = true;
@@ -104,18 +113,21 @@ impl<'e, A: Architecture> Txn<'e, A> {
             Some(SnapshotCanary::LocalEpoch) => self.epoch,
             _ => self.commit_epoch,
         };
-        let snapshot = self.epochs.snapshot_of(epoch);
+        let snapshot = self.snapshot_of(epoch);
+        self.link_versions_ahead(snapshot);
         let mut changed = Vec::new();
         for number in 0..self.write_set.len() {
             let position = self.write_set[number] as usize;
             let access = self.accesses[position];
             match access.kind {
-                Kind::Insert => self.trailer(access).is_since(snapshot),
-                Kind::Write | Kind::Delete if access.has_version => self.trailer(access).is_since(snapshot),
+                Kind::Insert => self.lineage(access).is_since(snapshot),
                 Kind::Write | Kind::Delete if !AccessOf::<A>::WRITES_IN_PLACE => {
-                    self.supersede_if_older(position, snapshot);
+                    if !access.has_version {
+                        self.supersede_if_older(position, snapshot);
+                    }
                 }
-                Kind::Write | Kind::Delete if self.trailer(access).snapshot() < snapshot => {
+                Kind::Write | Kind::Delete if access.has_version => self.lineage(access).is_since(snapshot),
+                Kind::Write | Kind::Delete if self.lineage(access).snapshot() < snapshot => {
                     changed.push(position)
                 }
                 Kind::Write | Kind::Delete | Kind::Vanished | Kind::Read | Kind::Absent => {}
@@ -148,7 +160,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
         for (access, version) in self.accesses.iter().zip(versions) {
             if let Some(version) = version {
-                self.trailer(*access).supersede(version, snapshot);
+                self.lineage(*access).supersede(version, snapshot);
             }
         }
     }
@@ -157,7 +169,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn bury(&mut self, position: usize, since: u64) {
         let access = self.accesses[position];
         // None: the row was inserted within this snapshot's epochs, and nobody is ever shown it.
-        let Some(last) = self.trailer(access).previous() else { return };
+        let Some(last) = self.lineage(access).previous() else { return };
         if self.snapshot_canary == Some(SnapshotCanary::NoBurial) {
             return;
         }
@@ -187,7 +199,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 self.copy_value_logged(first_write as usize);
             }
         }
-        self.hand_versions_over(self.epochs.snapshot_of(self.epoch));
+        let snapshot = self.snapshot_of(self.epoch);
+        self.hand_versions_over(snapshot);
     }
 
     /// What was made has been superseded for this snapshot.

@@ -4,13 +4,13 @@
 
 use super::Version;
 use super::graveyard::{Grave, Piece};
-use crate::facade::heap::Heap;
+use crate::facade::heap::{Heap, Pieces};
 use crate::facade::shared::Arc;
 use crate::record::value::{Value, ValueCache, WORD};
 use contract::{PartitionId, TableId};
 use std::collections::VecDeque;
 
-/// A slot tells what versions take when that is so many bytes more, or less.
+/// A slot tells what was unlinked takes when that is so many bytes more, or less.
 const TOLD_BYTES: u64 = 1 << 20;
 
 /// A version that was superseded.
@@ -34,6 +34,8 @@ pub(crate) struct Buried {
 #[derive(Default)]
 pub(crate) struct VersionCache {
     heap: Arc<Heap>,
+    /// For versions.
+    pieces: Pieces,
     /// With the snapshots since which something else is shown.
     superseded: VecDeque<(u64, Superseded)>,
     buried: VecDeque<(u64, Buried)>,
@@ -45,7 +47,7 @@ pub(crate) struct VersionCache {
     bytes: u64,
     /// The most that ever waited.
     most_bytes: u64,
-    /// What both were together when the heap was told last.
+    /// What `unlinked_bytes` was when the heap was told last.
     told: u64,
 }
 
@@ -63,12 +65,24 @@ impl VersionCache {
     pub fn new(heap: &Arc<Heap>) -> Self {
         let mut cache = VersionCache::default();
         cache.heap = Arc::clone(heap);
+        cache.pieces = Pieces::new(heap);
         cache
     }
 
-    /// Where versions come from.
+    /// Where graves and tombs come from.
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// A version of this row, which is so since this snapshot, and what it was before.
+    pub fn make(&mut self, snapshot: u64, previous: Option<Version>, row: &[u8]) -> Version {
+        Version::make(&mut self.pieces, snapshot, previous, row)
+    }
+
+    /// Takes back a version that was never linked.
+    pub fn unmake(&mut self, unlinked: Superseded) {
+        // SAFETY: made of this heap for rows of so many bytes, and nobody has found it. Its value is the row's.
+        unsafe { unlinked.version.free(&mut self.pieces, unlinked.row_bytes as usize) }
     }
 
     /// Snapshots from `snapshot` on show something else.
@@ -76,7 +90,6 @@ impl VersionCache {
         assert!(self.superseded.back().is_none_or(|&(last, _)| last <= snapshot));
         self.bytes += Version::bytes(superseded.row_bytes as usize) as u64;
         self.most_bytes = self.most_bytes.max(self.bytes);
-        self.tell();
         self.superseded.push_back((snapshot, superseded));
     }
 
@@ -95,16 +108,15 @@ impl VersionCache {
                 if has_value {
                     values.free(version.view(WORD, |word| Value::of(word)));
                 }
-                version.free(&self.heap, row_bytes as usize);
+                version.free(&mut self.pieces, row_bytes as usize);
             }
         }
-        self.tell();
     }
 
     /// Tells the heap what was taken or given back, if that is much.
     #[inline]
     fn tell(&mut self) {
-        let bytes = self.bytes + self.unlinked_bytes;
+        let bytes = self.unlinked_bytes;
         if bytes.abs_diff(self.told) >= TOLD_BYTES {
             self.heap.tell(bytes as i64 - self.told as i64);
             self.told = bytes;

@@ -259,15 +259,17 @@ impl Graveyard {
 #[cfg(test)]
 mod tests {
     use super::{AllocationCache, Grave, Graveyard, Piece, Version};
-    use crate::facade::heap::Heap;
+    use crate::facade::heap::{Heap, Pieces};
     use crate::facade::payload;
+    use crate::facade::shared::Arc;
     use crate::index::Memory;
     use contract::Indexing;
 
     const KEY: &[u8] = b"a key of more than eight bytes";
 
     struct Cemetery {
-        heap: Heap,
+        heap: Arc<Heap>,
+        pieces: Pieces,
         nodes: AllocationCache,
         graveyard: Graveyard,
         versions: Vec<Version>,
@@ -280,12 +282,14 @@ mod tests {
                 Memory::reserve(Indexing::OrderedBytes { most: 40 }, 16, 1, 0).expect("a small index");
             let mut nodes = AllocationCache::default();
             let graveyard = Graveyard::within(&memory, &mut nodes);
-            Cemetery { heap: Heap::new(), nodes, graveyard, versions: Vec::new(), dug_up: Vec::new() }
+            let heap = Arc::new(Heap::new());
+            let pieces = Pieces::new(&heap);
+            Cemetery { heap, pieces, nodes, graveyard, versions: Vec::new(), dug_up: Vec::new() }
         }
 
         /// A row that was deleted in this snapshot, and which was its last version.
         fn bury(&mut self, since: u64) -> (Grave, Version) {
-            let last = Version::make(&self.heap, since - 1, None, &since.to_le_bytes());
+            let last = Version::make(&mut self.pieces, since - 1, None, &since.to_le_bytes());
             self.versions.push(last);
             (self.graveyard.bury(&mut self.nodes, &self.heap, KEY, since, last), last)
         }
@@ -306,7 +310,7 @@ mod tests {
         fn drop(&mut self) {
             for version in self.versions.drain(..) {
                 // SAFETY: made of this heap, once, and nobody looks at it any more.
-                unsafe { version.free(&self.heap, 8) };
+                unsafe { version.free(&mut self.pieces, 8) };
             }
             for (piece, bytes) in self.dug_up.drain(..) {
                 // SAFETY: taken of this heap, and dug up once.

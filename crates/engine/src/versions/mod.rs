@@ -5,7 +5,7 @@
 //! left: a transaction that reads it is serializable, and comes where the prefix ends. It can be begun once those epochs are
 //! complete, and so never changes: who reads it holds nothing, validates nothing, and never aborts.
 //!
-//! **State.** Behind its row a record has two words ([`Trailer`]): since which snapshot the row is what it is (0: it was loaded), and the
+//! **State.** Before its key a record has two words ([`Lineage`]): since which snapshot the row is what it is (0: it was loaded), and the
 //! row's previous version. A [`Version`] is a piece of the heap that nobody writes again: a row of the record, since which snapshot
 //! it was that, and the version before. Of the rows that a record had within one snapshot's epochs only the last is kept.
 //!
@@ -15,7 +15,7 @@
 //!
 //! | writes go | a version is made | of the snapshot |
 //! |---|---|---|
-//! | to private copies | before they are installed | of the epoch in which the transaction commits |
+//! | to private copies | before they are installed; under protocols that validate, before the row is locked | of the epoch in which the transaction commits |
 //! | in place | before the first change of a row | of its local epoch; at commit, if that turns out to be in the next one, of that |
 //!
 //! *Who aborts* puts the row back and leaves the version: it has written what was there. *Who commits in the next snapshot*, having
@@ -49,6 +49,6 @@
 pub(crate) mod cache;
 pub(crate) mod graveyard;
 
-pub(crate) use crate::record::version::{Trailer, Version};
+pub(crate) use crate::record::version::{Lineage, Version};
 pub(crate) use cache::VersionCache;
 pub(crate) use graveyard::Graveyard;

@@ -18,7 +18,7 @@ pub struct Memory {
     pub stray_records: u64,
     /// Bytes with which records tell of their versions; 0 without snapshots (*silo* 5.6).
     #[serde(default)]
-    pub trailer_bytes: u64,
+    pub lineage_bytes: u64,
     /// The most bytes that previous versions of records have taken.
     #[serde(default)]
     pub most_version_bytes: u64,
@@ -38,13 +38,13 @@ impl Memory {
     /// With what is there now.
     pub fn now(self, leaks: &LeakCheck) -> Memory {
         let LeakCheck { linked_records, allocated_records, memory_bytes, .. } = *leaks;
-        let LeakCheck { trailer_bytes, most_version_bytes, .. } = *leaks;
+        let LeakCheck { lineage_bytes, most_version_bytes, .. } = *leaks;
         let stray_records = allocated_records.saturating_sub(linked_records);
         Memory {
             bytes: memory_bytes,
             rows: linked_records,
             stray_records,
-            trailer_bytes,
+            lineage_bytes,
             most_version_bytes,
             ..self
         }
@@ -61,13 +61,13 @@ mod tests {
             linked_records: 90,
             allocated_records: 100,
             memory_bytes: 4000,
-            trailer_bytes: 90 * 16,
+            lineage_bytes: 90 * 16,
             most_version_bytes: 500,
             ..LeakCheck::default()
         };
         let memory = Memory::loaded(1000, 20).now(&leaks);
         assert_eq!((memory.loaded_bytes, memory.bytes), (1000, 4000));
         assert_eq!((memory.loaded_rows, memory.rows, memory.stray_records), (20, 90, 10));
-        assert_eq!((memory.trailer_bytes, memory.most_version_bytes), (1440, 500));
+        assert_eq!((memory.lineage_bytes, memory.most_version_bytes), (1440, 500));
     }
 }

@@ -1,11 +1,16 @@
 //! Memory for pieces of any size, taken and given back one by one: the process's allocator.
 //!
-//! What is taken often, and in one size, comes from a `Region`.
+//! What is taken often, and in one size, comes from a `Region`. Who takes and gives back again and again, in a few sizes, keeps [`Pieces`]
+//! at hand: they are cut from slabs of huge pages, and what comes back waits for the next of its size, so that neither asks the process's
+//! allocator, nor the system.
 
 use super::memory;
+use super::region::Region;
+use super::shared::Arc;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// At multiples of this pieces begin.
 pub const ALIGNMENT: usize = 16;
@@ -15,6 +20,14 @@ pub const ALIGNMENT: usize = 16;
 pub struct Heap {
     /// Bytes of which it was told that they are taken.
     told: AtomicI64,
+    slabs: Mutex<Slabs>,
+}
+
+/// Regions from which slabs are cut, and what of the last one is left. They are given back to the system with the heap.
+#[derive(Debug, Default)]
+struct Slabs {
+    regions: Vec<Region>,
+    used: usize,
 }
 
 impl Heap {
@@ -53,9 +66,131 @@ impl Heap {
         }
     }
 
+    /// Memory for pieces of one size, which it has until it is dropped.
+    fn slab(&self) -> NonNull<u8> {
+        self.tell(SLAB_BYTES as i64);
+        self.slabs.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// The bytes that are taken, by what it was told.
     pub fn told_bytes(&self) -> i64 {
         self.told.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes that are cut into pieces of one size.
+const SLAB_BYTES: usize = 64 << 10;
+/// Bytes of the first region, of small pages, for stores that make few pieces; and of each of the others.
+const REGION_BYTES: [usize; 2] = [2 << 20, 256 << 20];
+
+const _: () =
+    assert!(REGION_BYTES[0].is_multiple_of(SLAB_BYTES) && REGION_BYTES[1].is_multiple_of(SLAB_BYTES));
+
+impl Slabs {
+    fn take(&mut self) -> NonNull<u8> {
+        if self.regions.last().is_none_or(|last| self.used == last.len()) {
+            let region = match self.regions.is_empty() {
+                true => Region::reserve_to_grow(REGION_BYTES[0], 0),
+                false => Region::reserve(REGION_BYTES[1]),
+            };
+            self.regions.push(region.unwrap_or_else(|error| panic!("{error}")));
+            self.used = 0;
+        }
+        let region = self.regions.last().expect("there is one now");
+        // SAFETY: the region's length is a multiple of a slab's, and is not used up.
+        let slab = unsafe { region.base().add(self.used) };
+        self.used += SLAB_BYTES;
+        NonNull::new(slab).expect("a region is not at address 0")
+    }
+}
+
+/// Sizes of [`Pieces`] are multiples of this, a line: no two share one.
+const STEP_BYTES: usize = 64;
+/// Of what is larger than so many steps the process's allocator has each piece.
+const MOST_STEPS: usize = 64;
+
+const _: () = assert!(STEP_BYTES.is_multiple_of(ALIGNMENT) && STEP_BYTES * MOST_STEPS <= SLAB_BYTES);
+
+/// Pieces of a heap that one thread at a time has at hand.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    heap: Arc<Heap>,
+    /// By their size in steps.
+    sizes: Vec<OfOneSize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfOneSize {
+    given_back: Vec<NonNull<u8>>,
+    /// The rest of the last slab: so many pieces, behind `cut` bytes.
+    slab: Option<NonNull<u8>>,
+    cut: usize,
+}
+
+// SAFETY: pieces that nobody else has; where they are means the same to every thread.
+unsafe impl Send for Pieces {}
+
+impl Pieces {
+    /// None yet, of this heap.
+    pub fn new(heap: &Arc<Heap>) -> Pieces {
+        Pieces { heap: Arc::clone(heap), sizes: Vec::new() }
+    }
+
+    /// As [`Heap::take`].
+    #[inline]
+    pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
+        let steps = bytes.div_ceil(STEP_BYTES);
+        match self.sizes.get_mut(steps).and_then(|size| size.given_back.pop()) {
+            Some(piece) => piece,
+            None => self.take_new(steps, bytes),
+        }
+    }
+
+    #[cold]
+    fn take_new(&mut self, steps: usize, bytes: usize) -> NonNull<u8> {
+        assert!(bytes > 0, "a piece of no bytes");
+        if steps > MOST_STEPS {
+            self.heap.tell(bytes as i64);
+            return self.heap.take(bytes);
+        }
+        if self.sizes.len() <= steps {
+            self.sizes.resize(steps + 1, OfOneSize::default());
+        }
+        let size = &mut self.sizes[steps];
+        let slab = match size.slab {
+            Some(slab) if size.cut + steps * STEP_BYTES <= SLAB_BYTES => slab,
+            _ => {
+                size.cut = 0;
+                *size.slab.insert(self.heap.slab())
+            }
+        };
+        // SAFETY: so many bytes are left of the slab, by the condition above, or because it is a whole one.
+        let piece = unsafe { slab.add(size.cut) };
+        size.cut += steps * STEP_BYTES;
+        piece
+    }
+
+    /// Takes a piece back.
+    ///
+    /// # Safety
+    /// `piece` is what [`Pieces::take`] of this heap answered to `bytes`, was not given back, and nobody uses it any more.
+    #[inline]
+    pub unsafe fn give_back(&mut self, piece: NonNull<u8>, bytes: usize) {
+        match self.sizes.get_mut(bytes.div_ceil(STEP_BYTES)) {
+            Some(size) => size.given_back.push(piece),
+            // SAFETY: by the caller's contract.
+            None => unsafe { self.give_back_large(piece, bytes) },
+        }
+    }
+
+    /// # Safety
+    /// As for [`Pieces::give_back`].
+    #[cold]
+    unsafe fn give_back_large(&mut self, piece: NonNull<u8>, bytes: usize) {
+        assert!(bytes > STEP_BYTES * MOST_STEPS, "a piece of a size of which none was taken");
+        self.heap.tell(-(bytes as i64));
+        // SAFETY: by the caller's contract, of the process's allocator, for it is large.
+        unsafe { self.heap.give_back(piece, bytes) }
     }
 }
 

@@ -12,6 +12,7 @@ use super::exploration::machine as exploring;
 use super::given_back::GivenBack;
 use super::region::Region;
 pub use crate::hardware::heap::ALIGNMENT;
+use crate::hardware::shared::Arc;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
@@ -25,10 +26,10 @@ const _: () = assert!(LINE_BYTES.is_multiple_of(ALIGNMENT));
 
 /// As [`hardware::Heap`](crate::hardware::heap::Heap); its memory is given back to the host when it is dropped.
 #[derive(Debug, Default)]
-pub struct Heap(Mutex<Pieces>);
+pub struct Heap(Mutex<Memory>);
 
 #[derive(Debug, Default)]
-struct Pieces {
+struct Memory {
     regions: Vec<Region>,
     /// Bytes of the last region that were taken.
     used: usize,
@@ -38,7 +39,7 @@ struct Pieces {
 }
 
 // SAFETY: pieces that were given back are nobody's; where they are means the same to every thread.
-unsafe impl Send for Pieces {}
+unsafe impl Send for Memory {}
 
 impl Heap {
     /// As [`hardware::Heap::new`](crate::hardware::heap::Heap::new).
@@ -79,6 +80,34 @@ impl Heap {
     }
 }
 
+/// As [`hardware::Pieces`](crate::hardware::heap::Pieces): each is taken from the heap, and given back to it, which costs what it does there,
+/// and lets an exploration find who touches it meanwhile.
+#[derive(Debug, Default)]
+pub struct Pieces(Arc<Heap>);
+
+impl Pieces {
+    /// As [`hardware::Pieces::new`](crate::hardware::heap::Pieces::new).
+    pub fn new(heap: &Arc<Heap>) -> Pieces {
+        Pieces(Arc::clone(heap))
+    }
+
+    /// As [`hardware::Pieces::take`](crate::hardware::heap::Pieces::take).
+    pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
+        self.0.tell(bytes as i64);
+        self.0.take(bytes)
+    }
+
+    /// As [`hardware::Pieces::give_back`](crate::hardware::heap::Pieces::give_back).
+    ///
+    /// # Safety
+    /// The same.
+    pub unsafe fn give_back(&mut self, piece: NonNull<u8>, bytes: usize) {
+        self.0.tell(-(bytes as i64));
+        // SAFETY: by the caller's contract.
+        unsafe { self.0.give_back(piece, bytes) }
+    }
+}
+
 /// Other regions may come to lie where the heap's have been.
 impl Drop for Heap {
     fn drop(&mut self) {
@@ -99,7 +128,7 @@ fn size_of_piece(bytes: usize) -> usize {
     bytes.next_power_of_two().max(LINE_BYTES)
 }
 
-impl Pieces {
+impl Memory {
     fn take(&mut self, size: usize) -> NonNull<u8> {
         if let Some(piece) = self.given_back[size.trailing_zeros() as usize].pop() {
             return piece;

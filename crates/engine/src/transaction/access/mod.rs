@@ -143,6 +143,11 @@ pub(crate) trait Access<A: Architecture>: Sized {
 
     // Commit and abort.
 
+    /// Whether a record that the transaction holds is still what it has seen with this token (optimistic protocols).
+    fn still_carries(_: &Txn<'_, A>, _: RecordRef, _: Token) -> bool {
+        false
+    }
+
     /// Makes sure that the transaction can commit, and chooses the id of the versions that it writes.
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort>;
 

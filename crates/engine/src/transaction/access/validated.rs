@@ -6,6 +6,8 @@
 //! 3. validate every record that was read and every gap that was relied on. A token that has expired may be extended to the
 //!    id, which is a write, and so a step at the record's partition.
 //!
+//! Where there are snapshots, versions of what is written are made before that ([`super::super::ahead`]).
+//!
 //! Then the copies are installed, and the id is published, which unlocks.
 //!
 //! Looks at metadata are not steps: they are taken from here, wherever the record's partition is.
@@ -57,6 +59,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
             return Ok(Presence::Missing);
         };
         let position = txn.add(place, record, Kind::Write, Some(token));
+        txn.make_version_ahead(position, token);
         txn.change_copy(position, span, bytes, change);
         Ok(Presence::Present)
     }
@@ -64,8 +67,10 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     #[inline(always)]
     fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         // Blind: commit checks that the record is still there, not that it is unchanged.
-        let found = txn.observe_record(place, None)?;
-        Ok(found.map(|(record, _)| txn.add(place, record, Kind::Write, None)))
+        let Some((record, token)) = txn.observe_record(place, None)? else { return Ok(None) };
+        let position = txn.add(place, record, Kind::Write, None);
+        txn.make_version_ahead(position, token);
+        Ok(Some(position))
     }
 
     fn show(
@@ -99,7 +104,9 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         Ok(())
     }
 
-    fn upgrade(_: &mut Txn<'_, A>, _: usize) -> Result<(), Abort> {
+    fn upgrade(txn: &mut Txn<'_, A>, position: usize) -> Result<(), Abort> {
+        let seen = txn.accesses[position].token.expect("a read has a token");
+        txn.make_version_ahead(position, seen);
         Ok(())
     }
 
@@ -169,6 +176,11 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
 
     fn is_same(one: Token, other: Token) -> bool {
         ProtocolOf::<A>::is_same(one.0, other.0)
+    }
+
+    fn still_carries(txn: &Txn<'_, A>, record: RecordRef, Token(seen): Token) -> bool {
+        // Nothing is extended: who holds a record that it writes has it at its last version.
+        ProtocolOf::<A>::validate(txn.watched(record), seen, true, 0) == Validity::Valid
     }
 
     #[inline(always)]
