@@ -180,7 +180,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
 
     fn still_carries(txn: &Txn<'_, A>, record: RecordRef, Token(seen): Token) -> bool {
         // Nothing is extended: who holds a record that it writes has it at its last version.
-        ProtocolOf::<A>::validate(txn.watched(record), seen, true, 0) == Validity::Valid
+        ProtocolOf::<A>::validate(txn.watched(record), seen, true, &txn.state, 0) == Validity::Valid
     }
 
     #[inline(always)]
