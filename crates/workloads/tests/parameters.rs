@@ -137,7 +137,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
         "workload ycsb has no parameter 'Theta'; \
          allowed: records, fields, field-bytes, accesses, theta, distribution, mix, reads, split, scan-rows, \
-         scan-lengths, index, update, touch, order, distinct"
+         scan-lengths, index, update, touch, order, distinct, read-only"
     );
 }
 
@@ -177,6 +177,7 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("ycsb", "touch", "", "field | row"),
         ("ycsb", "order", "hot-first", "drawn | key"),
         ("ycsb", "distinct", "true", "no | yes"),
+        ("ycsb", "read-only", "past", "snapshot | present"),
         ("smallbank", "customers", "1", "a whole number from 2 to 1_000_000_000"),
         ("smallbank", "hot-customers", "many", "a whole number from 0 to 1_000_000_000"),
         ("smallbank", "hot", "101", "a percentage from 0 to 100"),

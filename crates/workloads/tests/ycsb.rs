@@ -121,6 +121,19 @@ fn neither_reads_nor_touch_moves_the_keys() {
 }
 
 #[test]
+fn what_only_reads_reads_a_snapshot_unless_it_is_to_read_the_present() {
+    let of_hundred = |given: &[(&str, &str)]| {
+        let mut client = ycsb(given).client(seat(1));
+        (0..100).filter(|_| client.next().reads_snapshot()).count()
+    };
+    assert_eq!(of_hundred(&[("reads", "100")]), 100);
+    assert_eq!(of_hundred(&[("reads", "100"), ("read-only", "present")]), 0);
+    assert_eq!(of_hundred(&[("reads", "0")]), 0);
+    assert!((60..95).contains(&of_hundred(&[("accesses", "1"), ("reads", "80")])));
+    assert_eq!(of_hundred(&[("mix", "D")]), 0, "who follows what is inserted wants the latest");
+}
+
+#[test]
 fn orders_and_distinctness_are_kept() {
     let skewed = ("theta", "0.99");
     let repeats =

@@ -1,6 +1,8 @@
 //! Draws YCSB's transactions.
 
-use super::parameters::{Distinct, Distribution, Extent, Order, ScanLengths, Split, Update, YcsbParameters};
+use super::parameters::{
+    Distinct, Distribution, Extent, Order, ReadOnly, ScanLengths, Split, Update, YcsbParameters,
+};
 use super::sequences::Sequences;
 use super::transaction::{Shape, Updates, YcsbTransaction};
 use crate::random::{Chance, choose, generator};
@@ -61,6 +63,7 @@ impl YcsbClient {
                     Update::Blind => Updates::Blind,
                     Update::Insert => Updates::Insert,
                 },
+                reads_snapshots: parameters.read_only == ReadOnly::Snapshot,
             },
             parts,
             order: parameters.order,

@@ -34,6 +34,9 @@
 //! defaults), and popularity is exactly zipfian. `distinct=yes` draws again instead, as the original Trireme
 //! does (DBx1000 drops the access): every transaction then takes as many locks as it makes accesses, and the
 //! hottest keys are less hot than `theta` says.
+//!
+//! Of a store that has snapshots, transactions without writes read the newest one, unless rows are inserted; with `read-only=present`
+//! they read what is there, as without snapshots.
 
 mod client;
 mod parameters;
@@ -72,6 +75,12 @@ impl Ycsb {
         let keys = Zipf::new(parameters.records.get(), parameters.theta.get())
             .expect("records and theta are within the bounds of their types");
         Ok(Ycsb { parameters, keys })
+    }
+
+    /// Whether each transaction is one read or one write of a row that is there.
+    pub fn is_of_single_records(&self) -> bool {
+        let YcsbParameters { accesses, .. } = &self.parameters;
+        accesses.get() == 1 && !self.parameters.scans() && !self.parameters.inserts()
     }
 
     /// Every parameter with its effective value.

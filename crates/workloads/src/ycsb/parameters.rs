@@ -43,6 +43,8 @@ parameters! {
     "order" order: Order = "drawn";
     /// Whether keys are drawn again that the transaction has already.
     "distinct" distinct: Distinct = "no";
+    /// What transactions that only read read, of a store that has snapshots: the newest one, or the present, as all others.
+    "read-only" read_only: ReadOnly = "snapshot";
 }
 
 count!(
@@ -150,6 +152,15 @@ choice!(
     No = "no",
     /// They differ.
     Yes = "yes",
+);
+
+choice!(
+    /// What transactions that only read read, where there are snapshots.
+    ReadOnly:
+    /// The newest one.
+    Snapshot = "snapshot",
+    /// The present.
+    Present = "present",
 );
 
 const _: () = assert!(Accesses::MOST == MOST_TOUCHES as u64 && FieldBytes::MOST == text::MOST_BYTES as u64);

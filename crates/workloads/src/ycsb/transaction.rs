@@ -31,6 +31,8 @@ pub(super) struct Shape {
     /// Partitions of the table, all of which a scan takes part in.
     pub(super) partitions: u32,
     pub(super) updates: Updates,
+    /// Whether a transaction that only reads may read a snapshot.
+    pub(super) reads_snapshots: bool,
 }
 
 impl Shape {
@@ -181,6 +183,7 @@ impl Procedure for YcsbTransaction {
 
     fn reads_snapshot(&self) -> bool {
         // Who follows sequences wants the latest.
-        self.shape.updates != Updates::Insert && self.touches.as_slice().iter().all(|touch| !touch.writes())
+        let may_be_old = self.shape.reads_snapshots && self.shape.updates != Updates::Insert;
+        may_be_old && self.touches.as_slice().iter().all(|touch| !touch.writes())
     }
 }
