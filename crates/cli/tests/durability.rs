@@ -330,7 +330,7 @@ fn a_log_is_never_written_over_and_needs_a_level() {
     );
     refused(&more(&["--durability", "full"]), "--durability full: allowed: none, buffered, group, sync");
     refused(&["recover", "nowhere"], "folder nowhere has no log");
-    let ran = run(&folder, &more(&["--durability", "group", "--log", "log"]));
+    let ran = run(&folder, &more(&["--durability", "group", "--log", "log", "--writes", "all"]));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     // Before anything is loaded; nor is there a folder of results.
     let logged_to = |folders: &'static str| more(&["--durability", "group", "--log", folders]);

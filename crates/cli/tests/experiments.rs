@@ -93,7 +93,10 @@ fn every_experiment_runs_and_tells_its_claims() {
         for left_out in list("left_out") {
             let system =
                 [&left_out["architecture"], &left_out["protocol"]].map(|name| name.as_str().expect("a name"));
-            assert!(LEFT_OUT.contains(&system), "{out}: {left_out}");
+            // Nor does the machine at hand have a counter for timestamps.
+            let needs_a_counter =
+                left_out["why"].as_str().is_some_and(|why| why.starts_with("timestamps hardware-counter"));
+            assert!(LEFT_OUT.contains(&system) || needs_a_counter, "{out}: {left_out}");
         }
     }
 }
