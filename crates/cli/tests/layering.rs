@@ -268,7 +268,7 @@ fn the_engine_touches_the_world_only_through_its_facade() {
 /// Rooms of a crate that name each other for a reason.
 ///
 /// A protocol picks its way of access, which is a text over any architecture, and an architecture runs steps of its protocol: in
-/// types, the three are one. A report shows results, and what lays results down lays their report beside them.
+/// types, the three are one. Timestamps are drawn by slots, which protocols name. A report shows results, and what lays results down lays their report beside them.
 const KNOTS: &[(&str, &[&str])] = &[
     ("engine", &["protocol", "transaction", "architecture", "timestamp"]),
     ("harness", &["report", "results", "sweep"]),
