@@ -88,7 +88,10 @@ mod tests {
         let told = EngineOptions { partition_latch: Some(LatchName::Ticket), servers: 2, ..ours };
         let words = extras(&told, &all);
         assert!(
-            words.contains(&format!("latch of lock lists {}, latch of partitions ticket, ", told.latch)),
+            words.contains(&format!(
+                "latch of lock lists {}, timestamps {}, latch of partitions ticket, ",
+                told.latch, told.timestamps
+            )),
             "{words}"
         );
         assert!(words.ends_with("in flight per worker, 2 servers"), "{words}");
