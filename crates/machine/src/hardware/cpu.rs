@@ -1,7 +1,6 @@
 //! The core that runs: waiting, hints, and accounting for computation.
 
-use super::clock::{self, Ticks};
-use std::cell::Cell;
+use super::clock::Ticks;
 use std::time::Duration;
 
 /// Tells the core that it spins.
@@ -16,39 +15,6 @@ pub fn pause() {
 pub fn pause_until(deadline: Ticks) {
     let _ = deadline;
     pause();
-}
-
-/// A yield that takes longer was others' time, who compute: workers that wait for each other yield at once.
-const CROWDED_YIELD: Duration = Duration::from_micros(500);
-/// For how long a thread does not yield again.
-const CROWDED_FOR: Duration = Duration::from_millis(200);
-/// What it sleeps instead, beside what the system takes to wake it.
-const CROWDED_SLEEP: Duration = Duration::from_micros(1);
-
-thread_local! {
-    /// Until when the thread's core is held to be crowded.
-    static CROWDED_UNTIL: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Offers the core to the system: the one that is waited for may not be running.
-///
-/// By a yield, which is over at once if nobody else wants the core. But who yields is held to have used its time up, so beside
-/// others that compute it gets the core again only after all of them: two workers that wait for each other then exchange ten messages
-/// a second. Who sleeps for a moment has used nothing and comes next. So where a yield has taken long the thread sleeps in place of it,
-/// and tries again after a while.
-// Not inlined: a fiber that waits may be on another thread the next time.
-#[cold]
-#[inline(never)]
-fn offer_core() {
-    let began = clock::now();
-    if began.0 < CROWDED_UNTIL.get() {
-        return std::thread::sleep(CROWDED_SLEEP);
-    }
-    std::thread::yield_now();
-    let ended = clock::now();
-    if ended.since(began) > clock::ticks_of(CROWDED_YIELD) {
-        CROWDED_UNTIL.set(ended.0 + clock::ticks_of(CROWDED_FOR));
-    }
 }
 
 /// Waiting for another worker, for a short time at best.
@@ -84,7 +50,7 @@ impl Spin {
             self.pauses += 1;
             pause();
         } else {
-            offer_core();
+            std::thread::yield_now();
         }
     }
 
@@ -103,7 +69,7 @@ impl Spin {
             self.pauses += 1;
             give_way();
         } else {
-            offer_core();
+            std::thread::yield_now();
         }
     }
 
@@ -119,7 +85,7 @@ impl Spin {
     pub fn rest(&mut self) {
         match self.pauses.checked_sub(Self::BEFORE_SLEEPING) {
             None if self.pauses < Self::BEFORE_YIELDING => pause(),
-            None => offer_core(),
+            None => std::thread::yield_now(),
             Some(slept) => {
                 let sleep = Self::SHORTEST_SLEEP * 2u32.saturating_pow(slept);
                 std::thread::sleep(sleep.min(Self::LONGEST_SLEEP));

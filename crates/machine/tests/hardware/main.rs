@@ -1,7 +1,6 @@
 //! The facade on the machine at hand.
 
 mod clock;
-mod crowded;
 mod environment;
 mod facts;
 mod growing;
