@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 /// More repetitions than anybody waits for.
 const SMALL: [&str; 12] = [
@@ -31,6 +32,13 @@ fn interrupted(folder: &Path, line: &[&str], runs: usize) -> Ran {
     command.args(line).args(SMALL).args(["--out", "kept"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary runs");
     let mut told = BufReader::new(child.stderr.take().expect("piped"));
+    let mut answer = child.stdout.take().expect("piped");
+    // Beside the rest: a comparison is more than a pipe holds.
+    let answer = thread::spawn(move || {
+        let mut out = String::new();
+        answer.read_to_string(&mut out).expect("text");
+        out
+    });
     let mut err = String::new();
     loop {
         let mut line = String::new();
@@ -44,8 +52,8 @@ fn interrupted(folder: &Path, line: &[&str], runs: usize) -> Ran {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("there is such a command").success());
     told.read_to_string(&mut err).expect("text");
-    let ended = child.wait_with_output().expect("it ends");
-    Ran { err, ..Ran::from(ended) }
+    let code = child.wait().expect("it ends").code();
+    Ran { code, out: answer.join().expect("no panic"), err }
 }
 
 fn said(kept: &Value) -> String {
