@@ -79,6 +79,7 @@ const FIELDS: &[Field] = &[
     ("reclaim", Value::is_boolean),
     ("hand_over_every", is_count),
     ("latch", Value::is_string),
+    ("timestamps", Value::is_string),
     ("partition_latch", Value::is_string),
     ("parameters", Value::is_object),
     ("warnings", Value::is_array),

@@ -69,6 +69,26 @@ fn workers_that_take_turns_for_long_commit_no_more_than_one() {
     assert!(sixteen < 1.1 * one, "{sixteen} and {one}");
 }
 
+/// Of 64 cores that do nothing but read a row, those who share a counter wait for it; a counter in hardware is only there.
+#[test]
+fn timestamps_cost_what_they_share() {
+    let folder = fresh_folder("simulated-timestamps");
+    let line = "run ycsb --records 5000 --accesses 1 --reads 100 --protocol occ --prefetch off --warmup 20us --duration 100us \
+                --repeat 1 --json --timestamps";
+    let throughput = |way: &str| {
+        let ran = on(&folder, &format!("{line} {way} --workers 64"), &machine("graphite-mesh-64.toml"));
+        ran.json()["throughput_per_s"].as_f64().unwrap_or_else(|| panic!("{way}: {}", ran.err))
+    };
+    let ways = ["mutex", "atomic", "batch-8", "batch-16", "hardware-counter", "clock"].map(throughput);
+    println!("{ways:?}");
+    assert!(ways[..4].is_sorted() && ways[3] < ways[5], "{ways:?}");
+    assert!(ways[4] > 2.0 * ways[1], "{ways:?}");
+    let ran =
+        run(&folder, &format!("{line} hardware-counter --workers 2").split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("timestamps hardware-counter: allowed: mutex, atomic"), "{}", ran.err);
+}
+
 #[test]
 fn a_comparison_says_that_it_is_simulated() {
     let folder = fresh_folder("simulated-comparison");

@@ -207,6 +207,11 @@ fn every_option_of_an_architecture_passes() {
         "--protocol silo --global-ids on",
         "--protocol wait-die --global-ids on",
         "--architecture delegation --protocol silo --global-ids on",
+        "--protocol occ --timestamps mutex",
+        "--protocol occ --timestamps atomic",
+        "--protocol occ --timestamps batch-16",
+        "--architecture delegation --protocol occ --timestamps batch-8",
+        "--protocol wait-die --timestamps batch-16",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
         "--architecture delegation --protocol 2v-no-wait --overwrites off --epoch 1ms",
@@ -228,7 +233,7 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "dl-detect"] {
+    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "dl-detect", "occ"] {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

@@ -1,21 +1,26 @@
 //! What can be typed.
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use harness::text::durations;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versus::conduct::Agenda;
 use versus::contender::{StoreName, WorkloadName};
+use versus::folders;
 use versus::report;
 use versus::results::Results;
 use versus::store::Class;
+use versus::summary;
 use versus::workload::scans::SCANNED;
 
 /// Measures Trireme's database beside other embedded stores: the same transactions, at equal durability and isolation.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 110)]
+#[command(version, max_term_width = 110, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    /// Something else than measuring.
+    #[command(subcommand)]
+    pub instead: Option<Instead>,
     /// Stores, separated by commas; all by default.
     #[arg(long, value_enum, value_delimiter = ',')]
     stores: Vec<StoreName>,
@@ -61,6 +66,31 @@ pub struct Arguments {
     /// Writes a page to be opened in a browser here.
     #[arg(long)]
     page: Option<PathBuf>,
+}
+
+/// What is done instead of measuring.
+#[derive(Debug, Subcommand)]
+pub enum Instead {
+    /// Prints the tables of documents from what was kept by `--json`.
+    Summary {
+        /// What was kept.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+impl Instead {
+    /// What is printed.
+    pub fn text(&self) -> Result<String, String> {
+        let Instead::Summary { files } = self;
+        let of_file = |path: &PathBuf| {
+            let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let results: Results =
+                serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok(summary::of_results(&results))
+        };
+        files.iter().map(of_file).collect()
+    }
 }
 
 /// Which memory has huge pages.
@@ -129,6 +159,11 @@ impl Arguments {
         }
     }
 
+    /// What is to be known of the folders before numbers are read.
+    pub fn warnings(&self, agenda: &Agenda) -> Vec<String> {
+        folders::warnings(&agenda.classes, &self.folder, &self.memory_folder)
+    }
+
     /// Writes what is to be kept.
     pub fn keep(&self, results: &Results, agenda: &Agenda) -> Result<(), String> {
         if let Some(path) = &self.json {
@@ -136,12 +171,18 @@ impl Arguments {
             write(path, &text)?;
         }
         if let Some(path) = &self.page {
-            let typed: Vec<String> = std::env::args().skip(1).collect();
-            let command = format!("cargo run --release -p versus -- {}", typed.join(" "));
-            write(path, &report::of_results(results, agenda, &command))?;
+            write(path, &report::of_results(results, agenda))?;
         }
         Ok(())
     }
+}
+
+/// What was typed, after what in the environment decides how memory is allocated.
+pub fn command() -> String {
+    let tunables = std::env::var("GLIBC_TUNABLES");
+    let tunables = tunables.map(|tunables| format!("GLIBC_TUNABLES={tunables} ")).unwrap_or_default();
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    format!("{tunables}versus {}", typed.join(" ")).trim_end().to_owned()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Rounds by turns: for each class of durability, number of commits in flight and workload, all stores are opened and loaded, and
-//! run round after round, beginning with another store each time, so that a machine that grows slower is so for all.
+//! run round after round, beginning with another store each time, so that a machine that grows slower is so for all. Of stores that are the
+//! same program in a workload, the first is run.
 
 use crate::contender::{self, Contender, Setting, StoreName, WorkloadName, shown};
 use crate::measure::{Plan, Round};
@@ -51,7 +52,20 @@ struct Group {
 impl Agenda {
     /// Rounds, all together.
     pub fn rounds_in_all(&self) -> u64 {
-        self.groups().len() as u64 * (self.threads.len() * self.rounds * self.stores.len()) as u64
+        let of_group = |group: Group| self.threads.len() * self.rounds * self.programs(group.workload).len();
+        self.groups().into_iter().map(of_group).sum::<usize>() as u64
+    }
+
+    /// The stores of which none is the same program as another one.
+    fn programs(&self, workload: WorkloadName) -> Vec<StoreName> {
+        let is_first = |store: &&StoreName| self.measured_for(**store, workload) == **store;
+        self.stores.iter().filter(is_first).copied().collect()
+    }
+
+    /// The store that is run in the place of one: the first that is the same program.
+    fn measured_for(&self, store: StoreName, workload: WorkloadName) -> StoreName {
+        let is_same = |other: &&StoreName| other.in_workload(workload) == store.in_workload(workload);
+        self.stores.iter().copied().find(|other| is_same(&other)).unwrap_or(store)
     }
 
     fn groups(&self) -> Vec<Group> {
@@ -88,7 +102,7 @@ impl Agenda {
         let folder = if class == Class::Memory { &self.memory_folder } else { &self.folder };
         let setting = Setting { class, in_flight, folder: folder.clone(), epoch, rows };
         let mut entered: Vec<(StoreName, Entered)> = Vec::new();
-        for &store in &self.stores {
+        for store in self.programs(workload) {
             if stop.load(Ordering::Relaxed) {
                 return Vec::new();
             }
@@ -122,11 +136,18 @@ impl Agenda {
                     measured[place].push(came);
                 }
             }
-            let stores = entered.iter().zip(measured).map(|((store, contender), rounds)| match contender {
-                Ok(contender) => Measured::new(*store, rounds, &**contender),
+            let programs = entered.iter().zip(measured).map(|((store, contender), rounds)| match contender {
+                Ok(contender) => Measured::new(*store, workload, rounds, &**contender),
                 Err(failure) => Measured::not_opened(*store, failure),
             });
-            cells.push(Cell { class, in_flight, workload, threads, rows, stores: stores.collect() });
+            let mut programs = programs.peekable();
+            let of_store = |&store: &StoreName| {
+                let is_it = |measured: &Measured| measured.store == store;
+                let same = || Measured::same_as(store, self.measured_for(store, workload));
+                programs.next_if(is_it).unwrap_or_else(same)
+            };
+            let stores = self.stores.iter().map(of_store).collect();
+            cells.push(Cell { class, in_flight, workload, threads, rows, stores });
         }
         cells
     }

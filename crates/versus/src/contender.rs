@@ -17,7 +17,7 @@ use crate::workload::transfers::Transfers;
 use crate::workload::updates::Updates;
 use crate::workload::{Tally, Workload};
 use clap::ValueEnum;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// A store by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreName {
     /// Trireme, all tables in the order of their keys.
@@ -56,10 +56,45 @@ impl StoreName {
         use StoreName::*;
         matches!(self, Trireme | TriremeHashed | TriremePrefetch | TriremeHashedPrefetch)
     }
+
+    /// The first of those that are the same program in a workload. A variant of Trireme is another one if there are tables that it hashes,
+    /// or keys that it tells ahead.
+    pub fn in_workload(self, workload: WorkloadName) -> StoreName {
+        use StoreName::*;
+        let (is_hashed, prefetches) = match self {
+            Trireme => (false, false),
+            TriremeHashed => (true, false),
+            TriremePrefetch => (false, true),
+            TriremeHashedPrefetch => (true, true),
+            Redb | Fjall | Heed | Surrealmx | Canopydb | Sqlite => return self,
+        };
+        match (is_hashed && workload.has_tables_by_key(), prefetches && workload.tells_keys()) {
+            (false, false) => Trireme,
+            (true, false) => TriremeHashed,
+            (false, true) => TriremePrefetch,
+            (true, true) => TriremeHashedPrefetch,
+        }
+    }
+
+    /// Its name in documents: what it is known by, or what the variant is.
+    pub fn title(self) -> &'static str {
+        match self {
+            StoreName::Trireme => "ordered",
+            StoreName::TriremeHashed => "hashed",
+            StoreName::TriremePrefetch => "ordered, prefetched",
+            StoreName::TriremeHashedPrefetch => "hashed, prefetched",
+            StoreName::Redb => "redb",
+            StoreName::Fjall => "fjall",
+            StoreName::Heed => "LMDB",
+            StoreName::Surrealmx => "SurrealMX",
+            StoreName::Canopydb => "canopydb",
+            StoreName::Sqlite => "SQLite",
+        }
+    }
 }
 
 /// A workload by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadName {
     /// Point reads, one in twenty an update.
@@ -80,6 +115,21 @@ impl WorkloadName {
     /// Whether it writes, so that it matters who waits for what.
     pub fn writes(self) -> bool {
         self != WorkloadName::Scans
+    }
+
+    /// Whether rows are there before it begins, so that there is something to say of the memory that they take.
+    pub fn loads(self) -> bool {
+        self != WorkloadName::Inserts
+    }
+
+    /// Whether it has tables that are used by key only, so that they may be hashed.
+    pub fn has_tables_by_key(self) -> bool {
+        !matches!(self, WorkloadName::Scans | WorkloadName::Inserts)
+    }
+
+    /// Whether its transactions tell their keys ahead ([`Reading::prefetch`](crate::store::Reading::prefetch)).
+    pub fn tells_keys(self) -> bool {
+        matches!(self, WorkloadName::Updates | WorkloadName::Transfers | WorkloadName::Tpcc)
     }
 }
 
@@ -108,7 +158,7 @@ pub trait Contender {
     /// Runs a round and checks the tables after it.
     fn round(&mut self, threads: usize, plan: Plan, stop: &AtomicBool) -> Result<Round, Failed>;
 
-    /// Bytes of memory that the process took more when it was opened and loaded.
+    /// Bytes of memory that the process took more when it was opened and loaded for the first time.
     fn memory_bytes(&self) -> u64;
 
     /// Bytes that its files take.
@@ -204,7 +254,8 @@ struct Entered<S, W> {
     tally: Tally,
     /// Whether a round has run since it was loaded.
     is_used: bool,
-    memory_bytes: u64,
+    /// When it was opened for the first time: later on, memory that was freed before is taken again.
+    memory_bytes: Option<u64>,
     disk_bytes: u64,
 }
 
@@ -219,7 +270,7 @@ impl<S: Store, W: Workload> Entered<S, W> {
             open: None,
             tally,
             is_used: false,
-            memory_bytes: 0,
+            memory_bytes: None,
             disk_bytes: 0,
         };
         entered.open()?;
@@ -246,7 +297,7 @@ impl<S: Store, W: Workload> Entered<S, W> {
         let mut store = S::open(&opening)?;
         self.workload.create(&mut store)?;
         self.workload.load(&mut store.session()?)?;
-        self.memory_bytes = resident_bytes().saturating_sub(before);
+        self.memory_bytes.get_or_insert_with(|| resident_bytes().saturating_sub(before));
         self.disk_bytes = file_bytes(folder.path());
         (self.open, self.tally, self.is_used) = (Some((store, folder)), Tally::default(), false);
         Ok(())
@@ -276,7 +327,7 @@ impl<S: Store, W: Workload> Contender for Entered<S, W> {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
+        self.memory_bytes.expect("it was opened")
     }
 
     fn disk_bytes(&self) -> u64 {

@@ -1,5 +1,5 @@
-//! The `versus` command: measures what the line says, prints a table for each cell, exits with what came of it: 0 done, 1 a store failed or
-//! its tables were not as they should be, 2 other input would have helped.
+//! The `versus` command: measures what the line says, prints a table for each cell and then the tables of documents, exits with what came of
+//! it: 0 done, 1 a store failed or its tables were not as they should be, 2 other input would have helped.
 
 mod arguments;
 
@@ -9,10 +9,23 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use versus::table;
+use versus::results::Results;
+use versus::{summary, table};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(instead) = &arguments.instead {
+        return match instead.text() {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(why) => {
+                eprintln!("error: {why}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let agenda = match arguments.agenda() {
         Ok(agenda) => agenda,
         Err(why) => {
@@ -23,6 +36,10 @@ fn main() -> ExitCode {
     if let Err(why) = arguments.settle_pages() {
         eprintln!("error: {why}");
         return ExitCode::from(2);
+    }
+    let warnings = arguments.warnings(&agenda);
+    for warning in &warnings {
+        eprintln!("warning: {warning}");
     }
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
@@ -50,8 +67,9 @@ fn main() -> ExitCode {
         false => progress.set_message(doing.to_owned()),
     };
     let results = agenda.carry_out(&tell, &|| progress.inc(1), &stop);
+    let results = Results { command: arguments::command(), warnings, ..results };
     progress.finish_and_clear();
-    print!("{}", table::of_results(&results));
+    print!("{}\n{}", table::of_results(&results), summary::of_results(&results));
     if let Err(why) = arguments.keep(&results, &agenda) {
         eprintln!("error: {why}");
         return ExitCode::FAILURE;

@@ -3,7 +3,7 @@
 use crate::conduct::Agenda;
 use crate::contender::{self, StoreName, shown};
 use crate::results::{Cell, Results};
-use crate::store::Class;
+use crate::store::Settings;
 use crate::table;
 use harness::report::page::{self, Block, Page};
 use harness::report::render;
@@ -11,14 +11,14 @@ use harness::text::dates::Utc;
 use harness::text::durations;
 use harness::text::numbers::{counted, ratio, thousands};
 
-/// The page, of what was asked for by this command.
-pub fn of_results(results: &Results, agenda: &Agenda, command: &str) -> String {
-    let mut blocks: Vec<Block> = groups(results).into_iter().map(|cells| overview(&cells, agenda)).collect();
+/// The page.
+pub fn of_results(results: &Results, agenda: &Agenda) -> String {
+    let mut blocks: Vec<Block> = results.groups().into_iter().map(|cells| overview(&cells, agenda)).collect();
     blocks.extend(results.cells.iter().map(detail));
     blocks.push(settings(agenda));
     render(&Page {
         title: "Beside other stores".to_owned(),
-        command: command.to_owned(),
+        command: results.command.clone(),
         lead: lead(agenda),
         finding: table::findings(results),
         claim: None,
@@ -42,7 +42,7 @@ fn lead(agenda: &Agenda) -> String {
 }
 
 fn warnings(results: &Results) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = results.warnings.iter().map(|warning| format!("{warning}.")).collect();
     if results.is_interrupted {
         warnings.push("It was ended early: some rounds are missing.".to_owned());
     }
@@ -58,20 +58,6 @@ fn warnings(results: &Results) -> Vec<String> {
         }
     }
     warnings
-}
-
-/// Cells of the same class and waiting.
-fn groups(results: &Results) -> Vec<Vec<&Cell>> {
-    let mut groups: Vec<Vec<&Cell>> = Vec::new();
-    for cell in &results.cells {
-        let is_same =
-            |group: &Vec<&Cell>| (group[0].class, group[0].in_flight) == (cell.class, cell.in_flight);
-        match groups.iter_mut().find(|group| is_same(group)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    groups
 }
 
 /// A table of all stores in cells of the same class and waiting.
@@ -114,7 +100,7 @@ fn detail(cell: &Cell) -> Block {
     });
     Block::Table {
         title: table::title(cell),
-        note: "Memory is what the process took more when the store was opened and loaded; files after the last round.".to_owned(),
+        note: "Memory is what the process took more when the store was first opened and loaded; files after the last round.".to_owned(),
         head: head.collect(),
         rows: rows.collect(),
     }
@@ -122,11 +108,11 @@ fn detail(cell: &Cell) -> Block {
 
 /// With which settings each store belongs to each class.
 fn settings(agenda: &Agenda) -> Block {
-    let head =
-        ["store", Class::Memory.name(), Class::Buffered.name(), Class::Group.name(), "group, in flight"];
+    let head = ["store", "memory", "buffered", "buffered, in flight", "group", "group, in flight"];
     let row = |&store: &StoreName| {
-        let settings = contender::settings(store);
-        let words = [settings.memory, settings.buffered, settings.group, settings.in_flight];
+        let Settings { memory, buffered, buffered_in_flight, group, group_in_flight } =
+            contender::settings(store);
+        let words = [memory, buffered, buffered_in_flight, group, group_in_flight];
         [page::Cell::words(shown(&store))].into_iter().chain(words.map(page::Cell::prose)).collect()
     };
     Block::Table {

@@ -3,11 +3,15 @@
 use crate::contender::{Contender, StoreName, WorkloadName};
 use crate::measure::{Round, histogram};
 use crate::store::{Class, Failed};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All cells.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Results {
+    /// What was typed, after what in the environment decides how memory is allocated.
+    pub command: String,
+    /// What is to be known before the numbers are read.
+    pub warnings: Vec<String>,
     /// In the order in which they were measured.
     pub cells: Vec<Cell>,
     /// Whether it was ended early.
@@ -19,10 +23,23 @@ impl Results {
     pub fn has_failed(&self) -> bool {
         self.cells.iter().flat_map(|cell| &cell.stores).any(|store| store.failure.is_some())
     }
+
+    /// Cells of the same class, number of commits in flight and rows.
+    pub fn groups(&self) -> Vec<Vec<&Cell>> {
+        let kind = |cell: &Cell| (cell.class, cell.in_flight, cell.rows);
+        let mut groups: Vec<Vec<&Cell>> = Vec::new();
+        for cell in &self.cells {
+            match groups.iter_mut().find(|group| kind(group[0]) == kind(cell)) {
+                Some(group) => group.push(cell),
+                None => groups.push(vec![cell]),
+            }
+        }
+        groups
+    }
 }
 
 /// The same asked of all stores.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// What a commit survives that counts.
     pub class: Class,
@@ -54,10 +71,12 @@ impl Cell {
 }
 
 /// What came of one store's rounds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// The store.
     pub store: StoreName,
+    /// Another one that is the same program here, and was measured in its place.
+    pub same_as: Option<StoreName>,
     /// Commits a second, of each round.
     pub rounds: Vec<f64>,
     /// Their median; `None`: there is none.
@@ -68,8 +87,8 @@ pub struct Measured {
     pub p99_ns: u64,
     /// Attempts in vain for each commit.
     pub retries_per_commit: f64,
-    /// Bytes of memory that the process took more when it was opened and loaded.
-    pub memory_bytes: u64,
+    /// Bytes of memory that the process took more when it was opened and loaded; `None`: nothing is loaded.
+    pub memory_bytes: Option<u64>,
     /// Bytes of its files after the last round.
     pub disk_bytes: u64,
     /// Why it has failed, if it has.
@@ -78,7 +97,12 @@ pub struct Measured {
 
 impl Measured {
     /// Of these rounds.
-    pub fn new(store: StoreName, rounds: Vec<Result<Round, Failed>>, contender: &dyn Contender) -> Measured {
+    pub fn new(
+        store: StoreName,
+        workload: WorkloadName,
+        rounds: Vec<Result<Round, Failed>>,
+        contender: &dyn Contender,
+    ) -> Measured {
         let mut latency = histogram();
         let (mut retries, mut failure) = (0, None);
         let mut throughputs = Vec::new();
@@ -94,12 +118,13 @@ impl Measured {
         }
         Measured {
             store,
+            same_as: None,
             throughput_per_s: median(&throughputs),
             rounds: throughputs,
             p50_ns: latency.value_at_quantile(0.5),
             p99_ns: latency.value_at_quantile(0.99),
             retries_per_commit: retries as f64 / latency.len().max(1) as f64,
-            memory_bytes: contender.memory_bytes(),
+            memory_bytes: workload.loads().then(|| contender.memory_bytes()),
             disk_bytes: contender.disk_bytes(),
             failure,
         }
@@ -107,16 +132,26 @@ impl Measured {
 
     /// It could not be opened or loaded.
     pub fn not_opened(store: StoreName, failure: &Failed) -> Measured {
+        Measured { failure: Some(failure.to_string()), ..Measured::none(store) }
+    }
+
+    /// It is the same program as another one, which was measured.
+    pub fn same_as(store: StoreName, other: StoreName) -> Measured {
+        Measured { same_as: Some(other), ..Measured::none(store) }
+    }
+
+    fn none(store: StoreName) -> Measured {
         Measured {
             store,
+            same_as: None,
             rounds: Vec::new(),
             throughput_per_s: None,
             p50_ns: 0,
             p99_ns: 0,
             retries_per_commit: 0.0,
-            memory_bytes: 0,
+            memory_bytes: None,
             disk_bytes: 0,
-            failure: Some(failure.to_string()),
+            failure: None,
         }
     }
 

@@ -76,6 +76,9 @@ pub fn row(cell: &Cell, measured: &Measured) -> Vec<String> {
     if let Some(failure) = &measured.failure {
         return vec![store, format!("failed: {failure}")];
     }
+    if let Some(other) = &measured.same_as {
+        return vec![store, format!("as {}", shown(other))];
+    }
     let Some(median) = measured.throughput_per_s else { return vec![store, "–".to_owned()] };
     let (least, most) = measured.spread();
     let to_best = cell.best_of_others().filter(|&best| best > 0.0).map(|best| ratio(median / best));
@@ -87,7 +90,7 @@ pub fn row(cell: &Cell, measured: &Measured) -> Vec<String> {
         latency(measured.p50_ns),
         latency(measured.p99_ns),
         ratio(measured.retries_per_commit),
-        bytes(measured.memory_bytes),
+        measured.memory_bytes.map_or("–".to_owned(), bytes),
         bytes(measured.disk_bytes),
     ]
 }

@@ -1,13 +1,16 @@
-//! Every store does every workload in every class of durability, and its tables are checked; one that loses writes is found out.
+//! Every store does every workload in every class of durability, and its tables are checked; one that loses writes is found out. What is
+//! the same program is measured once.
 
 mod lossy;
 
 use clap::ValueEnum;
 use lossy::Lossy;
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use versus::conduct::Agenda;
 use versus::contender::{Contender, Setting, StoreName, WorkloadName, enter, enter_store, settings, shown};
 use versus::measure::Plan;
 use versus::store::trireme::Trireme;
@@ -83,8 +86,36 @@ fn the_page_has_the_settings_that_stores_are_opened_with() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/versus.md");
     let page = fs::read_to_string(path).expect("a page");
     for &store in StoreName::value_variants() {
-        let Settings { memory, buffered, group, in_flight } = settings(store);
-        let row = format!("| {memory} | {buffered} | {group} | {in_flight} |");
+        let Settings { memory, buffered, buffered_in_flight, group, group_in_flight } = settings(store);
+        let row = format!("| {memory} | {buffered} | {buffered_in_flight} | {group} | {group_in_flight} |");
         assert!(page.contains(&row), "{}: {row}", shown(&store));
     }
+}
+
+#[test]
+fn a_variant_that_is_the_same_program_is_not_measured_again() {
+    let agenda = Agenda {
+        stores: vec![StoreName::Heed, StoreName::TriremePrefetch, StoreName::TriremeHashedPrefetch],
+        workloads: vec![WorkloadName::Scans, WorkloadName::Updates],
+        classes: vec![Class::Memory],
+        threads: vec![1],
+        in_flight: vec![1],
+        rows: 1_000,
+        rounds: 2,
+        warmup: Duration::from_millis(1),
+        duration: Duration::from_millis(20),
+        epoch: Duration::from_millis(2),
+        memory_folder: std::env::temp_dir(),
+        folder: std::env::temp_dir(),
+    };
+    let rounds = Cell::new(0);
+    let results = agenda.carry_out(&|_| (), &|| rounds.set(rounds.get() + 1), &AtomicBool::new(false));
+    assert_eq!((rounds.get(), agenda.rounds_in_all()), (10, 10));
+    let same_as = |cell: usize| {
+        let stores = &results.cells[cell].stores;
+        assert!(stores.iter().map(|measured| measured.store).eq(agenda.stores.iter().copied()));
+        stores.iter().map(|measured| (measured.rounds.len(), measured.same_as)).collect::<Vec<_>>()
+    };
+    assert_eq!(same_as(0), [(2, None), (2, None), (0, Some(StoreName::TriremePrefetch))]);
+    assert_eq!(same_as(1), [(2, None); 3]);
 }

@@ -90,7 +90,8 @@ mod tests {
         let mut place = 0u128;
         // SAFETY: the record is never touched.
         let record = unsafe { RecordRef::new(NonNull::from(&mut place).cast()) };
-        let tomb = |word: u64| Tomb { record, table: TableId(word as u16 % 2), partition: PartitionId(0), word };
+        let tomb =
+            |word: u64| Tomb { record, table: TableId(word as u16 % 2), partition: PartitionId(0), word };
         let mut tombs = Tombs::default();
         for (word, key) in [(1, "a"), (2, ""), (3, "long"), (4, "b")] {
             tombs.push(word, tomb(word), key.as_bytes());

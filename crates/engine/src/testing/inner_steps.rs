@@ -12,14 +12,18 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
-    SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith,
+    Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, WaitDie, Wake,
+    Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
 use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Presence, Procedure, ProtocolName, TableId};
+use contract::{
+    ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Presence, Procedure,
+    ProtocolName, TableId,
+};
 use std::ptr::NonNull;
 
 /// Wakes nobody: there is one transaction.
@@ -200,18 +204,15 @@ fn median(batches: usize, mut f: impl FnMut()) -> f64 {
 
 /// Runs `procedure` to its commit, `repeat` times, with nobody else around.
 pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Procedure, repeat: u64) {
+    // Timestamps begin anew.
+    store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
     match protocol {
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
-        ProtocolName::Timestamp => {
-            // Timestamps begin anew, and so must what records know of them.
-            let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-            store.prepare(pair.into());
-            commit_loop::<BasicTimestamp>(store, procedure, repeat);
-        }
+        ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Unprotected => {

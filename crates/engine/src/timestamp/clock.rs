@@ -3,17 +3,16 @@
 //! | bits | what |
 //! |---|---|
 //! | 0..10 | the slot |
-//! | 10..60 | ticks since the run began, sixteen at a time: with four in a nanosecond, they last for 52 days |
+//! | 10..60 | ticks since the run began, without their finest bits: with four in a nanosecond and sixteen at a time, they last for 52 days |
 //!
-//! It takes clocks that agree ([`crate::facade::clock::is_one_for_all_cores`]). Two that are drawn within sixteen ticks are in the order of
-//! their slots; no transaction is as short as that, so one that begins after another has ended has the larger timestamp.
+//! It takes clocks that agree ([`clock::agrees`]). Two readings that are equal are in the order of their slots; no transaction is as short as
+//! sixteen ticks, so one that begins after another has ended has the larger timestamp.
 
 use crate::facade::clock;
 use crate::protocol::SlotId;
 use crate::protocol::waits_for::MOST_SLOTS;
 
 const SLOT_BITS: u32 = 10;
-const TICK_BITS: u32 = 4;
 const _: () = assert!(MOST_SLOTS <= 1 << SLOT_BITS, "a timestamp has room for the slot");
 
 /// When a run began.
@@ -27,7 +26,7 @@ impl Origin {
     /// The time now, after the slot's `last` timestamp.
     #[inline]
     pub(super) fn next(&self, SlotId(slot): SlotId, last: u64) -> u64 {
-        let ticks = clock::now_in_order().since(self.0) >> TICK_BITS;
+        let ticks = clock::now_in_order().since(self.0) >> clock::FINEST_BITS;
         // Two readings may be the same.
         let later = ticks.max((last >> SLOT_BITS) + 1);
         later << SLOT_BITS | u64::from(slot)

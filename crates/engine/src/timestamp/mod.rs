@@ -19,7 +19,7 @@ mod clock;
 mod hardware_counter;
 mod mutex;
 
-use crate::facade::clock::is_one_for_all_cores;
+use crate::facade::clock::agrees;
 use crate::protocol::SlotId;
 use batch::Batch;
 use contract::TimestampsName;
@@ -90,8 +90,7 @@ impl Timestamps {
             TimestampsName::Atomic => Timestamps::Atomic(atomic::Counter::new()),
             TimestampsName::Batch8 => Timestamps::Batches { counter: atomic::Counter::new(), of: 8 },
             TimestampsName::Batch16 => Timestamps::Batches { counter: atomic::Counter::new(), of: 16 },
-            TimestampsName::Clock if is_one_for_all_cores() => Timestamps::Clock(clock::Origin::now()),
-            // As in explorations.
+            TimestampsName::Clock if agrees() => Timestamps::Clock(clock::Origin::now()),
             TimestampsName::Clock => Timestamps::Atomic(atomic::Counter::new()),
             TimestampsName::HardwareCounter => Timestamps::HardwareCounter,
         }

@@ -3,7 +3,8 @@
 //!
 //! Every operation first asks whether the transaction has touched its key before. A filter of 512 bits answers "no" for
 //! almost all new keys with one bit test; beyond a few dozen entries a hash table answers instead of a scan, so large
-//! transactions stay linear.
+//! transactions stay linear. Entries go into the table when it is asked next, so that a transaction that never asks fills none: a
+//! scan comes to each key once, and asks only for what was touched before it began.
 
 use crate::index::GapId;
 use crate::index::hash::Hash;
@@ -88,7 +89,10 @@ const FILTER_WORDS: usize = 8;
 pub(crate) struct AccessSet {
     entries: Vec<Access>,
     filter: [u64; FILTER_WORDS],
+    /// Of the first entries, once there was a reason to ask.
     positions: HashTable<u32>,
+    /// How many those are.
+    indexed: usize,
     most: usize,
 }
 
@@ -100,6 +104,7 @@ impl AccessSet {
             entries: Vec::with_capacity(256),
             filter: [0; FILTER_WORDS],
             positions: HashTable::with_capacity(256),
+            indexed: 0,
         }
     }
 
@@ -111,17 +116,26 @@ impl AccessSet {
 
     /// The position of the entry for a key.
     #[inline(always)]
-    pub fn find(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
-        let (word, bit) = Self::filter_bit(table, hash);
-        if self.filter[word] & bit == 0 { None } else { self.search(table, key, hash) }
+    pub fn find(&mut self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+        self.find_among(self.entries.len(), table, key, hash)
     }
 
-    fn search(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+    /// The same where no entry but the first `count` can be for the key.
+    #[inline(always)]
+    pub fn find_among(&mut self, count: usize, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+        let (word, bit) = Self::filter_bit(table, hash);
+        if self.filter[word] & bit == 0 { None } else { self.search(count, table, key, hash) }
+    }
+
+    fn search(&mut self, count: usize, table: TableId, key: Key, hash: Hash) -> Option<usize> {
         let is_it = |access: &Access| access.key == key && access.table == table;
-        if self.entries.len() <= SCANNED {
+        if count <= SCANNED {
             // The newest first: what was touched just now is often touched again.
-            self.entries.iter().rposition(is_it)
+            self.entries[..count].iter().rposition(is_it)
         } else {
+            if self.indexed < self.entries.len() {
+                self.index();
+            }
             let position = self.positions.find(hash.0, |&position| is_it(&self.entries[position as usize]));
             position.map(|&position| position as usize)
         }
@@ -133,28 +147,28 @@ impl AccessSet {
         let (word, bit) = Self::filter_bit(access.table, hash);
         self.filter[word] |= bit;
         let position = self.entries.len();
+        assert!(position < self.most, "a transaction that touches more than {} records", self.most);
         self.entries.push(access);
-        if position >= SCANNED {
-            self.index_from(if position == SCANNED { 0 } else { position });
-        }
         position
     }
 
+    /// Puts into the table what is not there yet.
     #[cold]
-    fn index_from(&mut self, first: usize) {
-        assert!(first < self.most, "a transaction that touches more than {} records", self.most);
+    fn index(&mut self) {
         let hash = |entries: &[Access], position: u32| Hash::of(entries[position as usize].key).0;
-        for position in first as u32..self.entries.len() as u32 {
+        for position in self.indexed as u32..self.entries.len() as u32 {
             let entries = &self.entries;
             self.positions.insert_unique(hash(entries, position), position, |&other| hash(entries, other));
         }
+        self.indexed = self.entries.len();
     }
 
     /// Forgets everything, keeps the memory.
     #[inline(always)]
     pub fn clear(&mut self) {
-        if self.entries.len() > SCANNED {
+        if self.indexed > 0 {
             self.positions.clear();
+            self.indexed = 0;
         }
         self.entries.clear();
         self.filter = [0; FILTER_WORDS];
@@ -182,6 +196,49 @@ mod tests {
     use super::*;
     use std::ptr::NonNull;
 
+    /// Of a record that nobody may touch.
+    fn read(table: TableId, key: Key, record: RecordRef) -> Access {
+        Access {
+            record,
+            key,
+            token: None,
+            partition: PartitionId(0),
+            table,
+            kind: Kind::Read,
+            first_write: NO_WRITE,
+            is_revived: false,
+            has_version: false,
+        }
+    }
+
+    #[test]
+    fn a_scan_fills_no_table_and_what_it_touched_is_found_later() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let mut set = AccessSet::new(1 << 10);
+        let table = TableId(0);
+        for touched_before in [0, 3, SCANNED as u64 + 1] {
+            for n in 0..1000 {
+                let key = Key(n);
+                let asked = if n < touched_before { n } else { touched_before } as usize;
+                assert_eq!(set.find_among(asked, table, key, Hash::of(key)), None);
+                set.push(read(table, key, record), Hash::of(key));
+            }
+            // The scan comes to what was touched before.
+            if let Some(key) = touched_before.checked_sub(1) {
+                let found = set.find_among(touched_before as usize, table, Key(key), Hash::of(Key(key)));
+                assert_eq!(found, Some(key as usize));
+            }
+            assert_eq!(set.positions.is_empty(), touched_before <= SCANNED as u64);
+            for n in 0..1000 {
+                assert_eq!(set.find(table, Key(n), Hash::of(Key(n))), Some(n as usize));
+            }
+            set.clear();
+            assert_eq!(set.find(table, Key(0), Hash::of(Key(0))), None);
+        }
+    }
+
     #[test]
     fn every_key_is_found_once_and_no_other() {
         let mut word = 0u128;
@@ -192,18 +249,7 @@ mod tests {
             for n in 0..1000 {
                 let (key, table) = (Key(n * 7 + round), TableId((n % 3) as u16));
                 assert_eq!(set.find(table, key, Hash::of(key)), None);
-                let access = Access {
-                    record,
-                    key,
-                    token: None,
-                    partition: PartitionId(0),
-                    table,
-                    kind: Kind::Read,
-                    first_write: NO_WRITE,
-                    is_revived: false,
-                    has_version: false,
-                };
-                assert_eq!(set.push(access, Hash::of(key)), n as usize);
+                assert_eq!(set.push(read(table, key, record), Hash::of(key)), n as usize);
                 let other = TableId(((n + 1) % 3) as u16);
                 assert_eq!(set.find(other, key, Hash::of(key)), None, "same key, another table");
                 for earlier in (0..=n).step_by(17) {

@@ -76,6 +76,14 @@ pub fn origin() -> Ticks {
     now()
 }
 
+/// Bits of a reading that are finer than what matters between cores: no line travels in so few ticks.
+pub const FINEST_BITS: u32 = 4;
+
+/// Whether readings of [`now_in_order`] on several cores are in the order of cause and effect, or equal.
+pub fn agrees() -> bool {
+    is_one_for_all_cores()
+}
+
 /// Whether there is a counter in hardware ([`count`]).
 pub const HAS_HARDWARE_COUNTER: bool = false;
 

@@ -46,6 +46,14 @@ pub const fn origin() -> Ticks {
     Ticks(0)
 }
 
+/// Bits of a reading that are finer than what matters between cores.
+pub const FINEST_BITS: u32 = 0;
+
+/// Whether readings of [`now_in_order`] on several cores are in the order of cause and effect, or equal.
+pub const fn agrees() -> bool {
+    true
+}
+
 /// Whether there is a counter in hardware ([`count`]).
 pub const HAS_HARDWARE_COUNTER: bool = true;
 

@@ -33,8 +33,9 @@ impl Store for Canopydb {
     const SETTINGS: Settings = Settings {
         memory: "memory file system; `use_wal = false`, `disable_fsync`",
         buffered: "the log is written at each commit; `disable_fsync`",
+        buffered_in_flight: "the same: it has no commits that are written later",
         group: "`commit_with(true)`",
-        in_flight: "`commit_with(false)`, and `sync` once an epoch",
+        group_in_flight: "`commit_with(false)`, and `sync` once an epoch",
     };
 
     fn open(opening: &Opening) -> Result<Canopydb, Failed> {

@@ -1,10 +1,13 @@
 //! fjall: a log-structured merge tree with a journal; optimistic transactions, validated when they commit.
+//!
+//! Its deeper levels are compressed with LZ4 by default. They are not here: no other store compresses, and the caches hold everything.
 
 use super::group::{Group, Grouped};
 use super::{
     Access, Class, Committed, Failed, Opening, Procedure, Query, Reading, Row, Session, Settings, Store,
     Table, Writing, row,
 };
+use fjall::config::CompressionPolicy;
 use fjall::{
     KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode,
     Readable,
@@ -33,28 +36,28 @@ impl Store for Fjall {
     const SETTINGS: Settings = Settings {
         memory: "memory file system; `manual_journal_persist`: no commit flushes the journal",
         buffered: "`PersistMode::Buffer`: each commit flushes the journal to the system",
+        buffered_in_flight: "`manual_journal_persist`, and `persist(Buffer)` once an epoch",
         group: "`PersistMode::SyncData` for each commit",
-        in_flight: "`PersistMode::Buffer`, and `persist(SyncData)` once an epoch",
+        group_in_flight: "`manual_journal_persist`, and `persist(SyncData)` once an epoch",
     };
 
     fn open(opening: &Opening) -> Result<Fjall, Failed> {
-        let is_grouped = opening.class == Class::Group && opening.outstanding;
-        let persist = match opening.class {
+        let mode = match opening.class {
             Class::Memory => None,
-            Class::Group if !is_grouped => Some(PersistMode::SyncData),
-            Class::Buffered | Class::Group => Some(PersistMode::Buffer),
+            Class::Buffered => Some(PersistMode::Buffer),
+            Class::Group => Some(PersistMode::SyncData),
         };
+        // Once an epoch, or at each commit.
+        let (grouped, persist) = if opening.outstanding { (mode, None) } else { (None, mode) };
         let database = OptimisticTxDatabase::builder(opening.folder.join("fjall"))
             .cache_size(opening.cache_bytes as u64)
             .manual_journal_persist(persist.is_none())
             .max_journaling_size(1 << 30)
             .open()
             .map_err(Failed::because)?;
-        let group = is_grouped.then(|| {
+        let group = grouped.map(|mode| {
             let database = database.clone();
-            Group::new(opening.epoch, move || {
-                database.persist(PersistMode::SyncData).map_err(Failed::because)
-            })
+            Group::new(opening.epoch, move || database.persist(mode).map_err(Failed::because))
         });
         Ok(Fjall { inner: Arc::new(Inner { group, database, tables: Vec::new(), persist }) })
     }
@@ -62,7 +65,11 @@ impl Store for Fjall {
     fn create<R: Row>(&mut self, table: Table<R>, _: Access, _: u64) -> Result<(), Failed> {
         let inner = Arc::get_mut(&mut self.inner).expect("tables are made before there are sessions");
         assert_eq!(inner.tables.len(), table.number, "tables are made in the order of their numbers");
-        let options = || KeyspaceCreateOptions::default().expect_point_read_hits(true);
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .expect_point_read_hits(true)
+                .data_block_compression_policy(CompressionPolicy::disabled())
+        };
         inner.tables.push(inner.database.keyspace(table.name, options).map_err(Failed::because)?);
         Ok(())
     }
@@ -136,5 +143,27 @@ impl Writing for Transaction<'_, OptimisticWriteTx> {
     fn put<R: Row>(&mut self, table: Table<R>, key: u64, row: &R) -> Result<(), Failed> {
         self.inner.insert(&self.tables[table.number], key.to_be_bytes(), row.as_bytes());
         Ok(())
+    }
+
+    fn update<R: Row, T>(
+        &mut self,
+        table: Table<R>,
+        key: u64,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<T, Failed> {
+        let mut changed = Err(Failed::missing(table, key));
+        let fetched = self.inner.fetch_update(&self.tables[table.number], key.to_be_bytes(), |found| {
+            let mut row: R = match row(found?) {
+                Ok(row) => row,
+                Err(failure) => {
+                    changed = Err(failure);
+                    return None;
+                }
+            };
+            changed = Ok(change(&mut row));
+            Some(row.as_bytes().into())
+        });
+        fetched.map_err(Failed::because)?;
+        changed
     }
 }

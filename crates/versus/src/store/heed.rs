@@ -1,15 +1,40 @@
 //! LMDB, by heed: a copy-on-write B-tree in a mapped file, one writer at a time, readers at snapshots without a latch.
+//!
+//! Keys are the machine's own integers (`MDB_INTEGERKEY`), compared as such, and are lent to LMDB as they are.
 
 use super::{
     Access, Class, Committed, Failed, Opening, Procedure, Query, Reading, Row, Session, Settings, Store,
     Table, Writing, row,
 };
-use heed::byteorder::BigEndian;
-use heed::types::{Bytes, U64};
-use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithTls};
+use heed::types::Bytes;
+use heed::{
+    BoxedError, BytesDecode, BytesEncode, CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions,
+    IntegerComparator, RoTxn, RwTxn, WithTls,
+};
+use std::borrow::Cow;
 use std::sync::Arc;
+use zerocopy::IntoBytes;
 
-type Rows = Database<'static, U64<BigEndian>, Bytes>;
+type Rows = Database<'static, Key, Bytes, IntegerComparator>;
+
+/// An integer as it is in memory.
+enum Key {}
+
+impl<'a> BytesEncode<'a> for Key {
+    type EItem = u64;
+
+    fn bytes_encode(key: &'a u64) -> Result<Cow<'a, [u8]>, BoxedError> {
+        Ok(Cow::Borrowed(key.as_bytes()))
+    }
+}
+
+impl BytesDecode<'_> for Key {
+    type DItem = u64;
+
+    fn bytes_decode(bytes: &[u8]) -> Result<u64, BoxedError> {
+        Ok(u64::from_ne_bytes(bytes.try_into()?))
+    }
+}
 
 /// Address space for the file.
 const MAP_BYTES: usize = 1 << 38;
@@ -28,8 +53,9 @@ impl Store for Heed {
     const SETTINGS: Settings = Settings {
         memory: "memory file system; `WRITE_MAP`, `NO_SYNC`",
         buffered: "`WRITE_MAP`, `NO_SYNC`: what is in the mapping survives the process",
+        buffered_in_flight: "the same: a commit makes no system call",
         group: "no flags: each commit is synced",
-        in_flight: "the same with more clients: after `NO_SYNC` and a sync later, the end of the machine may corrupt the file",
+        group_in_flight: "the same with more clients: after `NO_SYNC` and a sync later, the end of the machine may corrupt the file",
     };
 
     fn open(opening: &Opening) -> Result<Heed, Failed> {
@@ -48,7 +74,9 @@ impl Store for Heed {
     fn create<R: Row>(&mut self, table: Table<R>, _: Access, _: u64) -> Result<(), Failed> {
         let transaction = self.environment.write_txn().map_err(Failed::because)?;
         let created = self.environment.create_databases_and_commit(transaction, |opener, transaction| {
-            opener.create_database(transaction, Some(table.name)).map(CommitOrAbort::<_, ()>::Commit)
+            let options = opener.database_options().types::<Key, Bytes>();
+            let created = options.key_comparator::<IntegerComparator>().name(table.name).create(transaction);
+            created.map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = created.map_err(Failed::because)?.unwrap_commit();
         let tables = Arc::get_mut(&mut self.tables).expect("tables are made before there are sessions");
@@ -130,5 +158,23 @@ impl<T: Snapshot> Reading for Transaction<'_, T> {
 impl Writing for Transaction<'_, RwTxn<'_>> {
     fn put<R: Row>(&mut self, table: Table<R>, key: u64, row: &R) -> Result<(), Failed> {
         self.tables[table.number].put(&mut self.inner, &key, row.as_bytes()).map_err(Failed::because)
+    }
+
+    fn update<R: Row, T>(
+        &mut self,
+        table: Table<R>,
+        key: u64,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<T, Failed> {
+        let cursor = self.tables[table.number].range_mut(&mut self.inner, &(key..));
+        let mut cursor = cursor.map_err(Failed::because)?;
+        let found = cursor.next().transpose().map_err(Failed::because)?;
+        let (_, bytes) =
+            found.filter(|&(found, _)| found == key).ok_or_else(|| Failed::missing(table, key))?;
+        let mut row: R = row(bytes)?;
+        let changed = change(&mut row);
+        // SAFETY: the row is a copy, and nothing that was lent from the page is used again. The cursor is at the key that is given.
+        unsafe { cursor.put_current(&key, row.as_bytes()) }.map_err(Failed::because)?;
+        Ok(changed)
     }
 }

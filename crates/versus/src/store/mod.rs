@@ -23,7 +23,7 @@ pub mod surrealmx;
 pub mod trireme;
 
 use clap::ValueEnum;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ pub enum Access {
 }
 
 /// What a commit survives that counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Nothing: in memory, or in files of a memory file system that are not synced.
@@ -209,12 +209,14 @@ pub struct Committed<T, K> {
 pub struct Settings {
     /// To [`Class::Memory`].
     pub memory: &'static str,
-    /// To [`Class::Buffered`].
+    /// To [`Class::Buffered`], if each commit is waited for.
     pub buffered: &'static str,
+    /// To the same, if there are several in flight.
+    pub buffered_in_flight: &'static str,
     /// To [`Class::Group`], if each commit is waited for.
     pub group: &'static str,
     /// To the same, if there are several in flight.
-    pub in_flight: &'static str,
+    pub group_in_flight: &'static str,
 }
 
 /// A store that is open: a handle.
@@ -300,7 +302,7 @@ pub trait Writing: Reading {
     /// Sets the row of a key, whether or not it has one.
     fn put<R: Row>(&mut self, table: Table<R>, key: u64, row: &R) -> Result<(), Failed>;
 
-    /// Changes the row of a key that has one; what `change` answers.
+    /// Changes the row of a key that has one; what `change` answers. A store that finds a row once for both, to read and to write it, does.
     fn update<R: Row, T>(
         &mut self,
         table: Table<R>,

@@ -1,4 +1,7 @@
 //! redb: a copy-on-write B-tree in one file, one writer at a time, readers at snapshots.
+//!
+//! Commits that need not be durable when they return have `Durability::None`, which leaves what they wrote in the cache. Pages that were
+//! never durable are free again at once, so that in memory, where none ever is, nothing piles up.
 
 use super::group::{Group, Grouped};
 use super::{
@@ -35,6 +38,8 @@ struct Inner {
     /// Before the database, which its thread uses.
     group: Option<Group>,
     database: Arc<Database>,
+    /// Of each commit.
+    durability: Durability,
 }
 
 /// A file that is never synced.
@@ -67,11 +72,9 @@ impl StorageBackend for Unsynced {
     }
 }
 
-fn begin(database: &Database, is_grouped: bool) -> Result<WriteTransaction, Failed> {
+fn begin(database: &Database, durability: Durability) -> Result<WriteTransaction, Failed> {
     let mut transaction = database.begin_write().map_err(failed)?;
-    if is_grouped {
-        transaction.set_durability(Durability::None).map_err(failed)?;
-    }
+    transaction.set_durability(durability).map_err(failed)?;
     Ok(transaction)
 }
 
@@ -80,10 +83,11 @@ impl Store for Redb {
 
     const HAS_TICKETS: bool = true;
     const SETTINGS: Settings = Settings {
-        memory: "`InMemoryBackend`",
-        buffered: "a backend whose sync does nothing: `Durability::None` would keep commits within the process",
+        memory: "`InMemoryBackend`, `Durability::None`",
+        buffered: "`Durability::Immediate`, and a backend whose sync does nothing",
+        buffered_in_flight: "the same backend; `Durability::None`, and an empty immediate commit once an epoch",
         group: "`Durability::Immediate`",
-        in_flight: "`Durability::None`, and an empty immediate commit once an epoch",
+        group_in_flight: "`Durability::None`, and an empty immediate commit once an epoch",
     };
 
     fn open(opening: &Opening) -> Result<Redb, Failed> {
@@ -100,15 +104,22 @@ impl Store for Redb {
             Class::Group => builder.create(path).map_err(failed)?,
         };
         let database = Arc::new(database);
-        let group = (opening.class == Class::Group && opening.outstanding).then(|| {
+        let is_grouped = opening.class != Class::Memory && opening.outstanding;
+        let durability = match opening.class {
+            Class::Buffered | Class::Group if !is_grouped => Durability::Immediate,
+            Class::Memory | Class::Buffered | Class::Group => Durability::None,
+        };
+        let group = is_grouped.then(|| {
             let database = Arc::clone(&database);
-            Group::new(opening.epoch, move || begin(&database, false)?.commit().map_err(failed))
+            Group::new(opening.epoch, move || {
+                begin(&database, Durability::Immediate)?.commit().map_err(failed)
+            })
         });
-        Ok(Redb { inner: Arc::new(Inner { group, database }) })
+        Ok(Redb { inner: Arc::new(Inner { group, database, durability }) })
     }
 
     fn create<R: Row>(&mut self, table: Table<R>, _: Access, _: u64) -> Result<(), Failed> {
-        let transaction = begin(&self.inner.database, false)?;
+        let transaction = begin(&self.inner.database, self.inner.durability)?;
         transaction.open_table(rows(table.name)).map_err(failed)?;
         transaction.commit().map_err(failed)
     }
@@ -131,8 +142,8 @@ impl Session for Redb {
         &mut self,
         procedure: &mut P,
     ) -> Result<Committed<P::Output, Option<Grouped>>, Failed> {
-        let Inner { database, group } = &*self.inner;
-        let transaction = begin(database, group.is_some())?;
+        let Inner { database, group, durability } = &*self.inner;
+        let transaction = begin(database, *durability)?;
         let value = procedure.run(&mut Writer { transaction: &transaction, tables: Default::default() })?;
         transaction.commit().map_err(failed)?;
         Ok(Committed { value, attempts: 1, ticket: group.as_ref().map(Group::commit) })
@@ -226,5 +237,19 @@ impl Writing for Writer<'_> {
     fn put<R: Row>(&mut self, table: Table<R>, key: u64, row: &R) -> Result<(), Failed> {
         self.open(table)?.insert(key, row.as_bytes()).map_err(failed)?;
         Ok(())
+    }
+
+    fn update<R: Row, T>(
+        &mut self,
+        table: Table<R>,
+        key: u64,
+        change: impl FnOnce(&mut R) -> T,
+    ) -> Result<T, Failed> {
+        let found = self.open(table)?.get_mut(key).map_err(failed)?;
+        let mut found = found.ok_or_else(|| Failed::missing(table, key))?;
+        let mut row: R = row(found.value())?;
+        let changed = change(&mut row);
+        found.insert(row.as_bytes()).map_err(failed)?;
+        Ok(changed)
     }
 }

@@ -56,8 +56,9 @@ impl Store for Sqlite {
     const SETTINGS: Settings = Settings {
         memory: "memory file system; `journal_mode=WAL`, `synchronous=OFF`",
         buffered: "`journal_mode=WAL`, `synchronous=OFF`",
+        buffered_in_flight: "the same: it has no commits that are written later",
         group: "`journal_mode=WAL`, `synchronous=FULL`",
-        in_flight: "`synchronous=NORMAL`, and a small commit under `FULL` once an epoch, which syncs the log up to there",
+        group_in_flight: "`synchronous=NORMAL`, and a small commit under `FULL` once an epoch, which syncs the log up to there",
     };
 
     fn open(opening: &Opening) -> Result<Sqlite, Failed> {

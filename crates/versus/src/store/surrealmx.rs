@@ -34,8 +34,9 @@ impl Store for SurrealMx {
     const SETTINGS: Settings = Settings {
         memory: "no persistence",
         buffered: "`AolMode::SynchronousOnCommit`, `FsyncMode::Never`",
+        buffered_in_flight: "the same: `AolMode::AsynchronousAfterCommit` does not tell when a commit is written",
         group: "`AolMode::SynchronousOnCommit`, `FsyncMode::EveryAppend`",
-        in_flight: "the same with more clients: it syncs commits of several threads together",
+        group_in_flight: "the same with more clients: it syncs commits of several threads together",
     };
 
     fn open(opening: &Opening) -> Result<SurrealMx, Failed> {

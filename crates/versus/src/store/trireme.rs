@@ -31,9 +31,10 @@ impl<const HASHED: bool, const PREFETCH: bool> Store for Trireme<HASHED, PREFETC
     const HAS_TICKETS: bool = true;
     const SETTINGS: Settings = Settings {
         memory: "`Database::in_memory`",
-        buffered: "`Durability::Buffered`: who waits for a commit writes its epoch, otherwise the logger does",
+        buffered: "`Durability::Buffered`: who waits for a commit writes its epoch",
+        buffered_in_flight: "`Durability::Buffered`: tickets, epochs written by the logger",
         group: "`Durability::Sync`: an epoch ends early for a commit that is waited for",
-        in_flight: "`Durability::Group`: tickets, epochs synced by the logger",
+        group_in_flight: "`Durability::Group`: tickets, epochs synced by the logger",
     };
 
     fn open(opening: &Opening) -> Result<Self, Failed> {
