@@ -96,6 +96,7 @@ names! {
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
+    KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
 

@@ -130,6 +130,7 @@ fn operations_cost_what_the_protocols_say() {
             // Reads write nothing; an update locks once. TICTOC extends what expires, and nothing does without others.
             ProtocolName::Silo | ProtocolName::TicToc => ((0.0, 1.0), (shared(1.0), 2.0)),
             // One latch for all ten operations: a ticket is drawn by an addition, and the next one served by another.
+            ProtocolName::KeyValue => unreachable!("it has no transactions of ten operations"),
             ProtocolName::Unprotected => ((0.2, 1.0), (0.2, 2.0)),
         };
         assert_eq!((read, update), expected, "{pair}");
