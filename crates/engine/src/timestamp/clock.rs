@@ -3,7 +3,9 @@
 //! | bits | what |
 //! |---|---|
 //! | 0..10 | the slot |
-//! | 10..60 | ticks since the run began, without their finest bits: with four in a nanosecond and sixteen at a time, they last for 52 days |
+//! | 10..61 | ticks since the run began, or since the store was opened, without their finest bits |
+//!
+//! With four ticks in a nanosecond, and sixteen at a time, they last for 104 days; then drawing panics.
 //!
 //! It takes clocks that agree ([`clock::agrees`]). Two readings that are equal are in the order of their slots; no transaction is as short as
 //! sixteen ticks, so one that begins after another has ended has the larger timestamp.

@@ -24,12 +24,12 @@ use crate::protocol::SlotId;
 use batch::Batch;
 use contract::TimestampsName;
 
-/// A timestamp: at most 2^60.
+/// A timestamp: below [`END_OF_TIME`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timestamp(pub u64);
 
 /// More than all timestamps of a run: metadata has room for it beside three bits of a status.
-pub(crate) const END_OF_TIME: u64 = 1 << 60;
+pub(crate) const END_OF_TIME: u64 = 1 << 61;
 
 /// Where a run's timestamps come from.
 pub(crate) enum Timestamps {

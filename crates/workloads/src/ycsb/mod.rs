@@ -77,12 +77,6 @@ impl Ycsb {
         Ok(Ycsb { parameters, keys })
     }
 
-    /// Whether each transaction is one read or one write of a row that is there.
-    pub fn is_of_single_records(&self) -> bool {
-        let YcsbParameters { accesses, .. } = &self.parameters;
-        accesses.get() == 1 && !self.parameters.scans() && !self.parameters.inserts()
-    }
-
     /// Every parameter with its effective value.
     pub fn resolved(&self) -> Vec<(&'static str, String)> {
         self.parameters.resolved()
