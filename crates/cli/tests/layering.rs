@@ -269,10 +269,8 @@ fn the_engine_touches_the_world_only_through_its_facade() {
 ///
 /// A protocol picks its way of access, which is a text over any architecture, and an architecture runs steps of its protocol: in
 /// types, the three are one. Timestamps are drawn by slots, which protocols name. A report shows results, and what lays results down lays their report beside them.
-const KNOTS: &[(&str, &[&str])] = &[
-    ("engine", &["protocol", "transaction", "architecture", "timestamp"]),
-    ("harness", &["report", "results", "sweep"]),
-];
+const KNOTS: &[(&str, &[&str])] =
+    &[("engine", &["protocol", "transaction", "architecture"]), ("harness", &["report", "results", "sweep"])];
 
 /// The room of a source: the folder or the file below `src` that it belongs to.
 fn room(folder: &Path, file: &Path) -> String {

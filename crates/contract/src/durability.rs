@@ -5,7 +5,7 @@
 //! | `none` | it is installed | nothing |
 //! | `buffered` | its epoch was written to the log's files | the process |
 //! | `group` | its epoch was synced | the machine |
-//! | `sync` | its epoch, which closes early for it, was synced | the machine |
+//! | `sync` | its epoch, which closes early for who waits for it, was synced | the machine |
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum Durability {
     Buffered,
     /// When its epoch was synced, with all others of the epoch (*silo* 4.10).
     Group,
-    /// The same, and it does not wait for the epoch's end: the epoch closes early for it.
+    /// The same, and it does not wait for the epoch's end: the epoch closes early for who waits for it.
     Sync,
 }
 

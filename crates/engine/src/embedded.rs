@@ -484,6 +484,13 @@ impl Services {
         }
     }
 
+    /// Has an epoch end early, and be written by those who serve.
+    pub fn close_early(&self, epoch: u64) {
+        if let Some(log) = &self.runtime.log {
+            log.close(epoch);
+        }
+    }
+
     /// Why the log cannot be written any more, if so: nothing more becomes durable.
     pub fn failure(&self) -> Option<String> {
         let log = self.runtime.log.as_ref()?;

@@ -65,7 +65,7 @@ impl Builder {
     }
 
     /// How often an epoch ends, 10 ms by default. A commit becomes durable at its end, and a sync later, with all others of its
-    /// epoch; under [`Durability::Sync`] its epoch ends early for it, and under [`Durability::Buffered`] for who waits for it.
+    /// epoch; under [`Durability::Sync`] its epoch ends early for who waits for it, or awaits it, and under [`Durability::Buffered`] for who waits.
     pub fn epoch(self, epoch: Duration) -> Builder {
         Builder { epoch, ..self }
     }

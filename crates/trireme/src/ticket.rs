@@ -1,27 +1,33 @@
 //! Tickets: whether a commit is durable, to be asked, waited for, or awaited.
 
 use crate::error::Error;
+use contract::{Durability, LogOptions};
 use crossbeam_utils::CachePadded;
 use engine::embedded::Services;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::task::{Context, Poll, Waker};
 
 /// The durable epoch, and those who wait for it.
 ///
-/// Where a commit is durable once it is written, who waits writes: that is a system call, which takes less than to wake a logger and be
-/// woken by it. One at a time does so, for all; it has [`Durable::writer`]. Where it takes a sync, all wait for the logger.
+/// Under [`Durability::Buffered`], and under [`Durability::Sync`] with one logger, the thread that waits writes the log, and syncs it: that takes
+/// less than to wake the services and be woken by them. One at a time does so, for all that have committed by then; it has
+/// [`Durable::writer`]. Several loggers sync at the same time, and so in threads of their own; and who awaits a ticket writes nothing:
+/// under `Sync` the services then do so at once. Under [`Durability::Group`] all wait until they do.
 #[derive(Default)]
 pub(crate) struct Durable {
     epoch: AtomicU64,
     has_failed: AtomicBool,
     /// Whether who waits writes.
     writes: bool,
-    /// What with; `None`: the database is closed.
-    writer: Mutex<Option<Services>>,
+    /// Whether an epoch ends early for who awaits it.
+    closes: bool,
+    /// What has the log written; `None`: the database is in memory, or closed.
+    services: RwLock<Option<Services>>,
+    writer: Mutex<()>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
@@ -43,14 +49,20 @@ impl fmt::Debug for Durable {
 }
 
 impl Durable {
-    /// Where who waits has the log written by these; `None`: by waiting only.
-    pub fn new(writer: Option<Services>) -> Durable {
-        Durable { writes: writer.is_some(), writer: Mutex::new(writer), ..Durable::default() }
+    /// Of a database whose log these write.
+    pub fn new(log: Option<&LogOptions>, services: Services) -> Durable {
+        let Some(log) = log else { return Durable::default() };
+        Durable {
+            writes: log.level == Durability::Buffered || log.level == Durability::Sync && log.loggers == 1,
+            closes: log.level == Durability::Sync,
+            services: RwLock::new(Some(services)),
+            ..Durable::default()
+        }
     }
 
     /// Nobody writes in its own thread any more.
     pub fn close(&self) {
-        self.writer().take();
+        self.services.write().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// The epoch that is durable, with all before it.
@@ -102,8 +114,9 @@ impl Durable {
         if self.epoch() >= wanted {
             return Ok(());
         }
-        if self.writes {
-            self.write(wanted);
+        match self.writes {
+            true => self.write(wanted),
+            false => self.close_for(wanted),
         }
         let mut waiting = self.waiting();
         while !self.is_durable(wanted, &waiting)? {
@@ -116,8 +129,10 @@ impl Durable {
 
     /// Writes an epoch, unless another thread has meanwhile, or the database is closed.
     fn write(&self, wanted: u64) {
-        let writer = self.writer();
-        let Some(services) = writer.as_ref().filter(|_| self.epoch() < wanted) else { return };
+        // It guards nothing that a panic could leave broken.
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let services = self.services();
+        let Some(services) = services.as_ref().filter(|_| self.epoch() < wanted) else { return };
         services.write_through(wanted);
         let (epoch, failure) = (services.durable_epoch(), services.failure());
         // Who is woken may ask for it.
@@ -125,8 +140,17 @@ impl Durable {
         self.tell(epoch, failure);
     }
 
-    fn writer(&self) -> MutexGuard<'_, Option<Services>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Somebody waits for an epoch, or awaits it, and does not write it.
+    fn close_for(&self, wanted: u64) {
+        if self.closes
+            && let Some(services) = &*self.services()
+        {
+            services.close_early(wanted);
+        }
+    }
+
+    fn services(&self) -> RwLockReadGuard<'_, Option<Services>> {
+        self.services.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -192,6 +216,8 @@ impl Future for Ticket {
                     waiting.wakers.iter().any(|(at, waker)| *at == epoch && waker.will_wake(context.waker()));
                 if !is_known {
                     waiting.wakers.push((epoch, context.waker().clone()));
+                    drop(waiting);
+                    durable.close_for(epoch);
                 }
                 Poll::Pending
             }

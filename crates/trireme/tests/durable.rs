@@ -202,6 +202,58 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
+fn under_sync_an_epoch_ends_for_who_waits_for_it_or_awaits_it() -> Result<(), Error> {
+    for loggers in [1, 2] {
+        let folder = folder();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let builder = Database::builder().durability(Durability::Sync).loggers(loggers).epoch(day);
+        let db = builder.open(folder.path())?;
+        let numbers = db.table(NUMBERS)?;
+        db.transact(|tx| tx.insert(numbers, 0, &0))?;
+        let insert = |key| db.submit(|tx| tx.insert(numbers, key, &key)).map(|((), ticket)| ticket);
+        insert(1)?.wait()?;
+        block_on(insert(2)?)?;
+        let nobody = insert(3)?;
+        assert!(!nobody.is_durable(), "nobody has waited for it");
+        thread::scope(|scope| {
+            let waiting = (4..12).map(insert).collect::<Result<Vec<_>, _>>()?;
+            let waiting: Vec<_> =
+                waiting.into_iter().map(|ticket| scope.spawn(move || ticket.wait())).collect();
+            waiting.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+        })?;
+        assert!(nobody.is_durable(), "an epoch ends for all");
+    }
+    Ok(())
+}
+
+#[test]
+fn zeroes_that_a_process_has_left_in_its_log_are_its_end() -> Result<(), Error> {
+    let original = folder();
+    let open = |folder: &Path| Database::builder().durability(Durability::Sync).open(folder);
+    let log = "log-000000-0000-00000000.trl";
+    let zeroes = |folder: &Path| {
+        let bytes = fs::read(folder.join(log)).expect("a log");
+        bytes.iter().rev().take_while(|&&byte| byte == 0).count()
+    };
+    let db = open(original.path())?;
+    let numbers = db.table(NUMBERS)?;
+    (0..20).try_for_each(|key| db.transact(|tx| tx.insert(numbers, key, &key)))?;
+    let left = copy(original.path());
+    assert!(zeroes(left.path()) > 100_000, "they were written ahead");
+    db.close()?;
+    assert!(zeroes(original.path()) < 100, "and taken back");
+    for generation in 1..3 {
+        let db = open(left.path())?;
+        let numbers = db.table(NUMBERS)?;
+        let there = db.transact(|tx| Ok::<_, Error>(tx.range(numbers, ..)?.count()))?;
+        assert_eq!(there, 19 + generation, "nothing is lost, and nothing else is wrong");
+        db.transact(|tx| tx.insert(numbers, 100 + generation as u64, &1))?;
+        db.verify()?;
+    }
+    Ok(())
+}
+
+#[test]
 fn tickets_can_be_awaited() -> Result<(), Error> {
     let folder = folder();
     let db = Database::builder().epoch(Duration::from_millis(30)).open(folder.path())?;

@@ -1,11 +1,12 @@
 //! A process that is killed while its threads commit: whatever it had been told was durable is there, and nothing by halves.
 //!
-//! The test runs itself again as the process that is killed. `TRIREME_KILLS` says how often; 6 by default.
+//! The test runs itself again as the process that is killed. `TRIREME_KILLS` says how often; 30 by default.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use tempfile::tempdir;
@@ -15,6 +16,8 @@ use trireme::{Bytes, Database, Durability, Error, Index, Serde, Table};
 const FOLDER: &str = "TRIREME_KILLED_FOLDER";
 /// And its level.
 const LEVEL: &str = "TRIREME_KILLED_LEVEL";
+/// And how many loggers it has.
+const LOGGERS: &str = "TRIREME_KILLED_LOGGERS";
 
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 /// By thread: how often it has committed.
@@ -28,8 +31,8 @@ const THREADS: u32 = 3;
 const COUNT: u32 = 8;
 const CENTS: i64 = 1000;
 
-fn open(folder: &Path, durability: Durability) -> Result<Database, Error> {
-    let builder = Database::builder().durability(durability).epoch(Duration::from_millis(2)).loggers(2);
+fn open(folder: &Path, durability: Durability, loggers: usize) -> Result<Database, Error> {
+    let builder = Database::builder().durability(durability).epoch(Duration::from_millis(2)).loggers(loggers);
     // A checkpoint is nearly always being taken.
     builder.checkpoint_after(100 << 10).open(folder)
 }
@@ -40,7 +43,8 @@ fn open(folder: &Path, durability: Durability) -> Result<Database, Error> {
 fn killed() -> Result<(), Error> {
     let Some(folder) = env::var_os(FOLDER) else { return Ok(()) };
     let durability = env::var(LEVEL).expect("set together").parse().expect("a level");
-    let db = open(Path::new(&folder), durability)?;
+    let loggers = env::var(LOGGERS).expect("set together").parse().expect("a number");
+    let db = open(Path::new(&folder), durability, loggers)?;
     let (accounts, done, notes, tasks) =
         (db.table(ACCOUNTS)?, db.table(DONE)?, db.table(NOTES)?, db.table(TASKS)?);
     db.index(BY_THREAD)?;
@@ -74,16 +78,23 @@ fn killed() -> Result<(), Error> {
     })
 }
 
-/// Runs the process in a folder, kills it after a while, and answers what each thread was told.
-fn kill_one(folder: &Path, durability: Durability, after: Duration) -> [u64; THREADS as usize] {
+/// Runs the process in a folder, kills it a while after something was durable, and answers what each thread was told.
+fn kill_one(
+    folder: &Path,
+    durability: Durability,
+    loggers: usize,
+    after: Duration,
+) -> [u64; THREADS as usize] {
     let mut process = Command::new(env::current_exe().expect("this test"))
         .args(["--exact", "killed", "--ignored", "--nocapture"])
         .env(FOLDER, folder)
         .env(LEVEL, durability.name())
+        .env(LOGGERS, loggers.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs again");
     let output = process.stdout.take().expect("piped");
+    let (first, began) = mpsc::channel();
     let reading = thread::spawn(move || {
         let mut told = [0; THREADS as usize];
         for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -92,10 +103,13 @@ fn kill_one(folder: &Path, durability: Durability, after: Duration) -> [u64; THR
             let numbers: Vec<u64> = words.split(' ').filter_map(|word| word.parse().ok()).collect();
             if let [thread, count] = numbers[..] {
                 told[thread as usize] = count;
+                // Nobody asks but for the first.
+                let _ = first.send(());
             }
         }
         told
     });
+    began.recv_timeout(Duration::from_secs(60)).expect("something is durable");
     thread::sleep(after);
     process.kill().expect("it runs");
     process.wait().expect("it has ended");
@@ -104,22 +118,23 @@ fn kill_one(folder: &Path, durability: Durability, after: Duration) -> [u64; THR
 
 #[test]
 fn what_was_durable_survives_kills() -> Result<(), Error> {
-    let kills: u64 = env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
-    let mut acknowledged = 0;
+    let kills: u64 = env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(30);
     for (level, durability) in
         [Durability::Buffered, Durability::Group, Durability::Sync].into_iter().enumerate()
     {
         let folder = tempdir().expect("a folder");
-        let db = open(folder.path(), durability)?;
+        let db = open(folder.path(), durability, 1)?;
         let accounts = db.table(ACCOUNTS)?;
         db.transact(|tx| (0..COUNT).try_for_each(|account| tx.insert(accounts, account, &CENTS)))?;
         drop(db);
         // Each goes on with what the one before has left.
         for kill in 0..kills.div_ceil(3) {
-            let after = Duration::from_millis(60 + (kill * 37 + level as u64 * 11) % 120);
-            let told = kill_one(folder.path(), durability, after);
-            acknowledged += told.iter().filter(|&&count| count > 0).count();
-            let db = open(folder.path(), durability)?;
+            let after = Duration::from_millis((kill * 37 + level as u64 * 11) % 120);
+            // Of the threads that wait one writes, or two loggers do.
+            let loggers = 1 + (kill % 2) as usize;
+            let told = kill_one(folder.path(), durability, loggers, after);
+            assert!(told.iter().any(|&count| count > 0), "nothing was durable before it was killed");
+            let db = open(folder.path(), durability, loggers)?;
             let (accounts, done, notes, tasks) =
                 (db.table(ACCOUNTS)?, db.table(DONE)?, db.table(NOTES)?, db.table(TASKS)?);
             let by_thread = db.index(BY_THREAD)?;
@@ -146,6 +161,5 @@ fn what_was_durable_survives_kills() -> Result<(), Error> {
             })?;
         }
     }
-    assert!(acknowledged > 0, "nothing was durable before it was killed");
     Ok(())
 }

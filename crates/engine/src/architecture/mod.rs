@@ -64,7 +64,7 @@ impl<P: Protocol, F: Physical> SharedState<P, F> {
     pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         let in_use = SoleUse::new(if F::HAS_OWNER { partitions } else { 0 });
         let grants = Grants::new(slots, options.patience);
-        let timestamps = Timestamps::new(options.timestamps);
+        let timestamps = Timestamps::new(options.timestamps, slots);
         SharedState { common: P::common(slots, partitions, options), grants, timestamps, in_use }
     }
 

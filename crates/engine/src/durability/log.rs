@@ -382,6 +382,7 @@ impl Log {
         epochs.provide(0);
         self.loggers.iter().for_each(|logger| logger.round(self, epochs));
         self.checkpoints.finish(self, epochs);
+        self.loggers.iter().for_each(Logger::leave);
     }
 
     /// Bytes that its loggers have written.

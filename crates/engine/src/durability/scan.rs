@@ -3,7 +3,7 @@
 //! A stream is what one logger has written in one generation, file after file. It is read from mark to mark: what is before a mark
 //! whose checksum fits, all of it, is intact up to the mark's epoch.
 //!
-//! **Where a stream ends** something may be written that is no block. After a crash that is a tail that was torn, of which nobody
+//! **Where a stream ends** there may be zeroes, which its logger had written ahead, or something that is no block. After a crash that is a tail that was torn, of which nobody
 //! was told. But if some later bytes say that it had been synced, it has changed since: a later block, which says how much of its
 //! file was synced before it; or a later file, which is begun only when the one before it is synced. Then the log is corrupt.
 
@@ -261,7 +261,8 @@ impl Stream {
             let (header, payload) = match BlockHeader::decode_if(place, rest, self.is_checked) {
                 Ok(block) => block,
                 Err(why) => {
-                    self.ends(Some(why));
+                    let is_end = self.files.is_empty() && rest.iter().all(|&byte| byte == 0);
+                    self.ends((!is_end).then_some(why));
                     return Ok(None);
                 }
             };

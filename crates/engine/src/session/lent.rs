@@ -25,9 +25,7 @@ use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
 use crate::transaction::{Decision, Prepared, SnapshotRead, Txn};
-use contract::{
-    Abort, CommitId, Durability, EngineOptions, Key, LogError, Plan, Procedure, TableId, Transaction,
-};
+use contract::{Abort, CommitId, EngineOptions, Key, LogError, Plan, Procedure, TableId, Transaction};
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
@@ -349,11 +347,6 @@ where
             self.turn = None;
         }
         self.rest();
-        if let (Ok(Committed { epoch: Some(epoch), .. }), Some(log)) = (&ended, &self.runtime.log)
-            && log.level() == Durability::Sync
-        {
-            log.close(*epoch);
-        }
         ended
     }
 

@@ -2,35 +2,36 @@
 //!
 //! | bits | what |
 //! |---|---|
-//! | 0..10 | the slot |
-//! | 10..61 | ticks since the run began, or since the store was opened, without their finest bits |
+//! | 0..s | the slot; s is as many bits as the run's slots take |
+//! | s..61 | ticks since the run began, or since the store was opened, without their finest bits |
 //!
-//! With four ticks in a nanosecond, and sixteen at a time, they last for 104 days; then drawing panics.
+//! With four ticks in a nanosecond, and sixteen at a time, they last for 4.5 years with 64 slots, and 104 days with 1024, the most that
+//! there are; then drawing panics.
 //!
 //! It takes clocks that agree ([`clock::agrees`]). Two readings that are equal are in the order of their slots; no transaction is as short as
 //! sixteen ticks, so one that begins after another has ended has the larger timestamp.
 
 use crate::facade::clock;
-use crate::protocol::SlotId;
-use crate::protocol::waits_for::MOST_SLOTS;
 
-const SLOT_BITS: u32 = 10;
-const _: () = assert!(MOST_SLOTS <= 1 << SLOT_BITS, "a timestamp has room for the slot");
-
-/// When a run began.
-pub(crate) struct Origin(clock::Ticks);
+/// When a run began, and how many bits its slots take.
+pub(crate) struct Origin {
+    began: clock::Ticks,
+    slot_bits: u32,
+}
 
 impl Origin {
-    pub(super) fn now() -> Self {
-        Origin(clock::origin())
+    /// Now, for `slots` slots.
+    pub(super) fn now(slots: usize) -> Self {
+        Origin { began: clock::origin(), slot_bits: slots.next_power_of_two().ilog2() }
     }
 
     /// The time now, after the slot's `last` timestamp.
     #[inline]
-    pub(super) fn next(&self, SlotId(slot): SlotId, last: u64) -> u64 {
-        let ticks = clock::now_in_order().since(self.0) >> clock::FINEST_BITS;
+    pub(super) fn next(&self, slot: u32, last: u64) -> u64 {
+        debug_assert!(u64::from(slot) >> self.slot_bits == 0, "slot {slot} in {} bits", self.slot_bits);
+        let ticks = clock::now_in_order().since(self.began) >> clock::FINEST_BITS;
         // Two readings may be the same.
-        let later = ticks.max((last >> SLOT_BITS) + 1);
-        later << SLOT_BITS | u64::from(slot)
+        let later = ticks.max((last >> self.slot_bits) + 1);
+        later << self.slot_bits | u64::from(slot)
     }
 }

@@ -20,7 +20,6 @@ mod hardware_counter;
 mod mutex;
 
 use crate::facade::clock::agrees;
-use crate::protocol::SlotId;
 use batch::Batch;
 use contract::TimestampsName;
 
@@ -42,27 +41,27 @@ pub(crate) enum Timestamps {
 
 /// What a slot keeps to draw timestamps.
 pub(crate) struct Draws {
-    slot: SlotId,
+    slot: u32,
     last: u64,
     batch: Batch,
 }
 
 impl Draws {
-    /// Of a slot that has drawn none.
-    pub fn new(slot: SlotId) -> Self {
+    /// Of the slot of a number, which has drawn none.
+    pub fn new(slot: u32) -> Self {
         Draws { slot, last: 0, batch: Batch::default() }
     }
 }
 
 impl Timestamps {
-    /// For a run.
-    pub fn new(way: TimestampsName) -> Self {
+    /// For a run with `slots` transaction slots.
+    pub fn new(way: TimestampsName, slots: usize) -> Self {
         match way {
             TimestampsName::Mutex => Timestamps::Mutex(mutex::Counter::new()),
             TimestampsName::Atomic => Timestamps::Atomic(atomic::Counter::new()),
             TimestampsName::Batch8 => Timestamps::Batches { counter: atomic::Counter::new(), of: 8 },
             TimestampsName::Batch16 => Timestamps::Batches { counter: atomic::Counter::new(), of: 16 },
-            TimestampsName::Clock if agrees() => Timestamps::Clock(clock::Origin::now()),
+            TimestampsName::Clock if agrees() => Timestamps::Clock(clock::Origin::now(slots)),
             TimestampsName::Clock => Timestamps::Atomic(atomic::Counter::new()),
             TimestampsName::HardwareCounter => Timestamps::HardwareCounter,
         }
@@ -97,9 +96,9 @@ mod tests {
             if way == TimestampsName::HardwareCounter {
                 continue;
             }
-            let timestamps = Timestamps::new(way);
+            let timestamps = Timestamps::new(way, SLOTS);
             let drawn = worker::run(SLOTS, |me| {
-                let mut draws = Draws::new(SlotId(me as u32));
+                let mut draws = Draws::new(me as u32);
                 std::iter::repeat_with(|| timestamps.draw(&mut draws)).take(EACH).collect::<Vec<_>>()
             });
             assert!(drawn.iter().all(|slots| slots.is_sorted()), "{way}");
@@ -113,8 +112,8 @@ mod tests {
     #[test]
     fn what_is_drawn_later_is_larger() {
         for way in [TimestampsName::Mutex, TimestampsName::Atomic, TimestampsName::Clock] {
-            let timestamps = Timestamps::new(way);
-            let mut slots = [Draws::new(SlotId(1)), Draws::new(SlotId(0))];
+            let timestamps = Timestamps::new(way, 2);
+            let mut slots = [Draws::new(1), Draws::new(0)];
             let drawn: Vec<_> = (0..100).map(|turn| timestamps.draw(&mut slots[turn % 2])).collect();
             assert!(drawn.is_sorted(), "{way}");
         }

@@ -239,7 +239,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             snapshot: 0,
             stride: None,
             state: SlotState::new(),
-            draws: Draws::new(slot),
+            draws: Draws::new(slot.0),
             accesses: AccessSet::new(ProtocolOf::<A>::MOST_RECORDS),
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),

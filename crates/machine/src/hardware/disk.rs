@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ impl Folder {
     /// A new file, to be appended to; an error if there is one of this name.
     pub fn create(&self, name: &str) -> io::Result<File> {
         let file = fs::File::options().write(true).create_new(true).open(self.path.join(name))?;
-        Ok(File { file, len: 0 })
+        Ok(File { file, len: 0, zeroed: 0 })
     }
 
     /// A file, to be read from its first byte on.
@@ -125,7 +126,12 @@ pub struct FolderLock {
 pub struct File {
     file: fs::File,
     len: u64,
+    /// Where zeroes end that were written ahead, if that is beyond `len`.
+    zeroed: u64,
 }
+
+/// Zeroes that are written at a time.
+const ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 impl File {
     /// Appends some of the bytes, and answers how many.
@@ -145,12 +151,34 @@ impl File {
         self.len == 0
     }
 
-    /// Asks the system for room, so that appending need not: a hint.
-    pub fn reserve(&self, bytes: u64) {
-        #[cfg(target_os = "linux")]
-        let _ = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes);
-        #[cfg(not(target_os = "linux"))]
-        let _ = bytes;
+    /// Zeroes that stand behind what was appended.
+    pub fn zeroes_ahead(&self) -> u64 {
+        self.zeroed.saturating_sub(self.len)
+    }
+
+    /// Writes so many zeroes behind what was appended, for appends to replace: a sync of those need not write down how long the file has
+    /// become and where it lies, too. A hint: if there is no room, appends will say so.
+    pub fn zero_ahead(&mut self, bytes: u64) {
+        let end = self.len + bytes;
+        self.zeroed = self.zeroed.max(self.len);
+        while self.zeroed < end {
+            let now = (end - self.zeroed).min(ZEROES.len() as u64) as usize;
+            if self.file.write_all_at(&ZEROES[..now], self.zeroed).is_err() {
+                // Some of them may have been written.
+                self.zeroed += now as u64;
+                return;
+            }
+            self.zeroed += now as u64;
+        }
+    }
+
+    /// Takes the zeroes back that stand behind what was appended.
+    pub fn trim(&mut self) -> io::Result<()> {
+        if self.zeroes_ahead() > 0 {
+            self.file.set_len(self.len)?;
+            self.zeroed = self.len;
+        }
+        Ok(())
     }
 
     /// Makes what was appended durable. After an error nobody knows what is.

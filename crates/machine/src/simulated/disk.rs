@@ -8,7 +8,8 @@
 //! what is appended is copied, and a sync waits for the disk, which does one after the other. There is no journal then.
 //!
 //! **What survives a crash.** Of a file: what was synced; of the bytes appended since, up to a length drawn at random, each sector of
-//! 512 bytes or zeroes in its place. Of the names of a folder: what was synced, and the first few of the changes since. So bytes
+//! 512 bytes or zeroes in its place; where they replaced zeroes that had been synced, each sector as it was or as it is. Zeroes that were
+//! taken back may be there again. Of the names of a folder: what was synced, and the first few of the changes since. So bytes
 //! that were written later may be there and earlier ones not, and a file may be there without its bytes.
 
 use super::access::{Access, access, timed};
@@ -31,12 +32,42 @@ thread_local! {
 /// What is done to a disk.
 #[derive(Clone, Debug)]
 enum Operation {
-    Create { folder: PathBuf, name: String, file: usize },
-    Append { file: usize, bytes: Vec<u8> },
-    Sync { file: usize },
-    Rename { folder: PathBuf, from: String, to: String },
-    Remove { folder: PathBuf, name: String },
-    SyncFolder { folder: PathBuf },
+    Create {
+        folder: PathBuf,
+        name: String,
+        file: usize,
+    },
+    /// At a byte up to which the file was appended to.
+    Append {
+        file: usize,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    /// Zeroes from the file's end on, up to there.
+    Zero {
+        file: usize,
+        end: usize,
+    },
+    /// Only what was appended, which ends there, stays.
+    Trim {
+        file: usize,
+        len: usize,
+    },
+    Sync {
+        file: usize,
+    },
+    Rename {
+        folder: PathBuf,
+        from: String,
+        to: String,
+    },
+    Remove {
+        folder: PathBuf,
+        name: String,
+    },
+    SyncFolder {
+        folder: PathBuf,
+    },
 }
 
 /// How an operation fails.
@@ -82,7 +113,8 @@ impl Contents {
             Operation::Remove { folder, name } => {
                 self.names.entry(folder.clone()).or_default().remove(name);
             }
-            Operation::Append { .. } | Operation::Sync { .. } | Operation::SyncFolder { .. } => {}
+            Operation::Append { .. } | Operation::Zero { .. } | Operation::Trim { .. } => {}
+            Operation::Sync { .. } | Operation::SyncFolder { .. } => {}
         }
     }
 }
@@ -167,7 +199,11 @@ impl Disk {
         let state = self.lock();
         let line = |(number, (operation, acknowledged)): (usize, &(Operation, u64))| {
             let operation = match operation {
-                Operation::Append { file, bytes } => format!("append {} bytes to file {file}", bytes.len()),
+                Operation::Append { file, bytes, .. } => {
+                    format!("append {} bytes to file {file}", bytes.len())
+                }
+                Operation::Zero { file, end } => format!("zeroes in file {file} up to byte {end}"),
+                Operation::Trim { file, len } => format!("trim file {file} to {len} bytes"),
                 Operation::Create { name, file, .. } => format!("create {name}, file {file}"),
                 Operation::Sync { file } => format!("sync file {file}"),
                 Operation::Rename { from, to, .. } => format!("rename {from} to {to}"),
@@ -204,14 +240,21 @@ impl Disk {
     pub fn after_crash(&self, operations: usize, random: &mut Rng) -> Disk {
         let state = self.lock();
         let mut written = state.before.clone();
-        let mut synced: Vec<usize> = written.files.iter().map(Vec::len).collect();
+        let mut unsynced: Vec<Unsynced> = written.files.iter().map(|bytes| Unsynced::none(bytes)).collect();
         let (mut names, mut pending) = (state.before.clone(), BTreeMap::<PathBuf, Vec<&Operation>>::new());
         let begun = state.journal.len().min(operations + 1);
         for (number, (operation, _)) in state.journal[..begun].iter().enumerate() {
             let has_ended = number < operations;
             match operation {
-                Operation::Append { .. } => apply(&mut written, operation),
-                Operation::Sync { file } if has_ended => synced[*file] = written.files[*file].len(),
+                Operation::Append { file, .. }
+                | Operation::Zero { file, .. }
+                | Operation::Trim { file, .. } => {
+                    unsynced[*file].note(&written.files[*file], operation);
+                    apply(&mut written, operation);
+                }
+                Operation::Sync { file } if has_ended => {
+                    unsynced[*file] = Unsynced::none(&written.files[*file]);
+                }
                 Operation::SyncFolder { folder } if has_ended => {
                     pending.remove(folder).iter().flatten().for_each(|change| names.change_name(change));
                 }
@@ -220,7 +263,7 @@ impl Disk {
                 | Operation::Rename { folder, .. }
                 | Operation::Remove { folder, .. } => {
                     apply(&mut written, operation);
-                    synced.resize(written.files.len(), 0);
+                    unsynced.resize_with(written.files.len(), Unsynced::default);
                     pending.entry(folder.clone()).or_default().push(operation);
                 }
             }
@@ -229,8 +272,8 @@ impl Disk {
             let survive = random.usize(..=changes.len());
             changes[..survive].iter().for_each(|change| names.change_name(change));
         }
-        for (bytes, synced) in written.files.iter_mut().zip(&synced) {
-            lose(bytes, *synced, random);
+        for (bytes, unsynced) in written.files.iter_mut().zip(&unsynced) {
+            unsynced.lose(bytes, random);
         }
         Disk::with(Contents { names: names.names, files: written.files })
     }
@@ -284,9 +327,14 @@ impl Disk {
         };
         let now = clock::passed_ns();
         let end = match operation {
-            Operation::Append { file, bytes } => {
-                *self.lock().dirty.entry(*file).or_default() += bytes.len() as u64;
-                now + times.write_ns(bytes.len() as u64)
+            Operation::Append { file, .. } | Operation::Zero { file, .. } => {
+                let bytes = match operation {
+                    Operation::Append { bytes, .. } => bytes.len(),
+                    Operation::Zero { end, .. } => end - self.lock().now.files[*file].len(),
+                    _ => 0,
+                };
+                *self.lock().dirty.entry(*file).or_default() += bytes as u64;
+                now + times.write_ns(bytes as u64)
             }
             Operation::Sync { .. } | Operation::SyncFolder { .. } => {
                 let mut state = self.lock();
@@ -297,9 +345,10 @@ impl Disk {
                 state.idle_from_ns = now.max(state.idle_from_ns) + times.sync_ns(bytes);
                 state.idle_from_ns
             }
-            Operation::Create { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {
-                now + times.call_ns
-            }
+            Operation::Create { .. }
+            | Operation::Rename { .. }
+            | Operation::Remove { .. }
+            | Operation::Trim { .. } => now + times.call_ns,
         };
         // If all workers have ended, nobody is there to whom the rest of it would matter.
         machine.sleep_until(end);
@@ -330,7 +379,14 @@ fn apply(contents: &mut Contents, operation: &Operation) {
             let files = contents.files.len().max(file + 1);
             contents.files.resize_with(files, Vec::new);
         }
-        Operation::Append { file, bytes } => contents.files[*file].extend_from_slice(bytes),
+        Operation::Append { file, at, bytes } => {
+            let content = &mut contents.files[*file];
+            let length = content.len().max(at + bytes.len());
+            content.resize(length, 0);
+            content[*at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Operation::Zero { file, end } => contents.files[*file].resize(*end, 0),
+        Operation::Trim { file, len } => contents.files[*file].truncate(*len),
         _ => {}
     }
 }
@@ -341,8 +397,8 @@ fn known_to_be_synced(before: &Contents, journal: &[(Operation, u64)], wanted: u
     let (mut length, mut synced, mut known) = (length, length, length);
     for (operation, _) in journal {
         match operation {
-            Operation::Append { file, bytes } if *file == wanted => {
-                (length, known) = (length + bytes.len(), synced);
+            Operation::Append { file, at, bytes } if *file == wanted => {
+                (length, known) = (at + bytes.len(), synced);
             }
             Operation::Sync { file } if *file == wanted => synced = length,
             _ => {}
@@ -351,18 +407,68 @@ fn known_to_be_synced(before: &Contents, journal: &[(Operation, u64)], wanted: u
     known
 }
 
-/// What a crash leaves of a file of which so many bytes were synced.
-fn lose(bytes: &mut Vec<u8>, synced: usize, random: &mut Rng) {
-    let length = random.usize(synced..=bytes.len());
-    bytes.truncate(length);
-    let keep_one_in = random.usize(1..=3);
-    let mut at = synced;
-    while at < bytes.len() {
-        let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(bytes.len());
-        if random.usize(..4) >= keep_one_in {
-            bytes[at..end].fill(0);
+/// What of a file a crash may lose.
+#[derive(Clone, Debug, Default)]
+struct Unsynced {
+    /// Bytes that were synced, whatever they were then, and are there.
+    synced: usize,
+    /// By number: sectors among them that were written since, as they had been synced.
+    replaced: BTreeMap<usize, Vec<u8>>,
+    /// Where zeroes ended that were taken back since.
+    zeroes_to: usize,
+}
+
+impl Unsynced {
+    /// Nothing, of a file with these bytes.
+    fn none(bytes: &[u8]) -> Self {
+        Unsynced { synced: bytes.len(), ..Unsynced::default() }
+    }
+
+    /// An operation on the file, which has these bytes, is about to be done.
+    fn note(&mut self, bytes: &[u8], operation: &Operation) {
+        match operation {
+            Operation::Append { at, bytes: appended, .. } if *at < self.synced => {
+                let end = (at + appended.len()).min(self.synced);
+                for sector in at / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES) {
+                    let from = sector * SECTOR_BYTES;
+                    let to = (from + SECTOR_BYTES).min(self.synced);
+                    self.replaced.entry(sector).or_insert_with(|| bytes[from..to].to_vec());
+                }
+            }
+            Operation::Trim { len, .. } => {
+                self.zeroes_to = self.zeroes_to.max(self.synced);
+                self.synced = self.synced.min(*len);
+                self.replaced.retain(|sector, before| {
+                    before.truncate(len.saturating_sub(sector * SECTOR_BYTES));
+                    !before.is_empty()
+                });
+            }
+            _ => {}
         }
-        at = end;
+    }
+
+    /// Leaves of the file's bytes what a crash does.
+    fn lose(&self, bytes: &mut Vec<u8>, random: &mut Rng) {
+        let length = random.usize(self.synced..=bytes.len());
+        bytes.truncate(length);
+        let keep_one_in = random.usize(1..=3);
+        let mut at = self.synced;
+        while at < bytes.len() {
+            let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(bytes.len());
+            if random.usize(..4) >= keep_one_in {
+                bytes[at..end].fill(0);
+            }
+            at = end;
+        }
+        for (sector, before) in &self.replaced {
+            if random.bool() {
+                let from = sector * SECTOR_BYTES;
+                bytes[from..from + before.len()].copy_from_slice(before);
+            }
+        }
+        if self.zeroes_to > bytes.len() && random.bool() {
+            bytes.resize(self.zeroes_to, 0);
+        }
     }
 }
 
@@ -429,7 +535,7 @@ impl Folder {
             state.now.files.len() - 1
         };
         self.disk.whole(Operation::Create { folder: self.folder(), name: name.to_owned(), file })?;
-        Ok(File { disk: self.disk.clone(), file, len: 0 })
+        Ok(File { disk: self.disk.clone(), file, len: 0, zeroed: 0 })
     }
 
     /// A file, to be read from its first byte on.
@@ -479,12 +585,15 @@ pub struct File {
     disk: Disk,
     file: usize,
     len: u64,
+    /// Where zeroes end that were written ahead, if that is beyond `len`.
+    zeroed: u64,
 }
 
 impl File {
     /// Appends some of the bytes, and answers how many.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let operation = |bytes: &[u8]| Operation::Append { file: self.file, bytes: bytes.to_vec() };
+        let at = self.len as usize;
+        let operation = |bytes: &[u8]| Operation::Append { file: self.file, at, bytes: bytes.to_vec() };
         self.disk.take_time(&operation(bytes));
         let failing = self.disk.begin();
         let written = match failing {
@@ -514,8 +623,29 @@ impl File {
         self.len == 0
     }
 
-    /// Asks for room: nothing to do.
-    pub fn reserve(&self, _bytes: u64) {}
+    /// Zeroes that stand behind what was appended.
+    pub fn zeroes_ahead(&self) -> u64 {
+        self.zeroed.saturating_sub(self.len)
+    }
+
+    /// Writes so many zeroes behind what was appended, for appends to replace. A hint.
+    pub fn zero_ahead(&mut self, bytes: u64) {
+        let end = self.len + bytes;
+        if self.zeroed < end
+            && self.disk.whole(Operation::Zero { file: self.file, end: end as usize }).is_ok()
+        {
+            self.zeroed = end;
+        }
+    }
+
+    /// Takes the zeroes back that stand behind what was appended.
+    pub fn trim(&mut self) -> io::Result<()> {
+        if self.zeroes_ahead() > 0 {
+            self.disk.whole(Operation::Trim { file: self.file, len: self.len as usize })?;
+            self.zeroed = self.len;
+        }
+        Ok(())
+    }
 
     /// Makes what was appended durable.
     pub fn sync(&mut self) -> io::Result<()> {

@@ -43,6 +43,56 @@ fn what_was_synced_survives_every_crash_and_nothing_else_is_sure_to() {
 }
 
 #[test]
+fn what_replaces_zeroes_is_lost_sector_by_sector_and_what_was_synced_before_them_stays() {
+    let disk = Disk::new();
+    disk.on(|| {
+        let folder = Folder::open(Path::new("f")).expect("always");
+        let mut file = folder.create("a").expect("new");
+        file.append(&[7; 300]).expect("appended");
+        file.zero_ahead(2000);
+        assert_eq!((file.len(), file.zeroes_ahead()), (300, 2000));
+        file.sync().expect("synced");
+        folder.sync().expect("synced");
+        file.append(&[8; 900]).expect("appended");
+        assert_eq!((file.len(), file.zeroes_ahead()), (1200, 1100));
+    });
+    let mut random = Rng::with_seed(1);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        let bytes = written(&disk.after_crash(5, &mut random));
+        assert_eq!((bytes.len(), &bytes[..300], &bytes[1200..]), (2300, &[7; 300][..], &[0; 1100][..]));
+        let sectors = [300..512, 512..1024, 1024..1200];
+        assert!(sectors.iter().all(|of| bytes[of.clone()] == vec![bytes[of.start]; of.len()]), "{bytes:?}");
+        seen.insert(sectors.map(|of| bytes[of.start] == 8));
+    }
+    assert_eq!(seen.len(), 8, "any of three sectors, or none: {seen:?}");
+    assert_eq!(written(&disk.after(6)).len(), 2300, "a process that ends leaves zeroes behind");
+}
+
+#[test]
+fn zeroes_that_were_taken_back_may_be_there_again_until_a_sync() {
+    let disk = Disk::new();
+    disk.on(|| {
+        let folder = Folder::open(Path::new("f")).expect("always");
+        let mut file = folder.create("a").expect("new");
+        file.append(&[7; 300]).expect("appended");
+        file.zero_ahead(2000);
+        file.sync().expect("synced");
+        folder.sync().expect("synced");
+        file.trim().expect("trimmed");
+        assert_eq!((file.len(), file.zeroes_ahead()), (300, 0));
+        file.sync().expect("synced");
+    });
+    let mut random = Rng::with_seed(1);
+    let mut lengths = |operations: usize| {
+        let crashed = (0..100).map(|_| written(&disk.after_crash(operations, &mut random)));
+        crashed.map(|bytes| bytes.len()).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(lengths(6), [300, 2300].into());
+    assert_eq!(lengths(7), [300].into());
+}
+
+#[test]
 fn on_a_machine_with_clocks_a_disk_syncs_one_file_after_the_other() {
     use super::super::description::Description;
     use super::super::timed::simulate;
