@@ -185,6 +185,13 @@ pub fn command() -> String {
     format!("{tunables}versus {}", typed.join(" ")).trim_end().to_owned()
 }
 
+/// Writes it whole, or not at all.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    let beside = path.with_extension("part");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        // On a full disk a torn part is only in the way.
+        let _ = fs::remove_file(&beside);
+        format!("{}: {error}", path.display())
+    })
 }

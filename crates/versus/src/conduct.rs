@@ -42,6 +42,18 @@ pub struct Agenda {
 /// A store that has been opened and loaded, or why not.
 type Entered = Result<Box<dyn Contender>, Failed>;
 
+/// Who is told how it goes, and what ends it.
+pub struct Course<'a> {
+    /// Is told what is about to be done.
+    pub tell: &'a dyn Fn(&str),
+    /// After each round.
+    pub round_done: &'a dyn Fn(),
+    /// After each workload in a class, with all results until then.
+    pub keep: &'a dyn Fn(&Results),
+    /// Ends it early, with the rounds that are done.
+    pub stop: &'a AtomicBool,
+}
+
 /// What stores are opened for together.
 struct Group {
     class: Class,
@@ -82,21 +94,23 @@ impl Agenda {
         groups
     }
 
-    /// Measures it. `tell` is told what is about to be done, `done` is called after each round; `stop` ends it early, with the rounds that are done.
-    pub fn carry_out(&self, tell: &dyn Fn(&str), done: &dyn Fn(), stop: &AtomicBool) -> Results {
-        let mut results = Results::default();
+    /// Measures it. What is kept before its end says that it was interrupted.
+    pub fn carry_out(&self, course: &Course<'_>) -> Results {
+        let mut results = Results { is_interrupted: true, ..Results::default() };
+        // Relaxed, here and below: the flag is all that is told.
         for group in self.groups() {
-            if stop.load(Ordering::Relaxed) {
+            if course.stop.load(Ordering::Relaxed) {
                 break;
             }
-            results.cells.extend(self.measure(&group, tell, done, stop));
+            results.cells.extend(self.measure(&group, course));
+            (course.keep)(&results);
         }
-        // Relaxed: the flag is all that is told.
-        results.is_interrupted = stop.load(Ordering::Relaxed);
+        results.is_interrupted = course.stop.load(Ordering::Relaxed);
         results
     }
 
-    fn measure(&self, group: &Group, tell: &dyn Fn(&str), done: &dyn Fn(), stop: &AtomicBool) -> Vec<Cell> {
+    fn measure(&self, group: &Group, course: &Course<'_>) -> Vec<Cell> {
+        let &Course { tell, round_done, stop, .. } = course;
         let &Group { class, in_flight, workload } = group;
         let (rows, epoch) = (self.rows, self.epoch);
         let folder = if class == Class::Memory { &self.memory_folder } else { &self.folder };
@@ -117,7 +131,7 @@ impl Agenda {
                 let place = (turn + round) % entered.len();
                 let (store, contender) = &mut entered[place];
                 let has_failed = measured[place].iter().any(Result::is_err);
-                done();
+                round_done();
                 tell(&format!("{class} {}, threads {threads}: {}", shown(&workload), shown(store)));
                 let Ok(contender) = contender else { continue };
                 if has_failed || stop.load(Ordering::Relaxed) {

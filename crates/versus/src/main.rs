@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use versus::conduct::Course;
 use versus::results::Results;
 use versus::{summary, table};
 
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         if stopping.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nends with what is done; once more ends at once");
+        eprintln!("\nends with what is done; once more ends at once, with the workloads that are done");
     });
     if let Err(error) = listens {
         eprintln!("warning: an interrupt will not keep what is done: {error}");
@@ -66,8 +67,18 @@ fn main() -> ExitCode {
         ),
         false => progress.set_message(doing.to_owned()),
     };
-    let results = agenda.carry_out(&tell, &|| progress.inc(1), &stop);
-    let results = Results { command: arguments::command(), warnings, ..results };
+    let all = |results: &Results| Results {
+        command: arguments::command(),
+        warnings: warnings.clone(),
+        cells: results.cells.clone(),
+        ..*results
+    };
+    // Why it cannot be kept is told at the end.
+    let keep = |results: &Results| drop(arguments.keep(&all(results), &agenda));
+    let round_done = || progress.inc(1);
+    let results =
+        agenda.carry_out(&Course { tell: &tell, round_done: &round_done, keep: &keep, stop: &stop });
+    let results = all(&results);
     progress.finish_and_clear();
     print!("{}\n{}", table::of_results(&results), summary::of_results(&results));
     if let Err(why) = arguments.keep(&results, &agenda) {

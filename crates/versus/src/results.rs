@@ -39,7 +39,7 @@ impl Results {
 }
 
 /// The same asked of all stores.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// What a commit survives that counts.
     pub class: Class,
@@ -71,7 +71,7 @@ impl Cell {
 }
 
 /// What came of one store's rounds.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// The store.
     pub store: StoreName,

@@ -5,12 +5,12 @@ mod lossy;
 
 use clap::ValueEnum;
 use lossy::Lossy;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use versus::conduct::Agenda;
+use versus::conduct::{Agenda, Course};
 use versus::contender::{Contender, Setting, StoreName, WorkloadName, enter, enter_store, settings, shown};
 use versus::measure::Plan;
 use versus::store::trireme::Trireme;
@@ -108,9 +108,16 @@ fn a_variant_that_is_the_same_program_is_not_measured_again() {
         memory_folder: std::env::temp_dir(),
         folder: std::env::temp_dir(),
     };
-    let rounds = Cell::new(0);
-    let results = agenda.carry_out(&|_| (), &|| rounds.set(rounds.get() + 1), &AtomicBool::new(false));
+    let (rounds, kept) = (Cell::new(0), RefCell::new(Vec::new()));
+    let results = agenda.carry_out(&Course {
+        tell: &|_| (),
+        round_done: &|| rounds.set(rounds.get() + 1),
+        keep: &|results| kept.borrow_mut().push((results.cells.len(), results.is_interrupted)),
+        stop: &AtomicBool::new(false),
+    });
     assert_eq!((rounds.get(), agenda.rounds_in_all()), (10, 10));
+    assert_eq!(*kept.borrow(), [(1, true), (2, true)], "what is kept meanwhile says that it is not all");
+    assert!(!results.is_interrupted);
     let same_as = |cell: usize| {
         let stores = &results.cells[cell].stores;
         assert!(stores.iter().map(|measured| measured.store).eq(agenda.stores.iter().copied()));
