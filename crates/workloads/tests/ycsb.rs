@@ -48,6 +48,72 @@ fn partitions_change_nothing_and_the_plan_names_every_key() {
     assert_eq!(partitions.len(), 72, "all of them are touched");
 }
 
+proptest! {
+    #[test]
+    fn a_transaction_touches_so_many_partitions_and_its_home_is_one(
+        partitions in 1..40u32,
+        touched in 1..=16u64,
+        records in prop_oneof![Just(16u64), Just(50), Just(1000)],
+        distinct in prop_oneof![Just("yes"), Just("no")],
+        worker in 0..3usize,
+    ) {
+        let (asked, rows) = (touched.to_string(), records.to_string());
+        let workload = ycsb(&[("records", &rows), ("partitions", &asked), ("distinct", distinct)]);
+        let seat = seat(worker).over(partitions);
+        let mut client = workload.client(seat);
+        let ranks = records / u64::from(partitions);
+        // To have rows that differ, or rows at all, more may be touched than was asked for.
+        let is_enough = ranks * touched >= 16 || distinct == "no" && ranks > 0;
+        for _ in 0..20 {
+            let keys = keys(&touched_as_planned(&workload, &mut client));
+            prop_assert!(keys.iter().all(|key| *key < records));
+            let differ = keys.iter().collect::<HashSet<_>>().len();
+            prop_assert!(distinct == "no" || differ == 16);
+            let theirs: HashSet<u64> = keys.iter().map(|key| key % u64::from(partitions)).collect();
+            if is_enough {
+                prop_assert_eq!(theirs.len() as u64, touched.min(u64::from(partitions)));
+                prop_assert!(theirs.contains(&u64::from(seat.home().0)));
+            }
+        }
+    }
+}
+
+#[test]
+fn some_transactions_touch_several_partitions_and_each_is_drawn_as_its_rows_are() {
+    let workload = ycsb(&[("records", "1000"), ("partitions", "4"), ("multi-partition", "30")]);
+    let seat = seat(1).over(10);
+    let mut client = workload.client(seat);
+    let drawn: Vec<Vec<u64>> = (0..2000).map(|_| keys(&touched_as_planned(&workload, &mut client))).collect();
+    let partitions = |keys: &Vec<u64>| keys.iter().map(|key| key % 10).collect::<HashSet<_>>().len();
+    let several = drawn.iter().filter(|keys| partitions(keys) > 1).count();
+    assert!(deviation(several, drawn.len(), 30.0) < 4.0, "{several} of {}", drawn.len());
+    assert!(drawn.iter().all(|keys| [1, 4].contains(&partitions(keys))));
+    // A hundred ranks in each.
+    let total: f64 = (1..=100).map(|rank| f64::from(rank).powf(-0.8)).sum();
+    let all = drawn.concat();
+    for rank in [0, 1, 9] {
+        let count = all.iter().filter(|key| *key / 10 == rank).count();
+        let percent = 100.0 * ((rank + 1) as f64).powf(-0.8) / total;
+        assert!(deviation(count, all.len(), percent) < 4.0, "rank {rank} was drawn {count} times");
+    }
+}
+
+#[test]
+fn locality_is_of_single_rows_of_the_loaded_ones() {
+    let refused = |given: &[(&str, &str)]| Ycsb::new(&parameters(given)).expect_err("refused").to_string();
+    for (given, names) in [
+        (vec![("partitions", "2"), ("mix", "E")], ["scan-rows", "partitions"]),
+        (vec![("partitions", "2"), ("update", "insert")], ["update", "partitions"]),
+        (vec![("partitions", "2"), ("distribution", "latest")], ["distribution", "partitions"]),
+        (vec![("partitions", "17")], ["accesses", "partitions"]),
+        (vec![("multi-partition", "10")], ["multi-partition", "partitions"]),
+        (vec![("partitions", "0")], ["partitions", "1 to 64"]),
+    ] {
+        let said = refused(&given);
+        assert!(names.iter().all(|name| said.contains(name)), "{said}");
+    }
+}
+
 #[test]
 fn each_field_is_touched_as_often_and_as_a_whole() {
     let touched = transactions(&ycsb(&[]), 1000).concat();

@@ -3,6 +3,7 @@
 use super::parameters::{
     Distinct, Distribution, Extent, Order, ReadOnly, ScanLengths, Split, Update, YcsbParameters,
 };
+use super::partitions::Locality;
 use super::sequences::Sequences;
 use super::transaction::{Shape, Updates, YcsbTransaction};
 use crate::random::{Chance, choose, generator};
@@ -32,6 +33,8 @@ pub struct YcsbClient {
     latest: bool,
     /// If transactions insert.
     sequences: Option<Sequences>,
+    /// If transactions touch so many partitions; keys are then drawn of one of them.
+    locality: Option<Locality>,
 }
 
 impl YcsbClient {
@@ -46,9 +49,11 @@ impl YcsbClient {
         };
         let latest = parameters.distribution == Distribution::Latest;
         let records = parameters.records.get();
+        let locality = Locality::new(parameters, seat);
+        let of_partition = |locality: &Locality| Zipf::new(locality.ranks(), parameters.theta.get());
         YcsbClient {
             rng: generator(seat),
-            keys,
+            keys: locality.as_ref().map_or(keys, |locality| of_partition(locality).expect("some ranks")),
             accesses: parameters.accesses.get(),
             write: Chance::percent(writes),
             uniform: parameters.split == Split::Transaction,
@@ -71,6 +76,7 @@ impl YcsbClient {
             lengths: Lengths::new(parameters),
             latest,
             sequences: parameters.inserts().then(|| Sequences::new(records, seat, latest)),
+            locality,
         }
     }
 
@@ -102,6 +108,26 @@ impl YcsbClient {
         let key = self.draw_key(touches, |_, rank| rank);
         let random = self.rng.u64(..);
         Touch::new(key, choose(random, self.parts), write.happens(random))
+    }
+
+    /// The same of a row of the transaction's partitions, by turns.
+    fn draw_local(&mut self, touches: &Touches, write: Chance) -> Touch {
+        let nth = touches.as_slice().len();
+        let key = self.draw_key(touches, |client, rank| match &client.locality {
+            Some(locality) => locality.key(rank, nth),
+            None => rank,
+        });
+        let random = self.rng.u64(..);
+        Touch::new(key, choose(random, self.parts), write.happens(random))
+    }
+
+    /// Kept apart, so that clients without locality pay nothing for it.
+    #[inline(never)]
+    fn next_local(&mut self, transaction: &mut YcsbTransaction) {
+        if let Some(locality) = &mut self.locality {
+            locality.draw(&mut self.rng);
+        }
+        self.draw(&mut transaction.touches, Self::draw_local);
     }
 
     /// A read of a row or a scan, or an insert of the client's next one; if there are no inserts, an update. A client that does
@@ -152,6 +178,8 @@ impl Client for YcsbClient {
         let mut transaction = YcsbTransaction::new(self.shape);
         if self.latest || self.sequences.is_some() || self.lengths.is_some() {
             self.next_growing(&mut transaction);
+        } else if self.locality.is_some() {
+            self.next_local(&mut transaction);
         } else {
             self.draw(&mut transaction.touches, Self::draw_loaded);
         }

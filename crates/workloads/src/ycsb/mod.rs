@@ -35,11 +35,16 @@
 //! does (DBx1000 drops the access): every transaction then takes as many locks as it makes accesses, and the
 //! hottest keys are less hot than `theta` says.
 //!
+//! `partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution: each touches so
+//! many, its worker's home among them ([`partitions`]), and with `multi-partition` only some touch more than their home
+//! (*thousand-cores* 5.5). With `any` nearly every access is remote, as in *trireme* 4.1.
+//!
 //! Of a store that has snapshots, transactions without writes read the newest one, unless rows are inserted; with `read-only=present`
 //! they read what is there, as without snapshots.
 
 mod client;
 mod parameters;
+mod partitions;
 mod sequences;
 mod text;
 mod transaction;

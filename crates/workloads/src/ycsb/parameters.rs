@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::parameters::{
-    ParameterError, ParameterValue, Parameters, Percent, choice, count, number, parameters,
+    ParameterError, ParameterValue, Parameters, Percent, choice, count, number, parameters, whole,
 };
 use crate::touches::{FIELD_END, KEY_END, MOST_TOUCHES};
 use contract::transaction::MOST_RECORDS;
@@ -43,6 +43,10 @@ parameters! {
     "order" order: Order = "drawn";
     /// Whether keys are drawn again that the transaction has already.
     "distinct" distinct: Distinct = "no";
+    /// Partitions that a transaction touches, its worker's home among them; or any, for no locality (thousand-cores 5.5).
+    "partitions" partitions: Partitions = "any";
+    /// Transactions that touch so many partitions, in percent; the others touch their home only.
+    "multi-partition" multi_partition: Percent = "100";
     /// What transactions that only read read, of a store that has snapshots: the newest one, or the present, as all others.
     "read-only" read_only: ReadOnly = "snapshot";
 }
@@ -195,6 +199,35 @@ impl fmt::Display for Theta {
     }
 }
 
+/// How many partitions a transaction touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Partitions {
+    /// So many, or all, if there are fewer.
+    Touched(u64),
+    /// Whichever its keys are in.
+    Any,
+}
+
+impl ParameterValue for Partitions {
+    const ALLOWED: &'static str = "a whole number from 1 to 64, or any";
+
+    fn parse(text: &str) -> Option<Self> {
+        if text == "any" {
+            return Some(Partitions::Any);
+        }
+        whole(text).filter(|touched| (1..=Accesses::MOST).contains(touched)).map(Partitions::Touched)
+    }
+}
+
+impl fmt::Display for Partitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Partitions::Touched(touched) => write!(f, "{touched}"),
+            Partitions::Any => f.write_str("any"),
+        }
+    }
+}
+
 /// What a mix stands for.
 struct Definition {
     reads: Percent,
@@ -258,6 +291,7 @@ impl YcsbParameters {
                 allowed: "at most as many accesses as records, or distinct=no",
             });
         }
+        parameters.check_partitions()?;
         if parameters.most_scanned() > MOST_RECORDS as u64 {
             return Err(ParameterError::Conflict {
                 parameter: "scan-rows",
@@ -268,6 +302,46 @@ impl YcsbParameters {
             });
         }
         Ok(parameters)
+    }
+
+    /// Only reads and updates of single rows of the loaded ones are drawn by partition, one in each at least.
+    fn check_partitions(&self) -> Result<(), ParameterError> {
+        let Partitions::Touched(touched) = self.partitions else {
+            return match self.multi_partition {
+                Percent(100.0) => Ok(()),
+                percent => Err(self.contradicts_partitions(
+                    "multi-partition",
+                    percent,
+                    "100, or partitions=N: how many those touch",
+                )),
+            };
+        };
+        if self.scans() {
+            return Err(self.contradicts_partitions("scan-rows", self.scan_rows, "0, or partitions=any"));
+        }
+        if self.inserts() {
+            let allowed = "read-modify-write or blind, or partitions=any";
+            return Err(self.contradicts_partitions("update", self.update, allowed));
+        }
+        if self.distribution == Distribution::Latest {
+            let allowed = "zipfian, or partitions=any";
+            return Err(self.contradicts_partitions("distribution", self.distribution, allowed));
+        }
+        if touched > self.accesses.get() {
+            let allowed = "at least as many accesses as partitions";
+            return Err(self.contradicts_partitions("accesses", self.accesses, allowed));
+        }
+        Ok(())
+    }
+
+    fn contradicts_partitions(
+        &self,
+        parameter: &'static str,
+        value: impl fmt::Display,
+        allowed: &'static str,
+    ) -> ParameterError {
+        let (value, with_value) = (value.to_string(), self.partitions.to_string());
+        ParameterError::Conflict { parameter, value, with: "partitions", with_value, allowed }
     }
 
     /// The most rows that one transaction can meet in its scans.
