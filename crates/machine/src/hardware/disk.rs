@@ -131,7 +131,7 @@ pub struct File {
 }
 
 /// Zeroes that are written at a time.
-const ZEROES: [u8; 64 << 10] = [0; 64 << 10];
+static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 impl File {
     /// Appends some of the bytes, and answers how many.
