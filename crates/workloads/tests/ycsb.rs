@@ -58,7 +58,7 @@ proptest! {
         worker in 0..3usize,
     ) {
         let (asked, rows) = (touched.to_string(), records.to_string());
-        let workload = ycsb(&[("records", &rows), ("partitions", &asked), ("distinct", distinct)]);
+        let workload = ycsb(&[("records", &rows), ("touched-partitions", &asked), ("distinct", distinct)]);
         let seat = seat(worker).over(partitions);
         let mut client = workload.client(seat);
         let ranks = records / u64::from(partitions);
@@ -80,7 +80,7 @@ proptest! {
 
 #[test]
 fn some_transactions_touch_several_partitions_and_each_is_drawn_as_its_rows_are() {
-    let workload = ycsb(&[("records", "1000"), ("partitions", "4"), ("multi-partition", "30")]);
+    let workload = ycsb(&[("records", "1000"), ("touched-partitions", "4"), ("multi-partition", "30")]);
     let seat = seat(1).over(10);
     let mut client = workload.client(seat);
     let drawn: Vec<Vec<u64>> = (0..2000).map(|_| keys(&touched_as_planned(&workload, &mut client))).collect();
@@ -102,12 +102,15 @@ fn some_transactions_touch_several_partitions_and_each_is_drawn_as_its_rows_are(
 fn locality_is_of_single_rows_of_the_loaded_ones() {
     let refused = |given: &[(&str, &str)]| Ycsb::new(&parameters(given)).expect_err("refused").to_string();
     for (given, names) in [
-        (vec![("partitions", "2"), ("mix", "E")], ["scan-rows", "partitions"]),
-        (vec![("partitions", "2"), ("update", "insert")], ["update", "partitions"]),
-        (vec![("partitions", "2"), ("distribution", "latest")], ["distribution", "partitions"]),
-        (vec![("partitions", "17")], ["accesses", "partitions"]),
-        (vec![("multi-partition", "10")], ["multi-partition", "partitions"]),
-        (vec![("partitions", "0")], ["partitions", "1 to 64"]),
+        (vec![("touched-partitions", "2"), ("mix", "E")], ["scan-rows", "touched-partitions"]),
+        (vec![("touched-partitions", "2"), ("update", "insert")], ["update", "touched-partitions"]),
+        (
+            vec![("touched-partitions", "2"), ("distribution", "latest")],
+            ["distribution", "touched-partitions"],
+        ),
+        (vec![("touched-partitions", "17")], ["accesses", "touched-partitions"]),
+        (vec![("multi-partition", "10")], ["multi-partition", "touched-partitions"]),
+        (vec![("touched-partitions", "0")], ["touched-partitions", "1 to 64"]),
     ] {
         let said = refused(&given);
         assert!(names.iter().all(|name| said.contains(name)), "{said}");

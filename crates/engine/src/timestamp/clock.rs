@@ -28,6 +28,7 @@ impl Origin {
     /// The time now, after the slot's `last` timestamp.
     #[inline]
     pub(super) fn next(&self, slot: u32, last: u64) -> u64 {
+        // Not in release: every timestamp would compare it; slots are dealt from the number that the bits were taken from.
         debug_assert!(u64::from(slot) >> self.slot_bits == 0, "slot {slot} in {} bits", self.slot_bits);
         let ticks = clock::now_in_order().since(self.began) >> clock::FINEST_BITS;
         // Two readings may be the same.

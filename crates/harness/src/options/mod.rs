@@ -167,6 +167,21 @@ mod tests {
         assert!(RunOptions::for_run(1).set("theta", "0.5").is_none());
     }
 
+    /// On the command line and in an experiment's file they stand side by side.
+    #[test]
+    fn no_option_is_called_as_a_workloads_parameter_is() {
+        for workload in workloads::descriptions() {
+            for parameter in workload.parameters {
+                assert!(
+                    OptionDescription::named(parameter.name).is_none(),
+                    "{} {}",
+                    workload.name,
+                    parameter.name
+                );
+            }
+        }
+    }
+
     #[test]
     fn repetitions_draw_differently() {
         let options = RunOptions::for_run(1);

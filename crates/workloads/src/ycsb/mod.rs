@@ -35,7 +35,7 @@
 //! does (DBx1000 drops the access): every transaction then takes as many locks as it makes accesses, and the
 //! hottest keys are less hot than `theta` says.
 //!
-//! `partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution: each touches so
+//! `touched-partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution: each touches so
 //! many, its worker's home among them ([`partitions`]), and with `multi-partition` only some touch more than their home
 //! (*thousand-cores* 5.5). With `any` nearly every access is remote, as in *trireme* 4.1.
 //!

@@ -44,7 +44,7 @@ parameters! {
     /// Whether keys are drawn again that the transaction has already.
     "distinct" distinct: Distinct = "no";
     /// Partitions that a transaction touches, its worker's home among them; or any, for no locality (thousand-cores 5.5).
-    "partitions" partitions: Partitions = "any";
+    "touched-partitions" touched_partitions: TouchedPartitions = "any";
     /// Transactions that touch so many partitions, in percent; the others touch their home only.
     "multi-partition" multi_partition: Percent = "100";
     /// What transactions that only read read, of a store that has snapshots: the newest one, or the present, as all others.
@@ -201,29 +201,29 @@ impl fmt::Display for Theta {
 
 /// How many partitions a transaction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Partitions {
+pub(crate) enum TouchedPartitions {
     /// So many, or all, if there are fewer.
     Touched(u64),
     /// Whichever its keys are in.
     Any,
 }
 
-impl ParameterValue for Partitions {
+impl ParameterValue for TouchedPartitions {
     const ALLOWED: &'static str = "a whole number from 1 to 64, or any";
 
     fn parse(text: &str) -> Option<Self> {
         if text == "any" {
-            return Some(Partitions::Any);
+            return Some(TouchedPartitions::Any);
         }
-        whole(text).filter(|touched| (1..=Accesses::MOST).contains(touched)).map(Partitions::Touched)
+        whole(text).filter(|touched| (1..=Accesses::MOST).contains(touched)).map(TouchedPartitions::Touched)
     }
 }
 
-impl fmt::Display for Partitions {
+impl fmt::Display for TouchedPartitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Partitions::Touched(touched) => write!(f, "{touched}"),
-            Partitions::Any => f.write_str("any"),
+            TouchedPartitions::Touched(touched) => write!(f, "{touched}"),
+            TouchedPartitions::Any => f.write_str("any"),
         }
     }
 }
@@ -306,25 +306,29 @@ impl YcsbParameters {
 
     /// Only reads and updates of single rows of the loaded ones are drawn by partition, one in each at least.
     fn check_partitions(&self) -> Result<(), ParameterError> {
-        let Partitions::Touched(touched) = self.partitions else {
+        let TouchedPartitions::Touched(touched) = self.touched_partitions else {
             return match self.multi_partition {
                 Percent(100.0) => Ok(()),
                 percent => Err(self.contradicts_partitions(
                     "multi-partition",
                     percent,
-                    "100, or partitions=N: how many those touch",
+                    "100, or touched-partitions=N: how many those touch",
                 )),
             };
         };
         if self.scans() {
-            return Err(self.contradicts_partitions("scan-rows", self.scan_rows, "0, or partitions=any"));
+            return Err(self.contradicts_partitions(
+                "scan-rows",
+                self.scan_rows,
+                "0, or touched-partitions=any",
+            ));
         }
         if self.inserts() {
-            let allowed = "read-modify-write or blind, or partitions=any";
+            let allowed = "read-modify-write or blind, or touched-partitions=any";
             return Err(self.contradicts_partitions("update", self.update, allowed));
         }
         if self.distribution == Distribution::Latest {
-            let allowed = "zipfian, or partitions=any";
+            let allowed = "zipfian, or touched-partitions=any";
             return Err(self.contradicts_partitions("distribution", self.distribution, allowed));
         }
         if touched > self.accesses.get() {
@@ -340,8 +344,8 @@ impl YcsbParameters {
         value: impl fmt::Display,
         allowed: &'static str,
     ) -> ParameterError {
-        let (value, with_value) = (value.to_string(), self.partitions.to_string());
-        ParameterError::Conflict { parameter, value, with: "partitions", with_value, allowed }
+        let (value, with_value) = (value.to_string(), self.touched_partitions.to_string());
+        ParameterError::Conflict { parameter, value, with: "touched-partitions", with_value, allowed }
     }
 
     /// The most rows that one transaction can meet in its scans.

@@ -4,7 +4,7 @@
 //! A key's partition is its remainder by the number of partitions, so rank r of partition p is the key r · partitions + p, and every
 //! partition has rows as popular as those of any other. Where rows do not divide evenly, the last few are not drawn.
 
-use super::parameters::{Distinct, Partitions, YcsbParameters};
+use super::parameters::{Distinct, TouchedPartitions, YcsbParameters};
 use crate::random::Chance;
 use crate::touches::MOST_TOUCHES;
 use contract::Seat;
@@ -36,7 +36,7 @@ struct Drawn {
 impl Locality {
     /// `None`: the parameters know no locality, or the table has one partition, or too few rows for each to have one.
     pub fn new(parameters: &YcsbParameters, seat: Seat) -> Option<Self> {
-        let Partitions::Touched(touched) = parameters.partitions else { return None };
+        let TouchedPartitions::Touched(touched) = parameters.touched_partitions else { return None };
         let (accesses, partitions) = (parameters.accesses.get(), u64::from(seat.partitions));
         let ranks = parameters.records.get() / partitions;
         let least = match parameters.distinct {
