@@ -36,7 +36,7 @@
 //! hottest keys are less hot than `theta` says.
 //!
 //! `touched-partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution: each touches so
-//! many, its worker's home among them ([`partitions`]), and with `multi-partition` only some touch more than their home
+//! many, its worker's home among them, and with `multi-partition` only some touch more than their home
 //! (*thousand-cores* 5.5). With `any` nearly every access is remote, as in *trireme* 4.1.
 //!
 //! Of a store that has snapshots, transactions without writes read the newest one, unless rows are inserted; with `read-only=present`
