@@ -80,7 +80,8 @@ fn an_interrupted_run_keeps_its_repetitions() {
 #[test]
 fn an_interrupted_comparison_keeps_whole_rounds() {
     let folder = fresh_folder("interrupted-compare");
-    let ran = interrupted(&folder, &["compare", "micro"], 50);
+    // More than two rounds of all systems.
+    let ran = interrupted(&folder, &["compare", "micro"], 100);
     assert_eq!(ran.code, Some(130), "{}", ran.err);
     let comparison = ran.json();
     let rows = comparison["rows"].as_array().expect("rows");

@@ -86,7 +86,7 @@ impl Timestamps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facade::worker;
+    use crate::facade::{clock, worker};
 
     #[test]
     fn every_timestamp_is_drawn_once_and_a_slots_ascend() {
@@ -114,7 +114,14 @@ mod tests {
         for way in [TimestampsName::Mutex, TimestampsName::Atomic, TimestampsName::Clock] {
             let timestamps = Timestamps::new(way, 2);
             let mut slots = [Draws::new(1), Draws::new(0)];
-            let drawn: Vec<_> = (0..100).map(|turn| timestamps.draw(&mut slots[turn % 2])).collect();
+            let draw = |turn: usize| {
+                let drawn = timestamps.draw(&mut slots[turn % 2]);
+                // As a transaction would: readings of the same sixteen ticks are in the order of their slots.
+                let began = clock::now_in_order();
+                while clock::now_in_order().since(began) >> clock::FINEST_BITS == 0 {}
+                drawn
+            };
+            let drawn: Vec<_> = (0..100).map(draw).collect();
             assert!(drawn.is_sorted(), "{way}");
         }
     }
