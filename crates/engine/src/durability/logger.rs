@@ -1,7 +1,7 @@
 //! A logger: writes the blocks of its slots, and marks which epochs it has written all of.
 //!
 //! A round, which a service calls every few milliseconds and whenever an epoch is complete, or who waits for that under
-//! [`Durability::Buffered`]:
+//! [`Durability::Buffered`] and [`Durability::Sync`]:
 //! 1. c: the last epoch that is complete. All blocks of it, and of those before, have been handed over.
 //! 2. Takes all blocks of its slots, and appends them to its file: small ones together, with the mark.
 //! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs; under `buffered` only while
@@ -154,35 +154,43 @@ impl Logger {
             .then(|| (self.newest_before.load(Ordering::Relaxed), self.first_file.load(Ordering::Relaxed)))
     }
 
-    /// See the module.
+    /// See the module. Whether the log has failed is settled while the files are held: what is lost with blocks that could not be written, or not
+    /// synced, no later round may mark.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
-        if log.has_failed() {
-            return;
-        }
-        // An Acquire: the blocks of these epochs have been handed over.
-        let complete = epochs.complete();
-        if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
-            self.durable.0.fetch_max(complete, Ordering::Release);
-            log.publish();
-        }
-        let written = self.files.with(|files| {
-            let marked = files.write_all(self.number, log, complete)?;
-            self.begin_if_wanted(files, log.files_wanted())?;
-            self.report.with(|report| *report = files.report);
-            // Relaxed: a measure.
-            self.sync_ns.store(files.sync_ns, Ordering::Relaxed);
-            Ok(marked)
-        });
-        match written {
-            Ok(marked) => {
-                // Release: the sync comes before; pairs with the Acquire in `marked`.
-                self.marked.fetch_max(marked, Ordering::Release);
-                // Release: the sync comes before; pairs with the Acquire in `durable`.
+        let complete = self.files.with(|files| {
+            if log.has_failed() {
+                return None;
+            }
+            // An Acquire: the blocks of these epochs have been handed over.
+            let complete = epochs.complete();
+            if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
                 self.durable.0.fetch_max(complete, Ordering::Release);
                 log.publish();
             }
-            Err(error) => log.fail(&error),
+            match self.write_files(files, log, complete) {
+                Ok(()) => Some(complete),
+                Err(error) => {
+                    log.fail(&error);
+                    None
+                }
+            }
+        });
+        if let Some(complete) = complete {
+            // Release: the sync comes before; pairs with the Acquire in `durable`.
+            self.durable.0.fetch_max(complete, Ordering::Release);
+            log.publish();
         }
+    }
+
+    fn write_files(&self, files: &mut Files, log: &Log, complete: u64) -> Result<(), LogError> {
+        let marked = files.write_all(self.number, log, complete)?;
+        self.begin_if_wanted(files, log.files_wanted())?;
+        self.report.with(|report| *report = files.report);
+        // Relaxed: a measure.
+        self.sync_ns.store(files.sync_ns, Ordering::Relaxed);
+        // Release: the sync comes before; pairs with the Acquire in `marked`.
+        self.marked.fetch_max(marked, Ordering::Release);
+        Ok(())
     }
 
     fn begin_if_wanted(&self, files: &mut Files, wanted: u64) -> Result<(), LogError> {
