@@ -23,6 +23,17 @@ impl<T> Latched<T> {
 
     /// Shows the value to `f`, which must not ask for it again.
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.latch.lock();
+        self.show(f)
+    }
+
+    /// The same if nobody else is shown the value now.
+    pub fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.latch.try_lock().then(|| self.show(f))
+    }
+
+    /// Whoever calls has the latch.
+    fn show<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         /// Lets go, also after a panic.
         struct Held<'a>(&'a TestAndTestAndSet);
         impl Drop for Held<'_> {
@@ -30,7 +41,6 @@ impl<T> Latched<T> {
                 self.0.unlock();
             }
         }
-        self.latch.lock();
         let _held = Held(&self.latch);
         // SAFETY: the latch is held, and whoever holds it is here.
         f(unsafe { &mut *self.value.get() })

@@ -14,9 +14,10 @@ use std::task::{Context, Poll, Waker};
 /// The durable epoch, and those who wait for it.
 ///
 /// Under [`Durability::Buffered`], and under [`Durability::Sync`] with one logger, the thread that waits writes the log, and syncs it: that takes
-/// less than to wake the services and be woken by them. One at a time does so, for all that have committed by then; it has
-/// [`Durable::writer`]. Several loggers sync at the same time, and so in threads of their own; and who awaits a ticket writes nothing:
-/// under `Sync` the services then do so at once. Under [`Durability::Group`] all wait until they do.
+/// less than to wake the services and be woken by them. One at a time does so, for all that have committed by then ([`Waiting::has_writer`]);
+/// the others sleep, and one of those whose epoch that was not is the next. Several loggers sync at the same time, and so in threads of
+/// their own; and who awaits a ticket writes nothing: under `Sync` the services then do so at once. Under [`Durability::Group`] all wait
+/// until they do.
 #[derive(Default)]
 pub(crate) struct Durable {
     epoch: AtomicU64,
@@ -27,7 +28,6 @@ pub(crate) struct Durable {
     closes: bool,
     /// What has the log written; `None`: the database is in memory, or closed.
     services: RwLock<Option<Services>>,
-    writer: Mutex<()>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
@@ -38,6 +38,8 @@ struct Waiting {
     sleepers: usize,
     /// With the epochs that they wait for.
     wakers: Vec<(u64, Waker)>,
+    /// Whether one of the threads that wait writes the log now.
+    has_writer: bool,
     /// Why no epoch becomes durable any more.
     failure: Option<String>,
 }
@@ -79,15 +81,20 @@ impl Durable {
 
     /// Tells that an epoch is durable, or why none will be any more.
     pub fn tell(&self, epoch: u64, failure: Option<String>) {
-        if self.epoch() >= epoch && failure.is_none() {
-            return;
+        if self.epoch() < epoch || failure.is_some() {
+            self.change(epoch, failure, |_| {});
         }
+    }
+
+    /// The same together with another change of those who wait.
+    fn change(&self, epoch: u64, failure: Option<String>, also: impl FnOnce(&mut Waiting)) {
         let mut waiting = self.waiting();
         // Release: what was synced comes before. Under the lock, so that nobody begins to wait in between.
         self.epoch.fetch_max(epoch, Ordering::Release);
         if waiting.failure.is_none() {
             waiting.failure = failure;
         }
+        also(&mut waiting);
         let has_failed = waiting.failure.is_some();
         self.has_failed.store(has_failed, Ordering::Relaxed);
         let reached = |&mut (wanted, _): &mut (u64, Waker)| has_failed || wanted <= epoch;
@@ -114,30 +121,36 @@ impl Durable {
         if self.epoch() >= wanted {
             return Ok(());
         }
-        match self.writes {
-            true => self.write(wanted),
-            false => self.close_for(wanted),
+        if !self.writes {
+            self.close_for(wanted);
         }
+        // Where the epoch cannot end yet, the services write it once it has.
+        let mut may_write = self.writes;
         let mut waiting = self.waiting();
         while !self.is_durable(wanted, &waiting)? {
-            waiting.sleepers += 1;
-            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            waiting.sleepers -= 1;
+            if may_write && !waiting.has_writer {
+                may_write = false;
+                waiting.has_writer = true;
+                drop(waiting);
+                self.write(wanted);
+                waiting = self.waiting();
+            } else {
+                waiting.sleepers += 1;
+                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                waiting.sleepers -= 1;
+            }
         }
         Ok(())
     }
 
-    /// Writes an epoch, unless another thread has meanwhile, or the database is closed.
+    /// Writes an epoch, unless the database is closed, and tells what is durable then. The caller has become the writer, and is it no longer.
     fn write(&self, wanted: u64) {
-        // It guards nothing that a panic could leave broken.
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let services = self.services();
-        let Some(services) = services.as_ref().filter(|_| self.epoch() < wanted) else { return };
-        services.write_through(wanted);
-        let (epoch, failure) = (services.durable_epoch(), services.failure());
-        // Who is woken may ask for it.
-        drop(writer);
-        self.tell(epoch, failure);
+        let mut writer = Writer { durable: self, epoch: 0, failure: None };
+        // Nobody is woken while they are held: who is may close the database.
+        if let Some(services) = &*self.services() {
+            services.write_through(wanted);
+            (writer.epoch, writer.failure) = (services.durable_epoch(), services.failure());
+        }
     }
 
     /// Somebody waits for an epoch, or awaits it, and does not write it.
@@ -156,6 +169,19 @@ impl Durable {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // A list and a word, sound after any panic.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Of the threads that wait, the one that writes; when it ends, also by a panic, it tells what is durable, and another may write.
+struct Writer<'a> {
+    durable: &'a Durable,
+    epoch: u64,
+    failure: Option<String>,
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        self.durable.change(self.epoch, self.failure.take(), |waiting| waiting.has_writer = false);
     }
 }
 

@@ -415,7 +415,7 @@ pub(crate) fn do_service(number: usize, epochs: &Epochs, log: Option<&Log>) {
         (None, None) => epochs.advance(),
         (None, Some(log)) => log.advance(epochs),
         (Some(number), Some(log)) => match log.loggers.get(number) {
-            Some(logger) => logger.round(log, epochs),
+            Some(logger) => logger.try_round(log, epochs),
             None => log.checkpoints.round(log, epochs),
         },
         (Some(_), None) => unreachable!("without a log there are no loggers"),

@@ -157,28 +157,40 @@ impl Logger {
     /// See the module. Whether the log has failed is settled while the files are held: what is lost with blocks that could not be written, or not
     /// synced, no later round may mark.
     pub fn round(&self, log: &Log, epochs: &Epochs) {
-        let complete = self.files.with(|files| {
-            if log.has_failed() {
-                return None;
-            }
-            // An Acquire: the blocks of these epochs have been handed over.
-            let complete = epochs.complete();
-            if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
-                self.durable.0.fetch_max(complete, Ordering::Release);
-                log.publish();
-            }
-            match self.write_files(files, log, complete) {
-                Ok(()) => Some(complete),
-                Err(error) => {
-                    log.fail(&error);
-                    None
-                }
-            }
-        });
+        let complete = self.files.with(|files| self.write_complete(files, log, epochs));
+        self.publish(log, complete);
+    }
+
+    /// A round, unless another thread is at one: a service does not wait for somebody else's sync, it comes again.
+    pub fn try_round(&self, log: &Log, epochs: &Epochs) {
+        let complete = self.files.try_with(|files| self.write_complete(files, log, epochs));
+        self.publish(log, complete.flatten());
+    }
+
+    fn publish(&self, log: &Log, complete: Option<u64>) {
         if let Some(complete) = complete {
             // Release: the sync comes before; pairs with the Acquire in `durable`.
             self.durable.0.fetch_max(complete, Ordering::Release);
             log.publish();
+        }
+    }
+
+    /// Answers the epoch up to which all is written, and synced; `None`: the log has failed.
+    fn write_complete(&self, files: &mut Files, log: &Log, epochs: &Epochs) -> Option<u64> {
+        if log.has_failed() {
+            return None;
+        }
+        // An Acquire: the blocks of these epochs have been handed over.
+        let complete = epochs.complete();
+        if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
+            self.publish(log, Some(complete));
+        }
+        match self.write_files(files, log, complete) {
+            Ok(()) => Some(complete),
+            Err(error) => {
+                log.fail(&error);
+                None
+            }
         }
     }
 
