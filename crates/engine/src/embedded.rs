@@ -10,33 +10,36 @@
 //! What a store has beside its tables ([`Services`]) is owned together with those that serve it. Tables are owned together with the
 //! slots that are lent ([`crate::session::lent`]): they change only while none is.
 
+mod services;
+mod slot;
+
+pub use services::Services;
+pub use slot::Slot;
+
 use crate::commit_id::CommitIds;
-use crate::durability::log;
 use crate::durability::manifest::{LoggedTable, Manifest};
 pub use crate::durability::redo::{MOST_WRITTEN_BYTES, written_bytes};
 use crate::engine::ThisEngine;
 use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
 use crate::facade::shared::Arc;
-use crate::facade::{clock, memory, worker};
+use crate::facade::{clock, memory};
 use crate::matrix;
-use crate::protocol::{Attempt, SlotId};
+use crate::protocol::SlotId;
 use crate::recovery;
 use crate::session::Precedence;
 pub use crate::session::lent::Committed;
-use crate::session::lent::{Lender, Lent, Runtime};
+use crate::session::lent::{Lender, Runtime};
 use crate::storage::store::{Parts, for_each_value};
 use crate::storage::{AllocationCache, Table};
 use crate::system::MakeLender;
 pub use crate::transaction::SnapshotRead;
 use contract::table::MOST_CAPACITY;
 use contract::{
-    Abort, Backup, Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, LogReport,
-    PairName, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId,
-    Transaction, Workload,
+    Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, PairName, PartitionId,
+    Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Workload,
 };
 use std::fmt;
-use std::path::Path;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -446,190 +449,5 @@ fn reserve(
                 return Err(LoadError::Refused { bytes: most as u64, why: error.to_string() });
             }
         }
-    }
-}
-
-/// What keeps an open store going, beside those who run transactions.
-pub struct Services {
-    runtime: Arc<Runtime>,
-}
-
-impl Services {
-    /// How many services there are, each of which somebody has to do: one that advances the epochs, and one for every logger.
-    pub fn count(&self) -> usize {
-        log::services(self.runtime.log.as_ref())
-    }
-
-    /// Does service `number` on the thread that calls, until `has_ended` says so, which is asked whenever the thread is unparked. After
-    /// each of its rounds `done` is called.
-    pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, done: &(dyn Fn() + Sync)) {
-        let Runtime { epochs, log, options, .. } = &*self.runtime;
-        let work = || {
-            log::do_service(number, epochs, log.as_ref());
-            done();
-        };
-        worker::serve(log::service(number, log.as_ref(), options.epoch_interval, &work), has_ended);
-    }
-
-    /// Everything that committed in this epoch or before is durable; 0 if nothing is logged.
-    pub fn durable_epoch(&self) -> u64 {
-        self.runtime.log.as_ref().map_or(0, log::Log::durable)
-    }
-
-    /// Closes an epoch and writes all of it in the thread that calls, unless a transaction lasts: then it closes early, and is written by those
-    /// who serve.
-    pub fn write_through(&self, epoch: u64) {
-        if let Some(log) = &self.runtime.log {
-            log.write_through(&self.runtime.epochs, epoch);
-        }
-    }
-
-    /// Has an epoch end early, and be written by those who serve.
-    pub fn close_early(&self, epoch: u64) {
-        if let Some(log) = &self.runtime.log {
-            log.close(epoch);
-        }
-    }
-
-    /// Why the log cannot be written any more, if so: nothing more becomes durable.
-    pub fn failure(&self) -> Option<String> {
-        let log = self.runtime.log.as_ref()?;
-        if log.has_failed() { log.failure() } else { None }
-    }
-
-    /// Whether a checkpoint is being taken that slots are to walk for ([`Slot::walk`]).
-    pub fn is_walked(&self) -> bool {
-        self.runtime.log.as_ref().is_some_and(|log| log.notice().is_walked())
-    }
-
-    /// Asks for a checkpoint of all that has committed by now: it was taken once [`Services::checkpoints_taken`] is as much as the answer.
-    /// `None`: nothing is logged.
-    pub fn want_checkpoint(&self) -> Option<u64> {
-        self.runtime.log.as_ref().map(|log| log.checkpoints().want())
-    }
-
-    /// How many of the checkpoints that were asked for were taken.
-    pub fn checkpoints_taken(&self) -> u64 {
-        self.runtime.log.as_ref().map_or(0, |log| log.checkpoints().taken())
-    }
-
-    /// While `read` reads the log's files, the checkpoint that is being taken, if one is, waits, so that none of them is removed.
-    pub fn while_no_file_goes<R>(&self, read: impl FnOnce() -> R) -> R {
-        match &self.runtime.log {
-            Some(log) => log.checkpoints().while_it_is_last(read),
-            None => read(),
-        }
-    }
-
-    /// Copies the last checkpoint, and the log from that on, to a folder that is empty or is made. An error if none was taken.
-    pub fn back_up(&self, to: &Path) -> Result<Backup, LogError> {
-        let no_log = || LogError::Refused { why: "what is in memory only has no log to copy".to_owned() };
-        self.runtime.log.as_ref().ok_or_else(no_log)?.back_up(to)
-    }
-
-    /// What the log has taken, if there is one.
-    pub fn log_report(&self) -> Option<LogReport> {
-        self.runtime.log.as_ref().map(log::Log::report)
-    }
-}
-
-/// A slot: runs one transaction at a time, on whichever thread has it.
-pub struct Slot {
-    number: usize,
-    lent: Box<dyn Lent>,
-    heap: Arc<Heap>,
-}
-
-impl Slot {
-    /// Begins a transaction, for the first time or after it was aborted; the last one has ended.
-    pub fn begin(&mut self, is_first: bool) {
-        self.lent.begin(if is_first { Attempt::First } else { Attempt::Retry });
-    }
-
-    /// Whether there are snapshots: the store was opened with [`EngineOptions::snapshots`], and the pair has them.
-    pub fn has_snapshots(&self) -> bool {
-        self.lent.has_snapshots()
-    }
-
-    /// Begins a transaction that reads the newest snapshot, which nothing aborts; the last one has ended. Panics if there are none.
-    pub fn begin_snapshot(&mut self) {
-        self.lent.begin_snapshot();
-    }
-
-    /// Lets `read` use its operations; one that writes is a panic. Keys that are byte strings have their numbers
-    /// ([`Transaction::key`]) until `read` returns, or panics. Between two such calls any time may pass: nobody waits for it.
-    pub fn read_snapshot(&mut self, read: &mut dyn FnMut(&mut dyn Transaction)) {
-        self.lent.read_snapshot(read);
-    }
-
-    /// Ends it.
-    pub fn end_snapshot(&mut self) -> SnapshotRead {
-        self.lent.end_snapshot()
-    }
-
-    /// The operations of the transaction that runs.
-    pub fn transaction(&mut self) -> &mut dyn Transaction {
-        self.lent.transaction()
-    }
-
-    /// Asks for the memory that operations on these keys, as the transaction names them, will touch; nothing comes of it but that they wait
-    /// less for it.
-    pub fn prefetch(&self, table: TableId, keys: &[Key]) {
-        self.lent.prefetch(table, keys);
-    }
-
-    /// Commits it. If that is not possible, it is undone. If the store is logged, one that has written more than [`MOST_WRITTEN_BYTES`] is
-    /// a panic, and the log stops.
-    pub fn commit(&mut self) -> Result<Committed, Abort> {
-        self.lent.commit()
-    }
-
-    /// Undoes it, by its own will, if all that it has seen was there at one time. Otherwise it is aborted, and what it made of that counts for
-    /// nothing.
-    pub fn roll_back(&mut self) -> Result<(), Abort> {
-        self.lent.roll_back()
-    }
-
-    /// Between two transactions: does a step for the checkpoint that is being taken, some thirty rows; `false`: there is nothing to do.
-    pub fn walk(&mut self) -> bool {
-        self.lent.walk()
-    }
-
-    /// Between two transactions: gives memory back of what was deleted and replaced, as far as nobody can look at it any more. A slot does so
-    /// by itself every few transactions, but not while it rests.
-    pub fn reclaim(&mut self) {
-        self.lent.reclaim();
-    }
-
-    /// Undoes it.
-    pub fn abort(&mut self) {
-        self.lent.abort();
-    }
-
-    /// Before a transaction that was aborted `attempts` times begins again: lets time pass, and if there were too many, waits until
-    /// it goes before all others.
-    pub fn retry(&mut self, attempts: u32) {
-        self.lent.retry(attempts);
-    }
-
-    /// A transaction that was aborted will not begin again.
-    pub fn give_up(&mut self) {
-        self.lent.give_up();
-    }
-
-    /// Records that a transaction may touch, and missing keys and leaves on which it may rely; more is a panic.
-    pub fn most_records(&self) -> usize {
-        self.lent.most_records()
-    }
-
-    /// Bytes of a table's rows, as a scan names them: 0 if they vary.
-    pub fn row_bytes(&self, table: TableId) -> usize {
-        let description = &self.lent.tables()[table.index()].description;
-        if description.varies() { 0 } else { description.row_bytes }
-    }
-
-    /// As [`Embedded::memory_bytes`].
-    pub fn memory_bytes(&self) -> u64 {
-        memory_bytes(self.lent.tables(), &self.heap)
     }
 }

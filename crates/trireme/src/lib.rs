@@ -34,6 +34,7 @@ mod builder;
 mod database;
 mod error;
 mod fill;
+mod indexed;
 mod key;
 mod pool;
 mod range;

@@ -1,4 +1,4 @@
-//! A transaction as a program writes it: typed operations over the engine's, which keep the indexes, too.
+//! A transaction as a program writes it: typed operations over the engine's. Those that add, replace or remove rows keep the indexes, too: [`crate::indexed`].
 
 use crate::database::Database;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::key::{self, Key};
 use crate::pool::{Lent, Seat};
 use crate::range::Range;
 use crate::reading::{self, Reader, Rows};
-use crate::registry::{Entry, KeptIndex, Registry};
+use crate::registry::Registry;
 use crate::table::{OpenIndex, OpenTable};
 use crate::ticket::Ticket;
 use crate::value::{Row, Value};
@@ -14,7 +14,6 @@ use contract::{AbortReason, Insertion, Presence, Span, TableId};
 use engine::embedded::{MOST_WRITTEN_BYTES, written_bytes};
 use std::borrow::Borrow;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 /// A transaction that runs: serializable with all others.
 ///
@@ -26,7 +25,7 @@ use std::sync::Arc;
 /// people or for networks in it.
 pub struct Transaction<'db> {
     database: &'db Database,
-    seat: Seat<'db>,
+    pub(crate) seat: Seat<'db>,
     is_open: bool,
     has_written: bool,
     /// Why it can only be undone.
@@ -296,10 +295,6 @@ impl<'db> Transaction<'db> {
         }
     }
 
-    fn indexes(&self, table: TableId) -> &[KeptIndex] {
-        self.registry().get(table).map_or(&[], |table| &table.indexes)
-    }
-
     /// Removes a key and its value; whether there was one.
     pub fn remove<K: Key, V: Value>(
         &mut self,
@@ -307,31 +302,7 @@ impl<'db> Transaction<'db> {
         key: K::Given<'_>,
     ) -> Result<bool, Error> {
         self.admit_write(table, false)?;
-        let number = self.key::<K>(table.id, key)?;
-        if !self.indexes(table.id).is_empty() {
-            let registry = Arc::clone(&self.seat.registry);
-            let indexes = &registry.get(table.id).expect("admitted").indexes;
-            let mut row = std::mem::take(&mut self.seat.old);
-            row.clear();
-            let read = self.seat.slot.transaction().read_whole(table.id, number, &mut |bytes| {
-                row.extend_from_slice(bytes);
-            });
-            let presence = self.lives(read)?;
-            if presence == Presence::Present {
-                let key = key::bytes::<K>(key)?;
-                for index in indexes {
-                    if let Some(entry) = self.entry(table.id, index, &key, &row)? {
-                        self.remove_entry(index, &entry)?;
-                    }
-                }
-            }
-            self.seat.old = row;
-        }
-        let number = self.key::<K>(table.id, key)?;
-        let deleted = self.seat.slot.transaction().delete(table.id, number);
-        let presence = self.lives(deleted)?;
-        self.written::<K>(0)?;
-        Ok(presence == Presence::Present)
+        self.remove_row::<K>(table.id, key)
     }
 
     /// The keys and values in a range of keys, in their order; an iterator that goes from both ends.
@@ -390,7 +361,7 @@ impl<'db> Transaction<'db> {
     }
 
     /// Accounts for so many rows or missing keys that the transaction touches.
-    fn touch(&mut self, count: usize) -> Result<(), Error> {
+    pub(crate) fn touch(&mut self, count: usize) -> Result<(), Error> {
         match self.left.checked_sub(count) {
             Some(left) => {
                 self.left = left;
@@ -407,12 +378,12 @@ impl<'db> Transaction<'db> {
     }
 
     /// Accounts for a row of so many bytes, or a part of one, that was written under the key that was named last.
-    fn written<K: Key>(&mut self, row_bytes: usize) -> Result<(), Error> {
+    pub(crate) fn written<K: Key>(&mut self, row_bytes: usize) -> Result<(), Error> {
         let key_bytes = if K::IS_NUMBER { size_of::<u64>() } else { self.seat.key.len() };
         self.written_bytes(key_bytes, row_bytes)
     }
 
-    fn written_bytes(&mut self, key_bytes: usize, row_bytes: usize) -> Result<(), Error> {
+    pub(crate) fn written_bytes(&mut self, key_bytes: usize, row_bytes: usize) -> Result<(), Error> {
         match self.left_bytes.checked_sub(written_bytes(key_bytes, row_bytes)) {
             Some(left) => {
                 self.left_bytes = left;
@@ -422,113 +393,12 @@ impl<'db> Transaction<'db> {
         }
     }
 
-    /// Adds a row and its entries in indexes.
-    fn insert_row<K: Key>(
-        &mut self,
-        table: TableId,
-        key: K::Given<'_>,
-        row: &[u8],
-    ) -> Result<Insertion, Error> {
-        let number = self.key::<K>(table, key)?;
-        let inserted = self.seat.slot.transaction().insert(table, number, row);
-        let insertion = self.lives(inserted)?;
-        if insertion == Insertion::Exists {
-            return Ok(insertion);
-        }
-        self.written::<K>(row.len())?;
-        if !self.indexes(table).is_empty() {
-            let registry = Arc::clone(&self.seat.registry);
-            let key = key::bytes::<K>(key)?;
-            for index in &registry.get(table).expect("admitted").indexes {
-                if let Some(entry) = self.entry(table, index, &key, row)? {
-                    self.insert_entry(index, &entry)?;
-                }
-            }
-        }
-        Ok(insertion)
-    }
-
-    /// Replaces a row, and its entries in indexes; whether it is there.
-    fn replace_row<K: Key>(&mut self, table: TableId, key: K::Given<'_>, row: &[u8]) -> Result<bool, Error> {
-        let number = self.key::<K>(table, key)?;
-        if self.indexes(table).is_empty() {
-            let replaced = self.seat.slot.transaction().replace(table, number, row);
-            return match self.lives(replaced)? {
-                Presence::Present => self.written::<K>(row.len()).map(|()| true),
-                Presence::Missing => Ok(false),
-            };
-        }
-        let registry = Arc::clone(&self.seat.registry);
-        let indexes = &registry.get(table).expect("admitted").indexes;
-        let mut old = std::mem::take(&mut self.seat.old);
-        old.clear();
-        let read = self.seat.slot.transaction().read_whole(table, number, &mut |bytes| {
-            old.extend_from_slice(bytes);
-        });
-        if self.lives(read)? == Presence::Missing {
-            return Ok(false);
-        }
-        let replaced = self.seat.slot.transaction().replace(table, number, row);
-        let presence = self.lives(replaced)?;
-        self.written::<K>(row.len())?;
-        let key = key::bytes::<K>(key)?;
-        for index in indexes {
-            let (before, after) =
-                (self.entry(table, index, &key, &old)?, self.entry(table, index, &key, row)?);
-            if before != after {
-                if let Some(entry) = before {
-                    self.remove_entry(index, &entry)?;
-                }
-                if let Some(entry) = after {
-                    self.insert_entry(index, &entry)?;
-                }
-            }
-        }
-        self.seat.old = old;
-        Ok(presence == Presence::Present)
-    }
-
-    /// The entry of a row in an index.
-    fn entry(
-        &mut self,
-        table: TableId,
-        index: &KeptIndex,
-        key: &[u8],
-        row: &[u8],
-    ) -> Result<Option<Entry>, Error> {
-        let name = &self.registry().get(table).expect("admitted").name;
-        let entry = index.entry(name, key, row);
-        entry.map_err(|error| self.poisoned(error))
-    }
-
-    fn insert_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
-        if index.is_unique {
-            let from = entry.bytes[..entry.own].to_vec();
-            let to = key::after_all(from.clone()).map_or(Bound::Unbounded, Bound::Excluded);
-            let from = Bound::Included(from);
-            if self.scan(index.id, Rows::between(&from, &to, 1, 0), &mut |_, _| ())? > 0 {
-                return Err(self.poisoned(Error::NotUnique { index: index.name.clone() }));
-            }
-        }
-        self.touch(2)?;
-        let transaction = self.seat.slot.transaction();
-        let key = transaction.key(index.id, &entry.bytes);
-        let inserted = transaction.insert(index.id, key, &[]);
-        let _: Insertion = self.lives(inserted)?;
-        self.written_bytes(entry.bytes.len(), 0)
-    }
-
-    fn remove_entry(&mut self, index: &KeptIndex, entry: &Entry) -> Result<(), Error> {
-        self.touch(2)?;
-        let transaction = self.seat.slot.transaction();
-        let key = transaction.key(index.id, &entry.bytes);
-        let removed = transaction.delete(index.id, key);
-        let _: Presence = self.lives(removed)?;
-        self.written_bytes(entry.bytes.len(), 0)
-    }
-
     /// A key, as the engine names it in this transaction.
-    fn key<K: Key>(&mut self, table: TableId, given: K::Given<'_>) -> Result<contract::Key, Error> {
+    pub(crate) fn key<K: Key>(
+        &mut self,
+        table: TableId,
+        given: K::Given<'_>,
+    ) -> Result<contract::Key, Error> {
         // The key's row, and two gaps: where it is missing, and where a leaf is split for it.
         self.touch(2)?;
         let Lent { slot, key, .. } = &mut *self.seat;
@@ -560,13 +430,13 @@ impl<'db> Transaction<'db> {
     }
 
     /// What came of an operation; an abort poisons the transaction.
-    fn lives<T>(&mut self, result: Result<T, contract::Abort>) -> Result<T, Error> {
+    pub(crate) fn lives<T>(&mut self, result: Result<T, contract::Abort>) -> Result<T, Error> {
         result.map_err(|abort| self.poisoned(abort.into()))
     }
 
     /// It cannot go on. Unless it is aborted, it is refused: it may be aborted then.
     #[cold]
-    fn poisoned(&mut self, error: Error) -> Error {
+    pub(crate) fn poisoned(&mut self, error: Error) -> Error {
         self.poison.get_or_insert(error);
         self.refuse();
         self.poison.clone().expect("just poisoned")
