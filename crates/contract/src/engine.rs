@@ -167,6 +167,8 @@ pub trait Engine {
 pub enum Support {
     /// It does.
     Supported,
+    /// It does, for transactions of one read or one write of a row that is there ([`EngineOptions::single_records`]).
+    SingleRecords,
     /// It does not.
     Unsupported {
         /// In words that a person reads.
@@ -346,6 +348,9 @@ pub struct EngineOptions {
     /// A step of snapshots that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub snapshot_canary: Option<SnapshotCanary>,
+    /// Whether each transaction is one read or one write of a row that is there, as pairs without transactions ask for
+    /// ([`Support::SingleRecords`]). Who says so of others has a panic coming.
+    pub single_records: bool,
     /// Write rows over what they were. Otherwise every row that is replaced goes to newly allocated memory, until its epoch has passed
     /// (*silo* 5.7). By default they are overwritten.
     pub overwrites: bool,
@@ -413,6 +418,7 @@ impl Default for EngineOptions {
             snapshots: false,
             snapshot_every: 25,
             snapshot_canary: None,
+            single_records: false,
             overwrites: true,
             reclaim: true,
             hand_over_every: 0,

@@ -97,6 +97,7 @@ names! {
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
+    KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn support(selection: Selection) -> Support {
                 why: "a release build has canaries under shared-everything only, unless it is built with `--features every-canary`",
             }
         }
+        Selection::Pair(PairName { protocol: ProtocolName::KeyValue, .. }) => Support::SingleRecords,
         Selection::Canary(..) | Selection::Pair(_) => Support::Supported,
     }
 }
@@ -45,6 +46,10 @@ impl Dispatch for IsThere {
 
     fn run<S: System>(self) {}
 }
+
+/// What a pair without transactions is for.
+const SINGLE_RECORDS: &str =
+    "with transactions of one read or write of a row that is there, such as those of ycsb with --accesses 1";
 
 /// How a system uses its workers.
 pub(crate) fn arrange(
@@ -62,6 +67,10 @@ pub(crate) fn arrange(
             value: options.timestamps.to_string(),
             allowed: format!("{allowed} on this machine; simulated machines have such a counter"),
         });
+    }
+    if support(selection) == Support::SingleRecords && !options.single_records {
+        let (option, value) = ("protocol", selection.pair().protocol.to_string());
+        return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
     let (partitions, clients) = match architecture {
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
@@ -109,7 +118,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
-        P::TicToc | P::Unprotected => false,
+        P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
 
@@ -167,6 +176,8 @@ fn dispatch_pair<D: Dispatch>(
     }
 }
 
+const BARE: &str =
+    "key-value is the bare store beneath shared-everything silo, which it is compared with (silo 5.2)";
 const UNPROTECTED: &str = "transactions run side by side and would not be serializable";
 
 fn shared_everything_pair<D: Dispatch>(
@@ -182,6 +193,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
+        P::KeyValue => shared_everything::<protocol::KeyValue, D>(dispatch),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
@@ -193,7 +205,14 @@ fn partitioned_serial_pair<D: Dispatch>(
     use ProtocolName as P;
     match protocol {
         P::Unprotected => Ok(dispatch.run::<system::Serial>()),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ | P::TicToc => Err(
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::Silo
+        | P::Occ
+        | P::TicToc
+        | P::KeyValue => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
     }
@@ -211,6 +230,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
@@ -222,7 +242,9 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Unprotected => Err(dispatch),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::KeyValue | P::Unprotected => {
+            Err(dispatch)
+        }
     }
 }
 
@@ -251,6 +273,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
                  would be one migration more (as silo: trireme 3.5)",
             );
         }
+        P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }

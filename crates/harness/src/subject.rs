@@ -24,6 +24,7 @@ impl Subject {
     pub fn of(workload: &AnyWorkload, mut options: RunOptions, place: Place) -> Subject {
         let parameters = workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value));
         let (workload, parameters) = (workload.name().to_owned(), parameters.collect::<BTreeMap<_, _>>());
+        options.engine.single_records = workload.is_of_single_records();
         options.logging.origin = Origin { workload: workload.clone(), parameters: parameters.clone() };
         Subject { workload, parameters, options, place }
     }

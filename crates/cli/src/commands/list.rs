@@ -153,6 +153,10 @@ fn pairs() -> Vec<Entry> {
         Support::Supported => {
             Entry { more: json!({ "supported": true }), ..plain(&pair.to_string(), "supported") }
         }
+        Support::SingleRecords => {
+            let summary = "supported, for transactions of one read or write of a row that is there";
+            Entry { more: json!({ "supported": true }), ..plain(&pair.to_string(), summary) }
+        }
         Support::Unsupported { why } => {
             Entry { more: json!({ "supported": false }), ..plain(&pair.to_string(), why) }
         }
