@@ -17,6 +17,7 @@ use super::{Attempt, Protocol, SlotState};
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
+use crate::timestamp::Timestamp;
 use crate::transaction::access::Single;
 use contract::EngineOptions;
 
@@ -38,7 +39,7 @@ impl SlotState for Touched {
     }
 
     #[inline(always)]
-    fn begin(&mut self, _: Attempt) {
+    fn begin(&mut self, _: Attempt, _: impl FnOnce() -> Timestamp) {
         self.0 = false;
     }
 
@@ -146,7 +147,7 @@ mod tests {
         KeyValue::touch(&mut slot);
         assert!(catch_unwind(move || KeyValue::touch(&mut slot)).is_err());
         let mut slot = Touched(true);
-        slot.begin(Attempt::Retry);
+        slot.begin(Attempt::Retry, || unreachable!("it draws no timestamps"));
         KeyValue::touch(&mut slot);
     }
 }
