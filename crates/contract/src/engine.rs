@@ -349,7 +349,8 @@ pub struct EngineOptions {
     #[serde(skip)]
     pub snapshot_canary: Option<SnapshotCanary>,
     /// Whether each transaction is one read or one write of a row that is there, as pairs without transactions ask for
-    /// ([`Support::SingleRecords`]). Who says so of others has a panic coming.
+    /// ([`Support::SingleRecords`]). It follows from the workload, and who says so of another has a panic coming.
+    #[serde(skip)]
     pub single_records: bool,
     /// Write rows over what they were. Otherwise every row that is replaced goes to newly allocated memory, until its epoch has passed
     /// (*silo* 5.7). By default they are overwritten.

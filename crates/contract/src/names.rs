@@ -147,6 +147,12 @@ impl LatchName {
 }
 
 impl ProtocolName {
+    /// Whether there are transactions, of any number of operations, and serializable. Where there are none, each read or write is atomic, and that is
+    /// all: nothing is ordered, checked, logged or kept for snapshots.
+    pub const fn has_transactions(self) -> bool {
+        !matches!(self, ProtocolName::KeyValue)
+    }
+
     /// Whether transactions are also in the order of time: one that begins after another has ended comes after it.
     pub const fn is_strict(self) -> bool {
         !matches!(self, ProtocolName::TicToc)

@@ -1,16 +1,19 @@
-//! Transactions of single records under chosen interleavings; a write that is lost is found.
+//! Transactions of single records under chosen interleavings; and without the latch of a write, or the second look of a read.
 
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, CanaryName, PairName, ProtocolName, Selection};
+use contract::{ArchitectureName, PairName, ProtocolName};
 use engine_simulated::ThisEngine;
+use engine_simulated::testing::single_records::{self, Mutant};
 use machine::simulated::{Schedule, explore};
-use shared::counters::count;
+use shared::counters::{count, count_by};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const KEY_VALUE: PairName =
     PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::KeyValue };
+const WORKERS: usize = 3;
+const TRANSACTIONS: u64 = 30;
 
 fn schedules(seed: u64) -> [Schedule; 3] {
     [
@@ -20,26 +23,47 @@ fn schedules(seed: u64) -> [Schedule; 3] {
     ]
 }
 
-fn counted(selection: Selection, seed: u64, schedule: Schedule) -> u64 {
-    explore(schedule, || count::<ThisEngine>(selection, 3, 30, seed))
+fn runs(seeds: u64) -> impl Iterator<Item = (u64, Schedule)> {
+    (0..seeds).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)))
 }
 
 #[test]
 fn no_write_is_lost_and_no_row_is_torn_under_any_schedule() {
-    let runs = (0..60).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)));
-    let met: u64 = runs.map(|(seed, schedule)| counted(KEY_VALUE.into(), seed, schedule)).sum();
+    let counted =
+        |(seed, schedule)| explore(schedule, || count::<ThisEngine>(KEY_VALUE, WORKERS, TRANSACTIONS, seed));
+    let met: u64 = runs(60).map(counted).sum();
     assert!(met > 1_000, "{met} different counts");
 }
 
-/// What the test would say of a store that loses writes: SILO that does not validate.
+/// What the test above says of a mutant, in how many runs.
+fn found(mutant: Mutant, words: &str) -> usize {
+    let says_so = |(seed, schedule)| {
+        let run = || {
+            count_by::<ThisEngine>(
+                KEY_VALUE,
+                WORKERS,
+                TRANSACTIONS,
+                seed,
+                |store, clients, until, options| single_records::run(mutant, store, clients, until, options),
+            )
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| explore(schedule, run))).err();
+        panic.is_some_and(|panic| {
+            let said = panic.downcast_ref::<String>().map_or("", |said| said);
+            said.contains(words)
+        })
+    };
+    runs(20).filter(|&run| says_so(run)).count()
+}
+
 #[test]
-fn a_lost_write_is_found() {
-    let canary = Selection::Canary(ArchitectureName::SharedEverything, CanaryName::NoReadValidation);
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let mut runs = (0..20).flat_map(|seed| schedules(seed).map(|schedule| (seed, schedule)));
-    let found = runs
-        .any(|(seed, schedule)| catch_unwind(AssertUnwindSafe(|| counted(canary, seed, schedule))).is_err());
-    std::panic::set_hook(hook);
-    assert!(found);
+fn without_the_latch_a_lost_write_is_found() {
+    let lost = found(Mutant::NoLatch, "a lost write");
+    assert!(lost > 10, "{lost} of 60 runs");
+}
+
+#[test]
+fn without_the_second_look_a_torn_row_is_found() {
+    let torn = found(Mutant::OneLook, "a torn row");
+    assert!(torn > 10, "{torn} of 60 runs");
 }

@@ -145,17 +145,14 @@ pub(crate) fn run<D: Dispatch>(selection: Selection, dispatch: D) -> D::Output {
 }
 
 /// As [`run`], for a pair whose transactions read in their own thread; gives `dispatch` back for one whose reads are messages or
-/// migrations, beside which a call through a pointer costs nothing.
+/// migrations, beside which a call through a pointer costs nothing, and for one without transactions, which most clients have no use for.
 pub(crate) fn run_reading_in_thread<D: Dispatch>(pair: PairName, dispatch: D) -> Result<D::Output, D> {
     use ArchitectureName as A;
     let PairName { architecture, protocol } = pair;
     let supported = match architecture {
-        A::SharedEverything => shared_everything_pair(protocol, dispatch),
+        A::SharedEverything => return shared_everything_transactions(protocol, dispatch),
         A::PartitionedSerial => partitioned_serial_pair(protocol, dispatch),
-        A::Delegation | A::AsymmetricDelegation => match delegation_validated(protocol, dispatch) {
-            Ok(output) => Ok(output),
-            Err(dispatch) => return Err(dispatch),
-        },
+        A::Delegation | A::AsymmetricDelegation => return delegation_validated(protocol, dispatch),
         A::Dora => return Err(dispatch),
     };
     Ok(supported.unwrap_or_else(|why| panic!("{pair} is not supported: {why}")))
@@ -185,6 +182,22 @@ fn shared_everything_pair<D: Dispatch>(
     dispatch: D,
 ) -> Result<D::Output, &'static str> {
     use ProtocolName as P;
+    let dispatch = match shared_everything_transactions(protocol, dispatch) {
+        Ok(output) => return Ok(output),
+        Err(dispatch) => dispatch,
+    };
+    match protocol {
+        P::KeyValue => Ok(shared_everything::<protocol::KeyValue, D>(dispatch)),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Occ | P::TicToc | P::Silo => {
+            unreachable!("dispatched above")
+        }
+        P::Unprotected => Err(UNPROTECTED),
+    }
+}
+
+/// Shared-everything with a protocol that has transactions.
+fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, D> {
+    use ProtocolName as P;
     Ok(match protocol {
         P::NoWait => shared_everything::<protocol::NoWait, D>(dispatch),
         P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
@@ -193,8 +206,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
-        P::KeyValue => shared_everything::<protocol::KeyValue, D>(dispatch),
-        P::Unprotected => return Err(UNPROTECTED),
+        P::KeyValue | P::Unprotected => return Err(dispatch),
     })
 }
 

@@ -11,7 +11,7 @@ const KEY_VALUE: PairName =
 
 #[test]
 fn no_write_is_lost_and_no_row_is_torn() {
-    let met: u64 = (0..8).map(|seed| count::<ThisEngine>(KEY_VALUE.into(), 3, 5_000, seed)).sum();
+    let met: u64 = (0..8).map(|seed| count::<ThisEngine>(KEY_VALUE, 3, 5_000, seed)).sum();
     assert!(met > 10_000, "{met} different counts");
 }
 

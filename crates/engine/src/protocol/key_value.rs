@@ -5,13 +5,16 @@
 //!
 //! A read copies the row between two looks at the word, as under SILO, and keeps nothing of what it has seen. A write latches the record,
 //! changes a copy of the bytes that it names, copies them in, and unlatches the record as the next version: so a put that
-//! depends on what it finds is one step, too.
+//! depends on what it finds is one step, too. Who finds the latch taken asks again; nobody aborts.
 //!
 //! Invariant: an odd word has one holder, and nobody else changes the word or the row. So each operation by itself takes effect at one
 //! moment, between its beginning and its end, and transactions of one operation are serializable in that order. Those of more would not be:
 //! who touches a second record panics, and workloads that do are refused before that (`EngineOptions::single_records`).
 //!
 //! Keys neither come nor go, so that nothing protects those that are missing.
+//!
+//! We differ: the paper's store replaces a value that it cannot overwrite in place; here rows are of a fixed size, and a reader may have to copy again. The
+//! text of a transaction runs around the operation, which keeps its access set, of one entry at most, and its epoch, by which memory is freed.
 
 use super::{Attempt, Protocol, SlotState};
 use crate::architecture::Architecture;
@@ -76,6 +79,11 @@ pub(crate) unsafe trait Latching: Protocol {
 
     /// The version of the record; `None`: somebody writes it. What it showed before the version was set is visible. Of any thread.
     fn observe<P: Physical>(meta: &Self::Meta<P>) -> Option<u64>;
+
+    /// Whether the record has the version that was observed before a copy of its row: then the copy is of that version. Of any thread.
+    fn is_still<P: Physical>(meta: &Self::Meta<P>, version: u64) -> bool {
+        Self::observe(meta) == Some(version)
+    }
 
     /// Latches the record, or not: ask again.
     #[must_use]

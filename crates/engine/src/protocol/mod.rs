@@ -41,7 +41,7 @@ mod unprotected;
 mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
-pub(crate) use key_value::{KeyValue, Latching};
+pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
 pub(crate) use silo::{LastId, Silo};

@@ -4,8 +4,8 @@
 //! read one; some roll back.
 
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, Procedure, RowLength, Seat,
-    Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, PairName, Procedure, RowLength,
+    Seat, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::cell::Cell;
 
@@ -122,24 +122,36 @@ impl Workload for Counters {
     }
 }
 
-/// Runs it, and panics if a write was lost, a row torn, or an id out of order. Answers how many different counts were
-/// seen.
-pub fn count<E: Engine>(selection: Selection, workers: usize, transactions: u64, seed: u64) -> u64 {
+/// Runs single records of the pair, and looks at what was done: see [`count_by`].
+pub fn count<E: Engine>(pair: PairName, workers: usize, transactions: u64, seed: u64) -> u64 {
+    let run = |store: &mut E::Store, clients, until, options: &EngineOptions| {
+        E::run_checked(store, pair.into(), clients, until, options).expect("it runs").clients
+    };
+    count_by::<E>(pair, workers, transactions, seed, run)
+}
+
+/// Lets `run` run them over a store of the pair's layout, and panics if a write was lost, a row torn, or an id out of order. Answers how many
+/// different counts were seen.
+pub fn count_by<E: Engine>(
+    pair: PairName,
+    workers: usize,
+    transactions: u64,
+    seed: u64,
+    run: impl Fn(&mut E::Store, Vec<Counter>, Until, &EngineOptions) -> Vec<Counter>,
+) -> u64 {
     let options = EngineOptions { single_records: true, commit_ids: true, seed, ..EngineOptions::default() };
-    let layout = E::arrange(selection, workers, &options).expect("of single records").layout;
+    let layout = E::arrange(pair, workers, &options).expect("of single records").layout;
     let mut store = E::load(&Counters, layout, &|_| ()).expect("a small table");
     let clients = (0..workers).map(|worker| Counters.client(Seat::new(worker, workers, seed))).collect();
-    let run = E::run_checked(&mut store, selection, clients, Until::Transactions(transactions), &options)
-        .expect("it runs");
-    let sums = |row: usize| run.clients.iter().map(|client| client.added[row]).sum::<u64>();
+    let clients = run(&mut store, clients, Until::Transactions(transactions), &options);
+    let sums = |row: usize| clients.iter().map(|client| client.added[row]).sum::<u64>();
     let reader = Counter { only_reads: true, ..Counters.client(Seat::new(0, 1, seed)) };
-    let last = E::run_checked(&mut store, selection, vec![reader], Until::Transactions(100), &options);
-    let last = last.expect("it runs").clients.remove(0);
+    let last = run(&mut store, vec![reader], Until::Transactions(100), &options).remove(0);
     for row in 0..ROWS as usize {
         assert_eq!(last.seen[row], sums(row), "row {row}: a lost write");
     }
     // The order in which they took effect: who read what was there, who wrote upon it, who read that.
-    let mut ids: Vec<_> = run.clients.iter().flat_map(|client| client.ids.iter().copied()).collect();
+    let mut ids: Vec<_> = clients.iter().flat_map(|client| client.ids.iter().copied()).collect();
     ids.sort_unstable();
     let mut met = 0;
     for pair in ids.windows(2).filter(|pair| pair[0].0 == pair[1].0) {

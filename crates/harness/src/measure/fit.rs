@@ -32,7 +32,7 @@ pub fn fit<E: Engine>(pair: PairName, options: &RunOptions, fits_elsewhere: bool
         return Fit::Refused(bad);
     }
     let arranged = E::arrange(pair, options.workers, &options.engine_options(0));
-    match arranged.and_then(|_| unlogged::<E>(pair, options)) {
+    match arranged.and_then(|_| without_transactions(pair, options)) {
         Ok(()) => Fit::Fits,
         Err(misfit) if is_asked_for(&misfit, options) && !fits_elsewhere => Fit::Refused(misfit.into()),
         Err(misfit) => Fit::LeftOut(misfit),
@@ -73,16 +73,19 @@ pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Fail
         return Err(Failure::Unsupported { pair, why });
     }
     admit_workers::<E>(pair, options)?;
-    Ok(unlogged::<E>(pair, options)?)
+    Ok(without_transactions(pair, options)?)
 }
 
-/// A log is of transactions: a store without them has none.
-fn unlogged<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Misfit> {
-    if E::support(pair) == Support::SingleRecords && options.logging.of_store(0).is_some() {
-        let (value, allowed) = (pair.protocol.to_string(), "with --durability none".to_owned());
-        return Err(Misfit { option: "protocol", value, allowed });
-    }
-    Ok(())
+/// Logs and snapshots are of transactions: a store without them has none.
+fn without_transactions(pair: PairName, options: &RunOptions) -> Result<(), Misfit> {
+    let without = match pair.protocol.has_transactions() {
+        true => return Ok(()),
+        false if options.logging.of_store(0).is_some() => "--durability none",
+        false if options.engine.snapshots => "--snapshots off",
+        false => return Ok(()),
+    };
+    let allowed = format!("with {without}, for it has no transactions");
+    Err(Misfit { option: "protocol", value: pair.protocol.to_string(), allowed })
 }
 
 /// Refuses more workers than the architecture takes, and options that do not fit them.

@@ -42,7 +42,8 @@ pub enum Row {
     Unmeasured(Unmeasured),
 }
 
-/// What `compare --json` prints: the measured systems by throughput, best first, then the others.
+/// What `compare --json` prints: the measured systems by throughput, best first, those without transactions after the others; then those that were
+/// not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].

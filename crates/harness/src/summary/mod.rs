@@ -234,6 +234,11 @@ impl Summary {
             protocol: self.protocol.parse().ok()?,
         })
     }
+
+    /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
+    pub fn has_transactions(&self) -> bool {
+        self.pair().is_none_or(|pair| pair.protocol.has_transactions())
+    }
 }
 
 /// The latencies of all repetitions in one histogram.

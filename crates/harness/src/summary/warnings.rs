@@ -5,7 +5,7 @@ use crate::options::{OPTIONS, OptionDescription, RunOptions};
 use crate::subject::Subject;
 use crate::text::durations;
 use crate::text::numbers::{counted, percent, thousands};
-use contract::{PairName, ProtocolName};
+use contract::PairName;
 use std::time::Duration;
 
 /// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
@@ -54,7 +54,7 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
     warnings
 }
 
-/// Options that were chosen, and that the system does not use; and that it has no transactions.
+/// Options that were chosen, and that the system does not use.
 pub fn of_options(pair: PairName, options: &RunOptions) -> Vec<String> {
     let defaults = RunOptions::for_run(options.workers);
     let is_idle = |option: &&OptionDescription| {
@@ -65,12 +65,7 @@ pub fn of_options(pair: PairName, options: &RunOptions) -> Vec<String> {
         let users = option.users().unwrap_or_default();
         format!("--{name} {value} makes no difference to {pair}; it is used by {users}")
     });
-    let bare = (pair.protocol == ProtocolName::KeyValue).then(|| {
-        format!(
-            "{pair} has no transactions: each read or write is atomic, and nothing is serializable beyond it"
-        )
-    });
-    idle.chain(bare).collect()
+    idle.collect()
 }
 
 /// What is odd about one system's numbers.
@@ -118,6 +113,12 @@ fn too_much_spread(summary: &Summary) -> Option<f64> {
 
 fn other_than_spread(summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();
+    if !summary.has_transactions() {
+        warnings.push(format!(
+            "{} has no transactions: each read or write is atomic, and nothing is serializable beyond it",
+            summary.protocol
+        ));
+    }
     if summary.commits == 0 {
         warnings.push(
             "nothing committed in the interval; use a longer --duration, or look for a livelock in the aborts"

@@ -220,11 +220,12 @@ impl<A: Architecture<Protocol: Latching>> Txn<'_, A> {
         unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.scratch_for(span)) };
         if self.ids.is_some() {
             self.draw_id();
-            // SeqCst: the id was drawn before the second look in the order that has writers latch, and draw afterwards.
+            // SeqCst: the draw comes before the second look; pairs with the SeqCst of a writer's `latch`, who draws after it. So if the
+            // look finds no writer, the writers to come have larger ids.
             fence(Ordering::SeqCst);
         }
         // Acquire: the copy comes before the second look; pairs with the Release fence before an install.
         fence(Ordering::Acquire);
-        ProtocolOf::<A>::observe(meta) == Some(version)
+        ProtocolOf::<A>::is_still(meta, version)
     }
 }
