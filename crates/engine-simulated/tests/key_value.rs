@@ -35,9 +35,9 @@ fn no_write_is_lost_and_no_row_is_torn_under_any_schedule() {
     assert!(met > 1_000, "{met} different counts");
 }
 
-/// What the test above says of a mutant, in how many runs.
-fn found(mutant: Mutant, words: &str) -> usize {
-    let says_so = |(seed, schedule)| {
+/// What the test above says of a mutant, in those of sixty runs in which it says something.
+fn found(mutant: Mutant) -> Vec<String> {
+    let said = |(seed, schedule)| {
         let run = || {
             count_by::<ThisEngine>(
                 KEY_VALUE,
@@ -47,23 +47,23 @@ fn found(mutant: Mutant, words: &str) -> usize {
                 |store, clients, until, options| single_records::run(mutant, store, clients, until, options),
             )
         };
-        let panic = catch_unwind(AssertUnwindSafe(|| explore(schedule, run))).err();
-        panic.is_some_and(|panic| {
-            let said = panic.downcast_ref::<String>().map_or("", |said| said);
-            said.contains(words)
-        })
+        let panic = catch_unwind(AssertUnwindSafe(|| explore(schedule, run))).err()?;
+        Some(panic.downcast_ref::<String>().cloned().unwrap_or_default())
     };
-    runs(20).filter(|&run| says_so(run)).count()
+    runs(20).filter_map(said).collect()
 }
 
+/// Two that write at the same time also write a part of the row each.
 #[test]
 fn without_the_latch_a_lost_write_is_found() {
-    let lost = found(Mutant::NoLatch, "a lost write");
-    assert!(lost > 10, "{lost} of 60 runs");
+    let found = found(Mutant::NoLatch);
+    assert!(found.len() > 10, "{found:?}");
+    assert!(found.iter().any(|words| words.contains("a lost write")), "{found:?}");
 }
 
 #[test]
 fn without_the_second_look_a_torn_row_is_found() {
-    let torn = found(Mutant::OneLook, "a torn row");
-    assert!(torn > 10, "{torn} of 60 runs");
+    let found = found(Mutant::OneLook);
+    assert!(found.len() > 5, "{found:?}");
+    assert!(found.iter().all(|words| words.contains("a torn row")), "{found:?}");
 }
