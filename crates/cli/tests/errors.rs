@@ -114,6 +114,11 @@ const LINES: &[(&str, &str)] = &[
         "compare ycsb --hand-over-every 0",
         "--hand-over-every 0: allowed: a whole number, at least 1, or never",
     ),
+    ("run ycsb --huge-pages maybe", "--huge-pages maybe: allowed: on, off"),
+    (
+        "check ycsb --protocol silo --huge-pages off --explore random",
+        "--huge-pages off: allowed: on on simulated machines, whose memory has no pages",
+    ),
     ("run ycsb --protocol sillo", "--protocol sillo: allowed: no-wait, "),
     ("run ycsb --protocol silo --architecture x", "--architecture x: allowed: shared-everything"),
     ("run ycsb --protocol silo --duration 1", "--duration 1: allowed: a number with ns, us, ms, s, m or h"),

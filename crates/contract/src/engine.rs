@@ -248,17 +248,25 @@ pub struct Layout {
     pub header: Header,
     /// Epochs from one snapshot to the next; 0: records keep no previous versions, and there are no snapshots.
     pub snapshot_every: u64,
+    /// Whether the system is asked for huge pages for what is worth one.
+    pub huge_pages: bool,
 }
 
 impl Layout {
-    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots.
+    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots, over huge
+    /// pages.
     pub const fn of(partitions: u32) -> Layout {
-        Layout { partitions, header: Header::Narrow, snapshot_every: 0 }
+        Layout { partitions, header: Header::Narrow, snapshot_every: 0, huge_pages: true }
     }
 
     /// The same with a snapshot every so many epochs; 0 for none.
     pub const fn with_snapshots(self, snapshot_every: u64) -> Layout {
         Layout { snapshot_every, ..self }
+    }
+
+    /// The same over huge pages, or over small ones alone.
+    pub const fn with_huge_pages(self, huge_pages: bool) -> Layout {
+        Layout { huge_pages, ..self }
     }
 }
 
@@ -358,6 +366,9 @@ pub struct EngineOptions {
     /// Use memory again that unlinked records, versions and values have left (*silo* 4.8), as by default. Otherwise it is lost until a
     /// run does.
     pub reclaim: bool,
+    /// Ask the system for huge pages for tables, indexes and versions (*silo* 5.1), as by default. Otherwise it is told to back them by small
+    /// ones. Machines without pages have the first alone.
+    pub huge_pages: bool,
     /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
     /// never.
     pub hand_over_every: u64,
@@ -422,6 +433,7 @@ impl Default for EngineOptions {
             single_records: false,
             overwrites: true,
             reclaim: true,
+            huge_pages: true,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
             timestamps: TimestampsName::Clock,

@@ -2,7 +2,7 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::facade::clock;
+use crate::facade::{clock, region};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
@@ -68,6 +68,10 @@ pub(crate) fn arrange(
             allowed: format!("{allowed} on this machine; simulated machines have such a counter"),
         });
     }
+    if !options.huge_pages && !region::HAS_PAGES {
+        let allowed = "on on simulated machines, whose memory has no pages".to_owned();
+        return Err(Misfit { option: "huge-pages", value: "off".to_owned(), allowed });
+    }
     if support(selection) == Support::SingleRecords && !options.single_records {
         let (option, value) = ("protocol", selection.pair().protocol.to_string());
         return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
@@ -105,7 +109,8 @@ pub(crate) fn arrange(
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
-    Ok(Arrangement { layout: Layout::of(partitions as u32).with_snapshots(every), clients })
+    let layout = Layout::of(partitions as u32).with_snapshots(every).with_huge_pages(options.huge_pages);
+    Ok(Arrangement { layout, clients })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
