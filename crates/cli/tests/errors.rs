@@ -49,6 +49,46 @@ const LINES: &[(&str, &str)] = &[
         "--architecture partitioned-serial --protocol silo: a transaction has its partitions to itself",
     ),
     (
+        "run ycsb --protocol key-value",
+        "--protocol key-value: allowed: with transactions of one read or write of a row that is there, such as",
+    ),
+    (
+        "run ycsb --accesses 1 --mix D --protocol key-value",
+        "--protocol key-value: allowed: with transactions of one",
+    ),
+    (
+        "run tpcc --protocol key-value",
+        "--protocol key-value: allowed: with transactions of one read or write ",
+    ),
+    (
+        "run ycsb --accesses 1 --protocol key-value --snapshots on",
+        "--protocol key-value: allowed: with --snapshots off, for it has no transactions",
+    ),
+    (
+        "run ycsb --accesses 1 --protocol key-value --durability group --log log",
+        "--protocol key-value: allowed: with --durability none, for it has no transactions",
+    ),
+    (
+        "run ycsb --accesses 1 --architecture dora --protocol key-value",
+        "--architecture dora --protocol key-value: key-value is the bare store beneath shared-everything silo",
+    ),
+    (
+        "check ycsb --accesses 1 --protocol key-value",
+        "--protocol key-value: allowed: a protocol with transactions; without them there is no order to check",
+    ),
+    (
+        "check ycsb --accesses 1 --protocol key-value --explore random",
+        "--protocol key-value: allowed: a protocol with transactions; ",
+    ),
+    (
+        "crash ycsb --accesses 1 --protocol key-value",
+        "--protocol key-value: allowed: a protocol with transactions; without them there is no log",
+    ),
+    (
+        "sweep bare.toml",
+        "bare.toml:3:10: protocol key-value: allowed: with transactions of one read or write of a row that is there",
+    ),
+    (
         "run ycsb --architecture asymmetric-delegation --protocol silo --workers 1",
         "--workers 1: allowed: at least 2 under asymmetric-delegation, ",
     ),
@@ -73,6 +113,11 @@ const LINES: &[(&str, &str)] = &[
     (
         "compare ycsb --hand-over-every 0",
         "--hand-over-every 0: allowed: a whole number, at least 1, or never",
+    ),
+    ("run ycsb --huge-pages maybe", "--huge-pages maybe: allowed: on, off"),
+    (
+        "check ycsb --protocol silo --huge-pages off --explore random",
+        "--huge-pages off: allowed: on on simulated machines, whose memory has no pages",
     ),
     ("run ycsb --protocol sillo", "--protocol sillo: allowed: no-wait, "),
     ("run ycsb --protocol silo --architecture x", "--architecture x: allowed: shared-everything"),
@@ -171,6 +216,8 @@ fn bad_input_is_one_clear_line() {
     fs::write(folder.join("misspelt.toml"), misspelt).expect("a file");
     let twice = "workload = 'ycsb'\n[axes]\nprotocol = ['silo']\ntheta = ['0.5', '0.50']\n";
     fs::write(folder.join("twice.toml"), twice).expect("a file");
+    let bare = "workload = 'ycsb'\n[base]\nsystem = 'shared-everything key-value'\n";
+    fs::write(folder.join("bare.toml"), bare).expect("a file");
     let before = files(&folder);
     for (line, begins) in LINES {
         let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());

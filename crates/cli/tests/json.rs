@@ -77,6 +77,7 @@ const FIELDS: &[Field] = &[
     ("global_ids", Value::is_boolean),
     ("overwrites", Value::is_boolean),
     ("reclaim", Value::is_boolean),
+    ("huge_pages", Value::is_boolean),
     ("hand_over_every", is_count),
     ("latch", Value::is_string),
     ("timestamps", Value::is_string),
@@ -120,7 +121,7 @@ fn run_prints_one_summary_and_the_folder_holds_the_same() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let summary = ran.json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "trireme.run/3");
+    assert_eq!(summary["schema"], "trireme.run/4");
     assert_eq!(summary["architecture"], "shared-everything");
     assert_eq!(summary["protocol"], "no-wait");
     assert_eq!(summary["workers"], 2);
@@ -219,7 +220,7 @@ fn compare_prints_every_pair_ranked() {
     };
     let compare = ["compare", "ycsb", "--records", "2000", "--repeat", "2", "--workers", "2"];
     let (folder, comparison) = run_until("json-compare", &compare, all_committed);
-    assert_eq!(comparison["schema"], "trireme.compare/4");
+    assert_eq!(comparison["schema"], "trireme.compare/5");
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);

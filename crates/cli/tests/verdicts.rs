@@ -238,6 +238,7 @@ fn every_option_of_an_architecture_passes() {
         "--protocol wait-die --timestamps batch-16",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
+        "--protocol silo --huge-pages off --snapshots on --epoch 1ms",
         "--architecture delegation --protocol 2v-no-wait --overwrites off --epoch 1ms",
         "--protocol silo --overwrites off --reclaim off --snapshots on --snapshot-every 1 --epoch 1ms",
     ];

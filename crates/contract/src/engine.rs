@@ -167,6 +167,8 @@ pub trait Engine {
 pub enum Support {
     /// It does.
     Supported,
+    /// It does, for transactions of one read or one write of a row that is there ([`EngineOptions::single_records`]).
+    SingleRecords,
     /// It does not.
     Unsupported {
         /// In words that a person reads.
@@ -246,17 +248,25 @@ pub struct Layout {
     pub header: Header,
     /// Epochs from one snapshot to the next; 0: records keep no previous versions, and there are no snapshots.
     pub snapshot_every: u64,
+    /// Whether the system is asked for huge pages for what is worth one.
+    pub huge_pages: bool,
 }
 
 impl Layout {
-    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots.
+    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots, over huge
+    /// pages.
     pub const fn of(partitions: u32) -> Layout {
-        Layout { partitions, header: Header::Narrow, snapshot_every: 0 }
+        Layout { partitions, header: Header::Narrow, snapshot_every: 0, huge_pages: true }
     }
 
     /// The same with a snapshot every so many epochs; 0 for none.
     pub const fn with_snapshots(self, snapshot_every: u64) -> Layout {
         Layout { snapshot_every, ..self }
+    }
+
+    /// The same over huge pages, or over small ones alone.
+    pub const fn with_huge_pages(self, huge_pages: bool) -> Layout {
+        Layout { huge_pages, ..self }
     }
 }
 
@@ -346,12 +356,19 @@ pub struct EngineOptions {
     /// A step of snapshots that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub snapshot_canary: Option<SnapshotCanary>,
+    /// Whether each transaction is one read or one write of a row that is there, as pairs without transactions ask for
+    /// ([`Support::SingleRecords`]). It follows from the workload, and who says so of another has a panic coming.
+    #[serde(skip)]
+    pub single_records: bool,
     /// Write rows over what they were. Otherwise every row that is replaced goes to newly allocated memory, until its epoch has passed
     /// (*silo* 5.7). By default they are overwritten.
     pub overwrites: bool,
     /// Use memory again that unlinked records, versions and values have left (*silo* 4.8), as by default. Otherwise it is lost until a
     /// run does.
     pub reclaim: bool,
+    /// Ask the system for huge pages for tables, indexes and versions (*silo* 5.1), as by default. Otherwise it is told to back them by small
+    /// ones. Machines without pages have the first alone.
+    pub huge_pages: bool,
     /// DORA: a worker offers one of its partitions to its neighbour whenever it has ended so many transactions; 0 for
     /// never.
     pub hand_over_every: u64,
@@ -413,8 +430,10 @@ impl Default for EngineOptions {
             snapshots: false,
             snapshot_every: 25,
             snapshot_canary: None,
+            single_records: false,
             overwrites: true,
             reclaim: true,
+            huge_pages: true,
             hand_over_every: 0,
             latch: LatchName::TestAndTestAndSet,
             timestamps: TimestampsName::Clock,

@@ -97,6 +97,7 @@ names! {
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
+    KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
 
@@ -146,6 +147,12 @@ impl LatchName {
 }
 
 impl ProtocolName {
+    /// Whether there are transactions, of any number of operations, and serializable. Where there are none, each read or write is atomic, and that is
+    /// all: nothing is ordered, checked, logged or kept for snapshots.
+    pub const fn has_transactions(self) -> bool {
+        !matches!(self, ProtocolName::KeyValue)
+    }
+
     /// Whether transactions are also in the order of time: one that begins after another has ended comes after it.
     pub const fn is_strict(self) -> bool {
         !matches!(self, ProtocolName::TicToc)

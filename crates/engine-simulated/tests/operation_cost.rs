@@ -132,6 +132,7 @@ fn operations_cost_what_the_protocols_say() {
             // The same, and both latch what they touch at commit.
             ProtocolName::Occ => ((shared(1.0), 1.0), (shared(1.0), 2.0)),
             // One latch for all ten operations: a ticket is drawn by an addition, and the next one served by another.
+            ProtocolName::KeyValue => unreachable!("it has no transactions of ten operations"),
             ProtocolName::Unprotected => ((0.2, 1.0), (0.2, 2.0)),
         };
         assert_eq!((read, update), expected, "{pair}");

@@ -97,7 +97,10 @@ fn probes(c: &mut Criterion) {
 
 /// The protocols that have something to do.
 fn measured() -> impl Iterator<Item = ProtocolName> {
-    ProtocolName::ALL.iter().copied().filter(|&protocol| protocol != ProtocolName::Unprotected)
+    ProtocolName::ALL
+        .iter()
+        .copied()
+        .filter(|protocol| ![ProtocolName::KeyValue, ProtocolName::Unprotected].contains(protocol))
 }
 
 fn locks(c: &mut Criterion) {

@@ -199,6 +199,9 @@ impl Embedded {
         if let Support::Unsupported { why } = ThisEngine::support(*pair) {
             return Err(unsupported(why));
         }
+        if ThisEngine::support(*pair) == Support::SingleRecords {
+            return Err(unsupported("it has no transactions"));
+        }
         let lender = matrix::run((*pair).into(), MakeLender { slots: *slots, options: engine })
             .ok_or_else(|| unsupported("its transactions do not run in the thread that asks"))?;
         let folders = options.log.as_ref().map_or(&[][..], |log| &log.folders);

@@ -2,7 +2,7 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::facade::clock;
+use crate::facade::{clock, region};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
@@ -33,6 +33,7 @@ pub(crate) fn support(selection: Selection) -> Support {
                 why: "a release build has canaries under shared-everything only, unless it is built with `--features every-canary`",
             }
         }
+        Selection::Pair(PairName { protocol: ProtocolName::KeyValue, .. }) => Support::SingleRecords,
         Selection::Canary(..) | Selection::Pair(_) => Support::Supported,
     }
 }
@@ -45,6 +46,10 @@ impl Dispatch for IsThere {
 
     fn run<S: System>(self) {}
 }
+
+/// What a pair without transactions is for.
+const SINGLE_RECORDS: &str =
+    "with transactions of one read or write of a row that is there, such as those of ycsb with --accesses 1";
 
 /// How a system uses its workers.
 pub(crate) fn arrange(
@@ -62,6 +67,14 @@ pub(crate) fn arrange(
             value: options.timestamps.to_string(),
             allowed: format!("{allowed} on this machine; simulated machines have such a counter"),
         });
+    }
+    if !options.huge_pages && !region::HAS_PAGES {
+        let allowed = "on on simulated machines, whose memory has no pages".to_owned();
+        return Err(Misfit { option: "huge-pages", value: "off".to_owned(), allowed });
+    }
+    if support(selection) == Support::SingleRecords && !options.single_records {
+        let (option, value) = ("protocol", selection.pair().protocol.to_string());
+        return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
     let (partitions, clients) = match architecture {
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
@@ -96,7 +109,8 @@ pub(crate) fn arrange(
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
-    Ok(Arrangement { layout: Layout::of(partitions as u32).with_snapshots(every), clients })
+    let layout = Layout::of(partitions as u32).with_snapshots(every).with_huge_pages(options.huge_pages);
+    Ok(Arrangement { layout, clients })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
@@ -109,7 +123,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
-        P::TicToc | P::Unprotected => false,
+        P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
 
@@ -136,17 +150,14 @@ pub(crate) fn run<D: Dispatch>(selection: Selection, dispatch: D) -> D::Output {
 }
 
 /// As [`run`], for a pair whose transactions read in their own thread; gives `dispatch` back for one whose reads are messages or
-/// migrations, beside which a call through a pointer costs nothing.
+/// migrations, beside which a call through a pointer costs nothing, and for one without transactions, which most clients have no use for.
 pub(crate) fn run_reading_in_thread<D: Dispatch>(pair: PairName, dispatch: D) -> Result<D::Output, D> {
     use ArchitectureName as A;
     let PairName { architecture, protocol } = pair;
     let supported = match architecture {
-        A::SharedEverything => shared_everything_pair(protocol, dispatch),
+        A::SharedEverything => return shared_everything_transactions(protocol, dispatch),
         A::PartitionedSerial => partitioned_serial_pair(protocol, dispatch),
-        A::Delegation | A::AsymmetricDelegation => match delegation_validated(protocol, dispatch) {
-            Ok(output) => Ok(output),
-            Err(dispatch) => return Err(dispatch),
-        },
+        A::Delegation | A::AsymmetricDelegation => return delegation_validated(protocol, dispatch),
         A::Dora => return Err(dispatch),
     };
     Ok(supported.unwrap_or_else(|why| panic!("{pair} is not supported: {why}")))
@@ -167,12 +178,30 @@ fn dispatch_pair<D: Dispatch>(
     }
 }
 
+const BARE: &str =
+    "key-value is the bare store beneath shared-everything silo, which it is compared with (silo 5.2)";
 const UNPROTECTED: &str = "transactions run side by side and would not be serializable";
 
 fn shared_everything_pair<D: Dispatch>(
     protocol: ProtocolName,
     dispatch: D,
 ) -> Result<D::Output, &'static str> {
+    use ProtocolName as P;
+    let dispatch = match shared_everything_transactions(protocol, dispatch) {
+        Ok(output) => return Ok(output),
+        Err(dispatch) => dispatch,
+    };
+    match protocol {
+        P::KeyValue => Ok(shared_everything::<protocol::KeyValue, D>(dispatch)),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Occ | P::TicToc | P::Silo => {
+            unreachable!("dispatched above")
+        }
+        P::Unprotected => Err(UNPROTECTED),
+    }
+}
+
+/// Shared-everything with a protocol that has transactions.
+fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, D> {
     use ProtocolName as P;
     Ok(match protocol {
         P::NoWait => shared_everything::<protocol::NoWait, D>(dispatch),
@@ -182,7 +211,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
-        P::Unprotected => return Err(UNPROTECTED),
+        P::KeyValue | P::Unprotected => return Err(dispatch),
     })
 }
 
@@ -193,7 +222,14 @@ fn partitioned_serial_pair<D: Dispatch>(
     use ProtocolName as P;
     match protocol {
         P::Unprotected => Ok(dispatch.run::<system::Serial>()),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ | P::TicToc => Err(
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::Silo
+        | P::Occ
+        | P::TicToc
+        | P::KeyValue => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
     }
@@ -211,6 +247,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
@@ -222,7 +259,9 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Unprotected => Err(dispatch),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::KeyValue | P::Unprotected => {
+            Err(dispatch)
+        }
     }
 }
 
@@ -251,6 +290,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
                  would be one migration more (as silo: trireme 3.5)",
             );
         }
+        P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }

@@ -99,7 +99,10 @@ fn loaded(indexing: Indexing) -> Store {
 }
 
 fn protocols() -> impl Iterator<Item = ProtocolName> {
-    ProtocolName::ALL.iter().copied().filter(|&protocol| protocol != ProtocolName::Unprotected)
+    ProtocolName::ALL
+        .iter()
+        .copied()
+        .filter(|protocol| ![ProtocolName::KeyValue, ProtocolName::Unprotected].contains(protocol))
 }
 
 fn stand(store: &mut Store, protocol: ProtocolName, second: &Act, commits: bool) -> Passed {

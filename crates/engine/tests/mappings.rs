@@ -1,4 +1,5 @@
-//! How many mappings of the system's a store takes: few, however many partitions it has. A process may have 65,530.
+//! The system's mappings that a store takes: few, however many partitions it has, for a process may have 65,530; and huge pages for what is worth
+//! them, unless it is to have none.
 
 use contract::{Abort, Outcome, Transaction};
 use contract::{
@@ -7,6 +8,10 @@ use contract::{
 };
 use engine::ThisEngine;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
+
+/// Held by the test that counts the process's mappings.
+static COUNTING: Mutex<()> = Mutex::new(());
 
 /// Eleven tables, of every kind of index.
 struct Tables;
@@ -67,6 +72,7 @@ fn mappings() -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_of_256_partitions_takes_few_mappings() {
+    let _alone = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let before = mappings();
     let layout = Layout::of(256);
     let store = ThisEngine::load(&Tables, layout, &|_| ()).expect("empty tables");
@@ -74,4 +80,37 @@ fn a_store_of_256_partitions_takes_few_mappings() {
     assert!(taken > 2 * NAMES.len(), "{taken} mappings: nothing was loaded");
     assert!(taken < 100, "{taken} mappings for {} tables", NAMES.len());
     drop(store);
+}
+
+/// Mappings of which the system was told that they are to have huge pages, and that they are not to.
+fn advised() -> [usize; 2] {
+    let smaps = fs::read_to_string("/proc/self/smaps").expect("Linux tells");
+    let flags: Vec<&str> = smaps.lines().filter_map(|line| line.strip_prefix("VmFlags:")).collect();
+    ["hg", "nh"]
+        .map(|flag| flags.iter().filter(|flags| flags.split_whitespace().any(|one| one == flag)).count())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_has_no_huge_pages_if_it_is_to_have_none() {
+    let _alone = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = |huge_pages| {
+        let before = advised();
+        let layout = Layout::of(1).with_snapshots(25).with_huge_pages(huge_pages);
+        let store = ThisEngine::load(&Tables, layout, &|_| ()).expect("empty tables");
+        let after = advised();
+        drop(store);
+        [after[0] - before[0], after[1] - before[1]]
+    };
+    let ([huge, _], [none, small]) = (loaded(true), loaded(false));
+    if huge == 0 && small == 0 {
+        // A system without huge pages takes no such advice.
+        return;
+    }
+    assert!(
+        huge >= 2 * NAMES.len(),
+        "{huge} mappings: records and an index of each table are worth huge pages"
+    );
+    assert_eq!(none, 0, "and {small} mappings of small pages alone");
+    assert!(small >= huge, "{small}, {huge}");
 }

@@ -107,9 +107,9 @@ pub struct CompareResult<'a> {
     pub subject: &'a Subject,
     /// What stands around it.
     pub surroundings: &'a Surroundings,
-    /// The measured systems, best first.
+    /// The measured systems, best first; after them those that have no transactions, which are not ranked.
     pub systems: Vec<System>,
-    /// Each beside the best.
+    /// Each beside the best system of transactions.
     pub beside_best: Vec<BesideBest>,
     /// How they were taken.
     pub turns: Turns,
@@ -127,8 +127,12 @@ impl<'a> CompareResult<'a> {
     ) -> CompareResult<'a> {
         let mut systems: Vec<System> =
             measured.iter().map(|measured| System::of(subject, measured)).collect();
-        systems.sort_by(|a, b| b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s));
-        let throughputs: Vec<Vec<f64>> = systems.iter().map(System::throughputs).collect();
+        systems.sort_by(|a, b| {
+            let by_throughput = b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s);
+            b.summary.has_transactions().cmp(&a.summary.has_transactions()).then(by_throughput)
+        });
+        let ranked = ranked(&systems);
+        let throughputs: Vec<Vec<f64>> = ranked.iter().map(System::throughputs).collect();
         // Of a model whose error nobody knows, nothing is told apart.
         let model_error = match (&surroundings.validated, subject.place.simulated) {
             (_, false) => 1.0,
@@ -137,19 +141,24 @@ impl<'a> CompareResult<'a> {
             }
             (Err(_), true) => f64::INFINITY,
         };
-        let beside_best = confidence::beside_best(&throughputs, model_error);
+        let mut beside_best = confidence::beside_best(&throughputs, model_error);
+        beside_best.resize(systems.len(), BesideBest { ratio: None, is_told_apart: false });
         CompareResult { subject, surroundings, systems, beside_best, turns: turns.clone(), unmeasured }
     }
 
-    /// A system's place, for people: 3, or 3~ if it is not told apart from the best.
+    /// A system's place, for people: 3, or 3~ if it is not told apart from the best; none without transactions.
     pub fn place(&self, position: usize) -> String {
+        if !self.systems[position].summary.has_transactions() {
+            return "-".to_owned();
+        }
         let is_as_good = position > 0 && !self.beside_best[position].is_told_apart;
         format!("{}{}", position + 1, if is_as_good { "~" } else { "" })
     }
 
     /// What the mark of [`CompareResult::place`] says, if a place has it.
     pub fn mark(&self) -> Option<&'static str> {
-        let has_it = self.beside_best.iter().skip(1).any(|system| !system.is_told_apart);
+        let ranked = &self.beside_best[..ranked(&self.systems).len()];
+        let has_it = ranked.iter().skip(1).any(|system| !system.is_told_apart);
         has_it.then_some(
             "~ is not told apart from the best: with 95 % confidence the fastest is the best or one of these",
         )
@@ -157,16 +166,17 @@ impl<'a> CompareResult<'a> {
 
     /// Who is fastest, and by how much, as far as the repetitions tell.
     pub fn finding(&self) -> String {
-        let Some(best) = self.systems.first() else { return "Nothing was measured.".to_owned() };
+        let ranked = ranked(&self.systems);
+        let Some(best) = ranked.first() else { return "No system of transactions was measured.".to_owned() };
         let name = |system: &System| system.summary.system();
         if best.summary.throughput_per_s == 0.0 {
             return "No system committed anything.".to_owned();
         }
-        if self.subject.options.repeat < 2 && self.systems.len() > 1 {
+        if self.subject.options.repeat < 2 && ranked.len() > 1 {
             return "One repetition does not tell which system is fastest.".to_owned();
         }
         let (first, others): (Vec<_>, Vec<_>) =
-            self.systems.iter().zip(&self.beside_best).partition(|(_, beside)| !beside.is_told_apart);
+            ranked.iter().zip(&self.beside_best).partition(|(_, beside)| !beside.is_told_apart);
         let fast = format!("{} transactions per second", thousands(best.summary.throughput_per_s));
         let by_the_model = match self.subject.place.simulated {
             true => " (with the error of the model)",
@@ -197,9 +207,9 @@ impl<'a> CompareResult<'a> {
         extras(&self.subject.engine_options(), &pairs)
     }
 
-    /// A system's throughput as a part of the best one's.
+    /// A system's throughput as a part of the best one's; of one that has no transactions, too.
     pub fn ratio_to_best(&self, summary: &Summary) -> f64 {
-        let best = self.systems.first().map_or(0.0, |system| system.summary.throughput_per_s);
+        let best = ranked(&self.systems).first().map_or(0.0, |system| system.summary.throughput_per_s);
         if best == 0.0 { 0.0 } else { summary.throughput_per_s / best }
     }
 
@@ -233,6 +243,11 @@ impl<'a> CompareResult<'a> {
         folder.write_json("summary.json", &self.comparison())?;
         folder.write("report.html", &report::of_comparison(self))
     }
+}
+
+/// Those of a comparison's systems that have transactions: the first ones.
+fn ranked(systems: &[System]) -> &[System] {
+    &systems[..systems.partition_point(|system| system.summary.has_transactions())]
 }
 
 /// What `check` brings home.
@@ -322,6 +337,8 @@ mod tests {
     use crate::observer::{Event, Observer, Silent};
     use crate::options::RunOptions;
     use crate::subject::Place;
+    use crate::summary::Memory;
+    use crate::summary::tests::some_measurement;
     use contract::{ArchitectureName, CanaryName, Engine, ProtocolName, Selection};
     use history::{Anomaly, AnomalyKind, Deletes};
     use std::fs;
@@ -473,6 +490,41 @@ mod tests {
         assert!(html.contains("Comparison of systems over counting") && html.contains(WHY_NOT));
         assert!(html.contains("What the architecture cost"), "a table");
         assert!(!html.contains("http"), "a report needs no network");
+    }
+
+    #[test]
+    fn what_has_no_transactions_stands_apart_from_the_ranking() {
+        let (subject, surroundings) = (subject(), surroundings());
+        let measured = |protocol, throughputs: [f64; 3]| Measured {
+            pair: PairName { architecture: ArchitectureName::SharedEverything, protocol },
+            repetitions: throughputs.map(some_measurement).to_vec(),
+            log: None,
+            memory: Memory::loaded(1 << 20, 1000),
+            checks: Vec::new(),
+        };
+        let systems = vec![
+            measured(ProtocolName::KeyValue, [2000.0, 2010.0, 1990.0]),
+            measured(ProtocolName::NoWait, [500.0, 505.0, 495.0]),
+            measured(ProtocolName::Silo, [1000.0, 1010.0, 990.0]),
+        ];
+        let both = (systems, Turns::default());
+        let result = CompareResult::of(&subject, &surroundings, &both, Vec::new());
+        let names: Vec<&str> = result.systems.iter().map(|system| &*system.summary.protocol).collect();
+        assert_eq!(names, ["silo", "no-wait", "key-value"]);
+        assert_eq!([0, 1, 2].map(|position| result.place(position)), ["1", "2", "-"]);
+        let finding = result.finding();
+        assert!(finding.starts_with("shared-everything silo is fastest: 1,000 transactions"), "{finding}");
+        assert!(!finding.contains("key-value") && result.mark().is_none(), "{finding}");
+        let ratio = result.ratio_to_best(&result.systems[2].summary);
+        assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+        let told = result.warnings();
+        let expected =
+            "shared-everything key-value: key-value has no transactions: each read or write is atomic";
+        assert!(told.iter().any(|warning| warning.starts_with(expected)), "{told:?}");
+        // Alone, it leads nothing.
+        let alone = (vec![measured(ProtocolName::KeyValue, [2000.0; 3])], Turns::default());
+        let alone = CompareResult::of(&subject, &surroundings, &alone, Vec::new());
+        assert_eq!(alone.finding(), "No system of transactions was measured.");
     }
 
     #[test]

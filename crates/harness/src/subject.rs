@@ -22,6 +22,7 @@ pub struct Subject {
 impl Subject {
     /// `workload` with its effective parameters.
     pub fn of(workload: &AnyWorkload, mut options: RunOptions, place: Place) -> Subject {
+        options.engine.single_records = workload.is_of_single_records();
         let parameters = workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value));
         let (workload, parameters) = (workload.name().to_owned(), parameters.collect::<BTreeMap<_, _>>());
         options.logging.origin = Origin { workload: workload.clone(), parameters: parameters.clone() };

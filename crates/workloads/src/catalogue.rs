@@ -84,6 +84,11 @@ impl AnyWorkload {
         }
     }
 
+    /// Whether each of its transactions is one read or one write of a row that is there.
+    pub fn is_of_single_records(&self) -> bool {
+        matches!(self, AnyWorkload::Ycsb(ycsb) if ycsb.is_of_single_records())
+    }
+
     /// Whether its transactions delete rows. A checked run of one that does needs tombstones.
     pub fn deletes(&self) -> bool {
         matches!(self, AnyWorkload::Tatp(_) | AnyWorkload::Tpcc(_))

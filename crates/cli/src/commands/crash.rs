@@ -117,6 +117,10 @@ fn pairs(matches: &ArgMatches) -> Result<Vec<PairName>, Failure> {
         architecture.is_none_or(|name| name == pair.architecture)
             && protocol.is_none_or(|name| name == pair.protocol)
     };
+    if let Some(bare) = protocol.filter(|protocol| !protocol.has_transactions()) {
+        let allowed = "a protocol with transactions; without them there is no log";
+        return Err(BadValue::new("protocol", bare, allowed).into());
+    }
     let pairs: Vec<PairName> = PairName::all()
         .filter(is_meant)
         .filter(|pair| Explored::support(*pair) == Support::Supported)

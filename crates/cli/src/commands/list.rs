@@ -153,6 +153,11 @@ fn pairs() -> Vec<Entry> {
         Support::Supported => {
             Entry { more: json!({ "supported": true }), ..plain(&pair.to_string(), "supported") }
         }
+        Support::SingleRecords => {
+            let summary = "supported, for transactions of one read or write of a row that is there";
+            let more = json!({ "supported": true, "single_records": true });
+            Entry { more, ..plain(&pair.to_string(), summary) }
+        }
         Support::Unsupported { why } => {
             Entry { more: json!({ "supported": false }), ..plain(&pair.to_string(), why) }
         }

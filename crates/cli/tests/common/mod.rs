@@ -105,7 +105,8 @@ pub fn pairs(folder: &Path) -> Vec<(String, bool)> {
     let list = run(folder, &["list", "pairs", "--json"]).json();
     let pairs = list["pairs"].as_array().expect("a list").iter();
     let name = |pair: &Value| pair["name"].as_str().expect("a name").to_owned();
-    pairs.map(|pair| (name(pair), pair["more"]["supported"] == true)).collect()
+    let is_there = |pair: &Value| pair["more"]["supported"] == true && pair["more"]["single_records"] != true;
+    pairs.map(|pair| (name(pair), is_there(pair))).collect()
 }
 
 /// The pairs that the engine has.

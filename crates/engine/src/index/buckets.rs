@@ -5,7 +5,7 @@
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
-use crate::facade::region::{Region, RegionError};
+use crate::facade::region::{Pages, Region, RegionError};
 
 /// Entries that a bucket holds on average when the table has its expected size. At this load about 3 % of the
 /// look-ups meet an overflow bucket.
@@ -38,13 +38,13 @@ pub(crate) struct Buckets {
 impl Buckets {
     /// For indexes of `partitions` partitions of about `records` entries each, their first buckets faulted in. Beyond that they
     /// may grow to `most` bytes of address space; chains of buckets become long then.
-    pub fn reserve(records: u64, partitions: u32, most: usize) -> Result<Self, RegionError> {
+    pub fn reserve(records: u64, partitions: u32, most: usize, pages: Pages) -> Result<Self, RegionError> {
         let of_partition = buckets_for(records);
         let first = of_partition * u64::from(partitions);
         let overflow_room = (first * OVERFLOW_OVERSIZE).max(LEAST_OVERFLOW);
         let bytes = usize::try_from((first + overflow_room) * BUCKET_BYTES).expect("a 64-bit machine");
         let first_bytes = (first * BUCKET_BYTES) as usize;
-        let region = Region::reserve_to_grow(bytes.max(most), first_bytes)?;
+        let region = Region::reserve_to_grow(bytes.max(most), first_bytes, pages)?;
         region.fault_in(0..first_bytes);
         let overflow_room = region.len() as u64 / BUCKET_BYTES - first;
         Ok(Buckets {

@@ -12,7 +12,7 @@ pub(crate) use walk::{KeyList, WalkPosition};
 
 use crate::facade::atomic::AtomicU64;
 use crate::facade::latch::TestAndTestAndSet;
-use crate::facade::region::RegionError;
+use crate::facade::region::{Pages, RegionError};
 use crate::facade::shared::Arc;
 use crate::physical::{Metadata, Physical};
 use crate::record::RecordRef;
@@ -106,12 +106,13 @@ impl Memory {
         records: u64,
         partitions: u32,
         most: usize,
+        pages: Pages,
     ) -> Result<Self, RegionError> {
         Ok(match indexing {
-            Indexing::Hashed => Memory::Hashed(Arc::new(Buckets::reserve(records, partitions, most)?)),
+            Indexing::Hashed => Memory::Hashed(Arc::new(Buckets::reserve(records, partitions, most, pages)?)),
             Indexing::Ordered | Indexing::OrderedBytes { .. } => {
                 let entries = u64::from(partitions) * records;
-                Memory::Ordered(ordered::Memory::reserve(entries, Self::key_bytes(indexing), most)?)
+                Memory::Ordered(ordered::Memory::reserve(entries, Self::key_bytes(indexing), most, pages)?)
             }
         })
     }

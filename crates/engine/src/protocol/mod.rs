@@ -10,6 +10,7 @@
 //! | `Alone` | looks in place | in place, and saves what it overwrites | | none |
 //! | `Locked` | acquires `Shared`, looks in place | acquires `Exclusive`, the same | releases | [`Locking`] |
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
+//! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //!
 //! Keys that are missing are protected by *gaps*: a bucket or a leaf of the index carries metadata of its own type
@@ -28,6 +29,7 @@
 //! the compiler asks for the rest.
 
 mod dl_detect;
+mod key_value;
 mod lock_queue;
 mod no_wait;
 mod occ;
@@ -39,6 +41,7 @@ mod unprotected;
 mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
+pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
 pub(crate) use silo::{LastId, Silo};

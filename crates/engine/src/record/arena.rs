@@ -9,7 +9,7 @@ use super::ready::Ready;
 use super::{RecordRef, Shape};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
-use crate::facade::region::{Region, RegionError};
+use crate::facade::region::{Pages, Region, RegionError};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
@@ -43,13 +43,19 @@ impl Arena {
 
     /// Reserves address space for `partitions` partitions of about `records` records each; together they may grow to `most`
     /// bytes.
-    pub fn reserve(shape: Shape, records: u64, partitions: u32, most: usize) -> Result<Self, RegionError> {
+    pub fn reserve(
+        shape: Shape,
+        records: u64,
+        partitions: u32,
+        most: usize,
+        pages: Pages,
+    ) -> Result<Self, RegionError> {
         let records = u64::from(partitions) * records.next_multiple_of(CHUNK_RECORDS);
         let bytes = records * shape.stride as u64;
         let address_space = (bytes * OVERSIZE).max(LEAST_RESERVED_BYTES);
         let [expected, address_space] =
             [bytes, address_space].map(|bytes| usize::try_from(bytes).expect("a 64-bit machine"));
-        let mut region = Region::reserve_to_grow(address_space.max(most), expected)?;
+        let mut region = Region::reserve_to_grow(address_space.max(most), expected, pages)?;
         let spacing = region.elide(shape.stride, shape.stored_bytes)?;
         let room = region.len() as u64 / shape.stride as u64;
         Ok(Arena { region, ready: Ready::default(), shape, spacing, taken: Line(AtomicU64::new(0)), room })

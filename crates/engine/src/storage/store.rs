@@ -7,7 +7,7 @@
 use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::link::{Leftover, Linker};
-use super::table::Table;
+use super::table::{Table, pages_of};
 use crate::durability::Log;
 use crate::durability::manifest::RecoveredLog;
 use crate::epoch::Epochs;
@@ -84,7 +84,7 @@ impl Store {
         if needed_bytes > available_bytes {
             return Err(LoadError::Memory { needed_bytes, available_bytes });
         }
-        let heap = Arc::new(Heap::new());
+        let heap = Arc::new(Heap::of_pages(pages_of(layout)));
         let (tables, first) = Self::reserve(descriptions, layout, &heap)
             .map_err(|error| LoadError::Refused { bytes: needed_bytes, why: error.to_string() })?;
         let mut store = Store {

@@ -2,7 +2,7 @@
 
 use super::allocation_cache::{AllocationCache, PartitionCache};
 use crate::durability::checkpoint::{Beginning, PARTS_OF_PARTITION};
-use crate::facade::region::RegionError;
+use crate::facade::region::{Pages, RegionError};
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
@@ -39,6 +39,11 @@ pub(crate) struct Table {
     /// Of graveyards.
     graves: Option<index::Memory>,
     partitions: Box<[Partition]>,
+}
+
+/// What backs the memory of a store of this layout.
+pub(super) fn pages_of(layout: Layout) -> Pages {
+    if layout.huge_pages { Pages::Huge } else { Pages::Small }
 }
 
 impl Table {
@@ -79,11 +84,12 @@ impl Table {
         let shape = Shape::of(layout, &description);
         let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
-        let arena = Arena::reserve(shape, records, layout.partitions, most)?;
-        let memory = index::Memory::reserve(description.indexing, records, layout.partitions, most)?;
+        let (partitions, pages) = (layout.partitions, pages_of(layout));
+        let arena = Arena::reserve(shape, records, partitions, most, pages)?;
+        let memory = index::Memory::reserve(description.indexing, records, partitions, most, pages)?;
         let graves = match layout.snapshot_every {
             0 => None,
-            _ => Some(index::Memory::reserve(Self::in_order(&description), GRAVES, layout.partitions, most)?),
+            _ => Some(index::Memory::reserve(Self::in_order(&description), GRAVES, partitions, most, pages)?),
         };
         let partition = |number| {
             let PartitionCache { nodes, grave_nodes, .. } = allocations.at(id, PartitionId(number));

@@ -63,8 +63,8 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
-        ProtocolName::Unprotected => {
-            unreachable!("where there is no protocol, nothing is locked or committed")
+        ProtocolName::KeyValue | ProtocolName::Unprotected => {
+            unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }
     }
 }
@@ -197,8 +197,8 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
-        ProtocolName::Unprotected => {
-            unreachable!("where there is no protocol, nothing is locked or committed")
+        ProtocolName::KeyValue | ProtocolName::Unprotected => {
+            unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }
     }
 }

@@ -46,7 +46,9 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
-        ProtocolName::Unprotected => unreachable!("where there is no protocol, nobody is excluded"),
+        ProtocolName::KeyValue | ProtocolName::Unprotected => {
+            unreachable!("where there is no protocol, nobody is excluded")
+        }
     }
 }
 

@@ -261,6 +261,7 @@ mod tests {
     use super::{AllocationCache, Grave, Graveyard, Piece, Version};
     use crate::facade::heap::{Heap, Pieces};
     use crate::facade::payload;
+    use crate::facade::region::Pages;
     use crate::facade::shared::Arc;
     use crate::index::Memory;
     use contract::Indexing;
@@ -278,8 +279,8 @@ mod tests {
 
     impl Cemetery {
         fn new() -> Self {
-            let memory =
-                Memory::reserve(Indexing::OrderedBytes { most: 40 }, 16, 1, 0).expect("a small index");
+            let memory = Memory::reserve(Indexing::OrderedBytes { most: 40 }, 16, 1, 0, Pages::Huge);
+            let memory = memory.expect("a small index");
             let mut nodes = AllocationCache::default();
             let graveyard = Graveyard::within(&memory, &mut nodes);
             let heap = Arc::new(Heap::new());

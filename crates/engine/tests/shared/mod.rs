@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 pub mod concurrent;
+pub mod counters;
 pub mod model;
 pub mod queues;
 pub mod snapshots;

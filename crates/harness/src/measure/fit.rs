@@ -31,18 +31,20 @@ pub fn fit<E: Engine>(pair: PairName, options: &RunOptions, fits_elsewhere: bool
     if let Err(bad) = few_enough_workers::<E>(pair.architecture, options) {
         return Fit::Refused(bad);
     }
-    match E::arrange(pair, options.workers, &options.engine_options(0)) {
-        Ok(_) => Fit::Fits,
+    let arranged = E::arrange(pair, options.workers, &options.engine_options(0));
+    match arranged.and_then(|_| without_transactions(pair, options)) {
+        Ok(()) => Fit::Fits,
         Err(misfit) if is_asked_for(&misfit, options) && !fits_elsewhere => Fit::Refused(misfit.into()),
         Err(misfit) => Fit::LeftOut(misfit),
     }
 }
 
 /// Whether somebody set the option that does not fit. The number of workers is every architecture's: one that needs
-/// more of them does without.
+/// more of them does without. The protocol is the system's own: it does not fit the workload.
 fn is_asked_for(misfit: &Misfit, options: &RunOptions) -> bool {
     let defaults = RunOptions::for_run(options.workers);
-    misfit.option != "workers" && options.get(misfit.option) != defaults.get(misfit.option)
+    !["workers", "protocol"].contains(&misfit.option)
+        && options.get(misfit.option) != defaults.get(misfit.option)
 }
 
 /// The pairs that are measured under `options`, and the others with why not. A pair that is refused is among the
@@ -70,7 +72,20 @@ pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Fail
     if let Support::Unsupported { why } = E::support(pair) {
         return Err(Failure::Unsupported { pair, why });
     }
-    admit_workers::<E>(pair, options)
+    admit_workers::<E>(pair, options)?;
+    Ok(without_transactions(pair, options)?)
+}
+
+/// Logs and snapshots are of transactions: a store without them has none.
+fn without_transactions(pair: PairName, options: &RunOptions) -> Result<(), Misfit> {
+    let without = match pair.protocol.has_transactions() {
+        true => return Ok(()),
+        false if options.logging.of_store(0).is_some() => "--durability none",
+        false if options.engine.snapshots => "--snapshots off",
+        false => return Ok(()),
+    };
+    let allowed = format!("with {without}, for it has no transactions");
+    Err(Misfit { option: "protocol", value: pair.protocol.to_string(), allowed })
 }
 
 /// Refuses more workers than the architecture takes, and options that do not fit them.

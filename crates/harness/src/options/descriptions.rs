@@ -372,6 +372,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.engine.reclaim),
     },
     OptionDescription {
+        name: "huge-pages",
+        value: "on|off",
+        help: "Ask the system for huge pages for tables, indexes and versions (silo 5.1); on simulated machines always on",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.huge_pages, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.huge_pages),
+    },
+    OptionDescription {
         name: "hand-over-every",
         value: "N|never",
         help: "Hand a partition to the next worker every N transactions of its owner",

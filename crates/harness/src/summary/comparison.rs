@@ -5,7 +5,7 @@ use contract::PairName;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of [`Comparison`]'s fields.
-pub const COMPARISON_SCHEMA: &str = "trireme.compare/4";
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/5";
 
 /// A pair of the matrix that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,8 @@ pub enum Row {
     Unmeasured(Unmeasured),
 }
 
-/// What `compare --json` prints: the measured systems by throughput, best first, then the others.
+/// What `compare --json` prints: the measured systems by throughput, best first, those without transactions after the others; then those that were
+/// not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Name and version of [`Summary`]'s fields.
-pub const SCHEMA: &str = "trireme.run/3";
+pub const SCHEMA: &str = "trireme.run/4";
 
 /// A log, and what it has taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,6 +233,11 @@ impl Summary {
             architecture: self.architecture.parse().ok()?,
             protocol: self.protocol.parse().ok()?,
         })
+    }
+
+    /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
+    pub fn has_transactions(&self) -> bool {
+        self.pair().is_none_or(|pair| pair.protocol.has_transactions())
     }
 }
 

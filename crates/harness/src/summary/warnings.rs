@@ -113,6 +113,12 @@ fn too_much_spread(summary: &Summary) -> Option<f64> {
 
 fn other_than_spread(summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();
+    if !summary.has_transactions() {
+        warnings.push(format!(
+            "{} has no transactions: each read or write is atomic, and nothing is serializable beyond it",
+            summary.protocol
+        ));
+    }
     if summary.commits == 0 {
         warnings.push(
             "nothing committed in the interval; use a longer --duration, or look for a livelock in the aborts"

@@ -1,11 +1,11 @@
 //! Memory for pieces of any size, taken and given back one by one: the process's allocator.
 //!
 //! What is taken often, and in one size, comes from a `Region`. Who takes and gives back again and again, in a few sizes, keeps [`Pieces`]
-//! at hand: they are cut from slabs of huge pages, and what comes back waits for the next of its size, so that neither asks the process's
+//! at hand: they are cut from slabs of huge pages, unless there are to be none, and what comes back waits for the next of its size, so that neither asks the process's
 //! allocator, nor the system.
 
 use super::memory;
-use super::region::Region;
+use super::region::{Pages as Backing, Region};
 use super::shared::Arc;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -28,12 +28,18 @@ pub struct Heap {
 struct Slabs {
     regions: Vec<Region>,
     used: usize,
+    backing: Backing,
 }
 
 impl Heap {
     /// A heap of which nothing was taken.
     pub fn new() -> Heap {
         Heap::default()
+    }
+
+    /// The same, whose slabs are backed by these pages. What backs pieces that are not cut from slabs is the process's allocator's affair.
+    pub fn of_pages(backing: Backing) -> Heap {
+        Heap { slabs: Mutex::new(Slabs { backing, ..Slabs::default() }), ..Heap::default() }
     }
 
     /// A piece of `bytes` bytes, uninitialised, at a multiple of [`ALIGNMENT`].
@@ -90,8 +96,8 @@ impl Slabs {
     fn take(&mut self) -> NonNull<u8> {
         if self.regions.last().is_none_or(|last| self.used == last.len()) {
             let region = match self.regions.is_empty() {
-                true => Region::reserve_to_grow(REGION_BYTES[0], 0),
-                false => Region::reserve(REGION_BYTES[1]),
+                true => Region::reserve_to_grow(REGION_BYTES[0], 0, self.backing),
+                false => Region::reserve_to_grow(REGION_BYTES[1], REGION_BYTES[1], self.backing),
             };
             self.regions.push(region.unwrap_or_else(|error| panic!("{error}")));
             self.used = 0;
@@ -196,4 +202,24 @@ impl Pieces {
 
 fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, ALIGNMENT).expect("a piece is smaller than the address space")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Backing, Heap, REGION_BYTES, SLAB_BYTES};
+    use crate::hardware::memory::huge_pages_bytes_of;
+    use std::sync::PoisonError;
+
+    #[test]
+    fn slabs_have_no_huge_pages_if_they_are_to_have_none() {
+        let heap = Heap::of_pages(Backing::Small);
+        for _ in 0..=REGION_BYTES[0] / SLAB_BYTES {
+            heap.slab();
+        }
+        let slabs = heap.slabs.lock().unwrap_or_else(PoisonError::into_inner);
+        let second = &slabs.regions[1];
+        assert_eq!(second.len(), REGION_BYTES[1]);
+        second.fault_in(0..4 * REGION_BYTES[0]);
+        assert!(huge_pages_bytes_of(second).is_none_or(|bytes| bytes == 0));
+    }
 }

@@ -6,7 +6,8 @@
 //! one.
 //!
 //! A region of which little will be used is backed by small pages ([`Region::reserve_to_grow`]): a store has some regions for
-//! each of its tables, and tests, canaries and explorations make many small stores.
+//! each of its tables, and tests, canaries and explorations make many small stores. So is one that is to have no others ([`Pages`]), by which
+//! is measured what huge pages are worth.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::fmt;
@@ -24,6 +25,19 @@ pub const WORTH_A_HUGE_PAGE_BYTES: usize = HUGE_PAGE_BYTES / 4;
 /// The smallest page of any system that we run on.
 const PAGE_BYTES: usize = 4 << 10;
 
+/// What backs a region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pages {
+    /// Huge ones, as soon as so much is used that they are worth their memory, and the system has some.
+    #[default]
+    Huge,
+    /// Small ones alone, wherever the system would give huge ones unasked, too.
+    Small,
+}
+
+/// Whether what backs a region makes a difference: a simulated machine's memory has no pages.
+pub const HAS_PAGES: bool = true;
+
 /// Zeroed memory, given back when dropped.
 ///
 /// Pages are taken from the system when first touched, so a region may be larger than the memory that is
@@ -35,7 +49,7 @@ pub struct Region {
     mapping_bytes: usize,
     base: NonNull<u8>,
     len: usize,
-    /// Small pages back it, until it grows.
+    /// Small pages back it, until it grows; then huge ones do.
     is_small: AtomicBool,
 }
 
@@ -72,14 +86,14 @@ impl Region {
 
     /// Maps `bytes` bytes as [`Region::reserve`] does, of which `expected` are expected to be used, from the first on. If
     /// those are fewer than [`WORTH_A_HUGE_PAGE_BYTES`], small pages back the region until [`Region::fault_in`] is asked for
-    /// more than a huge page.
-    pub fn reserve_to_grow(bytes: usize, expected: usize) -> Result<Region, RegionError> {
-        if expected >= WORTH_A_HUGE_PAGE_BYTES {
+    /// more than a huge page; if it is to have [`Pages::Small`], always.
+    pub fn reserve_to_grow(bytes: usize, expected: usize, pages: Pages) -> Result<Region, RegionError> {
+        if pages == Pages::Huge && expected >= WORTH_A_HUGE_PAGE_BYTES {
             return Region::reserve(bytes);
         }
         let mut region = Region::reserve_small_pages(bytes)?;
         advice::back_by_small_pages(&region);
-        region.is_small = true.into();
+        region.is_small = (pages == Pages::Huge).into();
         Ok(region)
     }
 

@@ -10,7 +10,7 @@ use super::access::{Control, control};
 use super::cpu;
 use super::exploration::machine as exploring;
 use super::given_back::GivenBack;
-use super::region::Region;
+use super::region::{Pages as Backing, Region};
 pub use crate::hardware::heap::ALIGNMENT;
 use crate::hardware::shared::Arc;
 use std::ptr::NonNull;
@@ -44,6 +44,11 @@ unsafe impl Send for Memory {}
 impl Heap {
     /// As [`hardware::Heap::new`](crate::hardware::heap::Heap::new).
     pub fn new() -> Heap {
+        Heap::default()
+    }
+
+    /// As [`hardware::Heap::of_pages`](crate::hardware::heap::Heap::of_pages); a simulated machine has none.
+    pub fn of_pages(_: Backing) -> Heap {
         Heap::default()
     }
 
@@ -135,7 +140,7 @@ impl Memory {
         }
         let room = self.regions.last().map_or(0, Region::len);
         if room - self.used < size {
-            let region = Region::reserve_to_grow(REGION_BYTES.max(size), 0);
+            let region = Region::reserve_to_grow(REGION_BYTES.max(size), 0, Backing::Huge);
             self.regions.push(region.unwrap_or_else(|error| panic!("{error}")));
             self.used = 0;
         }

@@ -4,8 +4,11 @@ use super::elision::{self, Elision};
 use super::exploration::machine;
 use super::memory_map::{self, Place};
 use crate::hardware::region as hardware;
-pub use hardware::{HUGE_PAGE_BYTES, RegionError};
+pub use hardware::{HUGE_PAGE_BYTES, Pages, RegionError};
 use std::ops::Range;
+
+/// As [`hardware::HAS_PAGES`]: the model has no pages, and nothing that keeps where they are.
+pub const HAS_PAGES: bool = false;
 
 /// As [`hardware::Region`].
 #[derive(Debug)]
@@ -23,8 +26,8 @@ impl Region {
     }
 
     /// As [`hardware::Region::reserve_to_grow`].
-    pub fn reserve_to_grow(bytes: usize, expected: usize) -> Result<Region, RegionError> {
-        hardware::Region::reserve_to_grow(bytes, expected).map(Region::of)
+    pub fn reserve_to_grow(bytes: usize, expected: usize, pages: Pages) -> Result<Region, RegionError> {
+        hardware::Region::reserve_to_grow(bytes, expected, pages).map(Region::of)
     }
 
     fn of(region: hardware::Region) -> Region {

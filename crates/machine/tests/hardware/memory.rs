@@ -1,6 +1,6 @@
 use super::tree;
 use machine::hardware::memory::{available_bytes, available_bytes_under, huge_pages_bytes_of};
-use machine::hardware::region::{HUGE_PAGE_BYTES, Region, WORTH_A_HUGE_PAGE_BYTES};
+use machine::hardware::region::{HUGE_PAGE_BYTES, Pages, Region, WORTH_A_HUGE_PAGE_BYTES};
 use std::slice;
 
 fn bytes(region: &Region) -> &[u8] {
@@ -87,7 +87,7 @@ fn huge_pages_are_counted_by_region() {
 #[test]
 fn a_region_of_which_little_is_expected_has_small_pages_until_it_grows() {
     const BYTES: usize = 8 * HUGE_PAGE_BYTES;
-    let region = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES - 1).expect("16 MiB");
+    let region = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES - 1, Pages::Huge).expect("16 MiB");
     if huge_pages_bytes_of(&region).is_none() {
         return;
     }
@@ -95,11 +95,19 @@ fn a_region_of_which_little_is_expected_has_small_pages_until_it_grows() {
     assert_eq!(huge_pages_bytes_of(&region), Some(0));
     region.fault_in(HUGE_PAGE_BYTES..BYTES);
     let grown = huge_pages_bytes_of(&region).expect("it told before");
-    let at_once = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES).expect("16 MiB");
+    let at_once = Region::reserve_to_grow(BYTES, WORTH_A_HUGE_PAGE_BYTES, Pages::Huge).expect("16 MiB");
     at_once.fault_in(0..BYTES);
     let at_once = huge_pages_bytes_of(&at_once).expect("it told before");
     // The system may have none to give, or few.
     assert!(at_once == 0 || grown > 0, "{grown}, and {at_once} where as much was expected");
+}
+
+#[test]
+fn a_region_that_is_to_have_small_pages_has_them_however_much_is_used() {
+    const BYTES: usize = 8 * HUGE_PAGE_BYTES;
+    let region = Region::reserve_to_grow(BYTES, BYTES, Pages::Small).expect("16 MiB");
+    region.fault_in(0..BYTES);
+    assert!(huge_pages_bytes_of(&region).is_none_or(|bytes| bytes == 0));
 }
 
 #[test]

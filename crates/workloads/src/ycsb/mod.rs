@@ -86,6 +86,11 @@ impl Ycsb {
     pub fn resolved(&self) -> Vec<(&'static str, String)> {
         self.parameters.resolved()
     }
+
+    /// Whether each of its transactions is one read or one write of a row that is there.
+    pub fn is_of_single_records(&self) -> bool {
+        self.parameters.is_of_single_records()
+    }
 }
 
 impl Workload for Ycsb {

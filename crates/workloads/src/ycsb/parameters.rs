@@ -372,6 +372,11 @@ impl YcsbParameters {
         self.update == Update::Insert && self.reads.0 < 100.0
     }
 
+    /// Whether a transaction is one read or one update of a row that was loaded.
+    pub(super) fn is_of_single_records(&self) -> bool {
+        self.accesses.get() == 1 && !self.scans() && !self.inserts()
+    }
+
     /// Takes from the mix what was not given beside it, and refuses what contradicts it.
     fn apply_mix(&mut self, given: &Parameters) -> Result<(), ParameterError> {
         if let Some(Definition { reads, update, distribution, scans }) = self.mix.definition() {

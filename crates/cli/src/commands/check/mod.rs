@@ -171,6 +171,10 @@ fn transactions(matches: &ArgMatches, default: u64) -> Result<u64, Failure> {
 
 fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) -> Result<(), Failure> {
     match selection {
+        Selection::Pair(pair) if !pair.protocol.has_transactions() => {
+            let allowed = "a protocol with transactions; without them there is no order to check";
+            return Err(BadValue::new("protocol", pair.protocol, allowed).into());
+        }
         Selection::Pair(pair) => measure::admit::<E>(pair, &subject.options)?,
         Selection::Canary(architecture, canary) => {
             if let Support::Unsupported { why } = E::support(selection) {

@@ -15,7 +15,7 @@ use super::node::NODE_BYTES;
 use super::state::MOST_LEVELS;
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
-use crate::facade::region::{Region, RegionError};
+use crate::facade::region::{Pages, Region, RegionError};
 use crate::facade::shared::Arc;
 use crate::record::ready::Ready;
 use std::collections::VecDeque;
@@ -42,10 +42,10 @@ pub(super) struct NodeMemory {
 
 impl NodeMemory {
     /// For about `nodes` nodes, and as many more as `most` bytes of address space have room for.
-    pub fn reserve(nodes: u64, most: usize) -> Result<Self, RegionError> {
+    pub fn reserve(nodes: u64, most: usize, pages: Pages) -> Result<Self, RegionError> {
         let bytes_of = |nodes: u64| nodes.min(u32::MAX.into()) as usize * NODE_BYTES;
         let address_space = bytes_of((nodes * OVERSIZE).max(LEAST_NODES)).max(most.min(bytes_of(u64::MAX)));
-        let region = Region::reserve_to_grow(address_space, bytes_of(nodes))?;
+        let region = Region::reserve_to_grow(address_space, bytes_of(nodes), pages)?;
         let room = u32::try_from(region.len() / NODE_BYTES).expect("bounded");
         // Number 0 means none.
         Ok(NodeMemory { region, ready: Ready::default(), taken: Line(AtomicU32::new(1)), room })

@@ -20,7 +20,7 @@ use super::{MAX_KEY_BYTES, OVERSIZE};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::payload;
-use crate::facade::region::{Region, RegionError};
+use crate::facade::region::{Pages, Region, RegionError};
 use crate::record::ready::Ready;
 use std::ops::Range;
 
@@ -53,12 +53,12 @@ pub(super) struct Heap {
 
 impl Heap {
     /// For about `bytes` bytes, and as many more as `most` bytes of address space have room for.
-    pub fn reserve(bytes: u64, most: usize) -> Result<Self, RegionError> {
+    pub fn reserve(bytes: u64, most: usize, pages: Pages) -> Result<Self, RegionError> {
         let oversize = (bytes * OVERSIZE).max(LEAST_BYTES);
         let with_units =
             |bytes: usize| ((bytes / UNIT_BYTES).min(u32::MAX as usize) + MOST_UNITS) * UNIT_BYTES;
-        let region =
-            Region::reserve_to_grow(with_units(oversize as usize).max(with_units(most)), bytes as usize)?;
+        let address_space = with_units(oversize as usize).max(with_units(most));
+        let region = Region::reserve_to_grow(address_space, bytes as usize, pages)?;
         let room = (region.len() / UNIT_BYTES - MOST_UNITS) as u64;
         // Number 0 means none.
         Ok(Heap { region, ready: Ready::default(), taken: Line(AtomicU64::new(1)), room })

@@ -5,7 +5,7 @@ use super::draft::TAILS_BYTES;
 use super::heap::{Heap, MOST_UNITS, UNIT_BYTES, units_of};
 use super::keys::SLICE_BYTES;
 use super::node::{NODE_BYTES, SEPARATORS};
-use crate::facade::region::RegionError;
+use crate::facade::region::{Pages, RegionError};
 use crate::facade::shared::Arc;
 
 /// Nodes that an attempt to link a key may take: a root that grows gets two.
@@ -39,9 +39,9 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// For about `entries` keys in all. There is address space for `most` bytes of nodes, and as many of keys.
-    pub fn reserve(entries: u64, keys: KeyBytes, most: usize) -> Result<Self, RegionError> {
-        let nodes = Arc::new(NodeMemory::reserve(nodes_for(entries), most)?);
-        let heap = Arc::new(Heap::reserve(units_for(entries, keys) * UNIT_BYTES as u64, most)?);
+    pub fn reserve(entries: u64, keys: KeyBytes, most: usize, pages: Pages) -> Result<Self, RegionError> {
+        let nodes = Arc::new(NodeMemory::reserve(nodes_for(entries), most, pages)?);
+        let heap = Arc::new(Heap::reserve(units_for(entries, keys) * UNIT_BYTES as u64, most, pages)?);
         Ok(Memory { nodes, heap, keys })
     }
 

@@ -9,6 +9,7 @@ use super::{
 use crate::epoch::Epochs;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::cpu;
+use crate::facade::region::Pages;
 use crate::record::RecordRef;
 use std::ops::Bound;
 use std::ptr::NonNull;
@@ -111,7 +112,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
             .map(|slot| Worker { allocations: AllocationCache::default(), slot, epoch: 0 })
             .collect();
         let keys = if key_bytes == size_of::<u64>() { KeyBytes::Number } else { KeyBytes::Most(key_bytes) };
-        let memory = Memory::reserve(entries, keys, 0).expect("address space");
+        let memory = Memory::reserve(entries, keys, 0, Pages::Huge).expect("address space");
         let index = OrderedIndex::within(&memory, &mut places[0].allocations);
         let mut epochs = Epochs::new(0);
         epochs.provide(workers);

@@ -5,6 +5,7 @@
 //! | [`alone`] | in place, holding nothing | in place |
 //! | [`locked`] | in place, under a lock | in place, under a lock |
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
+//! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
 //! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
 //!
 //! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
@@ -15,11 +16,13 @@
 mod alone;
 mod certified;
 mod locked;
+mod single;
 mod validated;
 
 pub(crate) use alone::Alone;
 pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
+pub(crate) use single::Single;
 pub(crate) use validated::Validated;
 
 use super::access_set::Token;
