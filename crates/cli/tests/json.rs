@@ -68,6 +68,7 @@ const FIELDS: &[Field] = &[
     ("back_off_first_ns", is_count),
     ("back_off_cap_ns", is_count),
     ("precedence_after", is_count),
+    ("deadlock_timeout_ns", |value| value.is_null() || value.is_u64()),
     ("servers", is_count),
     ("in_flight", is_count),
     ("partitions", is_count),
@@ -98,8 +99,16 @@ fn assert_summary(summary: &Value) {
         .map(|class| summary["time_share"][*class].as_f64().unwrap_or_else(|| panic!("no {class}")))
         .sum();
     assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-6, "the shares add up to {shares}");
-    let reasons =
-        ["conflict", "deadlock", "read-validation", "phantom", "certify", "undeclared", "hand-over"];
+    let reasons = [
+        "conflict",
+        "deadlock",
+        "read-validation",
+        "phantom",
+        "certify",
+        "undeclared",
+        "hand-over",
+        "timeout",
+    ];
     for reason in reasons {
         assert!(summary["aborts"][reason].is_u64(), "{reason}");
     }
@@ -120,7 +129,7 @@ fn run_prints_one_summary_and_the_folder_holds_the_same() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let summary = ran.json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "trireme.run/3");
+    assert_eq!(summary["schema"], "trireme.run/4");
     assert_eq!(summary["architecture"], "shared-everything");
     assert_eq!(summary["protocol"], "no-wait");
     assert_eq!(summary["workers"], 2);
@@ -219,7 +228,7 @@ fn compare_prints_every_pair_ranked() {
     };
     let compare = ["compare", "ycsb", "--records", "2000", "--repeat", "2", "--workers", "2"];
     let (folder, comparison) = run_until("json-compare", &compare, all_committed);
-    assert_eq!(comparison["schema"], "trireme.compare/4");
+    assert_eq!(comparison["schema"], "trireme.compare/5");
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);

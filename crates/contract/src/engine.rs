@@ -314,6 +314,10 @@ pub struct EngineOptions {
     /// A transaction that was aborted so many times gets precedence: the others let it go first, so that it ends. 256 by
     /// default: with random back-off hardly any comes so far. Zero for never, as in the papers' systems.
     pub precedence_after: u32,
+    /// Protocols whose requests wait: how long a transaction waits for one lock before it takes its request back and aborts, with
+    /// [`AbortReason::Timeout`](crate::AbortReason); zero: it never waits; `None`, the default: it waits for as long as it takes. The
+    /// paper's DL_DETECT has 100 us (*thousand-cores* 4.2, figure 5).
+    pub deadlock_timeout_ns: Option<u64>,
     /// How long a transaction waits for one record before it asks whether it waits for ever, as it does if there is a
     /// defect; `None` for what the machine says, half a minute on the hardware.
     #[serde(skip)]
@@ -401,6 +405,7 @@ impl Default for EngineOptions {
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
             precedence_after: 256,
+            deadlock_timeout_ns: None,
             patience: None,
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,

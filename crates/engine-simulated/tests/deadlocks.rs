@@ -3,12 +3,13 @@
 //! A transaction that waits for ever is no wrong answer that a checker could find: the run just does not end, which the
 //! exploration tells by its bound. So what runs here is made to wait for itself in as many ways as there are: transactions
 //! of reads, upgrades and writes over a handful of records, queues with readers behind writers, and victims in the middle of
-//! a queue.
+//! a queue. And with a timeout, under every protocol whose requests wait: who has waited for too long leaves the queue, whoever grants
+//! it meanwhile.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing,
+    Key, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, cpu, explore};
@@ -133,9 +134,21 @@ impl Workload for Records<'_> {
 
 /// Lets each transaction of a scene be run `times` times by a worker of its own; how many were aborted on the way.
 fn play(pair: PairName, scene: &Scene, times: u64, schedule: Schedule, seed: u64) -> u64 {
+    play_with(pair, scene, times, schedule, &EngineOptions { seed, ..EngineOptions::default() }).0
+}
+
+/// The same under these options; how many were aborted, and how often because of the time that they had waited.
+fn play_with(
+    pair: PairName,
+    scene: &Scene,
+    times: u64,
+    schedule: Schedule,
+    options: &EngineOptions,
+) -> (u64, u64) {
     // Far more than it takes, and soon over.
     let exploration = Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) };
-    let options = EngineOptions { seed, prefetch: false, back_off_first_ns: 200, ..EngineOptions::default() };
+    let options = EngineOptions { prefetch: false, back_off_first_ns: 200, ..options.clone() };
+    let seed = options.seed;
     let play = || {
         let Arrangement { layout, clients } = ThisEngine::arrange(pair, scene.len(), &options).expect("fits");
         let records = Records { scene, missing: Arc::new(AtomicUsize::new(clients)) };
@@ -145,7 +158,8 @@ fn play(pair: PairName, scene: &Scene, times: u64, schedule: Schedule, seed: u64
         let (selection, until) = (Selection::Pair(pair), Until::Transactions(times));
         let run = ThisEngine::run_checked(&mut store, selection, workers, until, &options).expect("ends");
         assert_eq!(ThisEngine::leak_check(&store).held, 0, "{pair}, {scene:?}");
-        run.clients.iter().map(|worker| worker.deadlocks_met).sum()
+        let deadlocks = run.clients.iter().map(|worker| worker.deadlocks_met).sum();
+        (deadlocks, run.measurement.aborts[AbortReason::Timeout.index()])
     };
     explore(exploration, play)
 }
@@ -202,6 +216,26 @@ fn play_often(schedules: u64, times: u64, scene: impl Fn(u64) -> Scene) {
 #[test]
 fn a_queue_that_loses_its_middle_goes_on() {
     play_often(20_000, 1, |_| queue_that_loses_its_middle());
+}
+
+/// Timeouts as short as a few steps and as long as a transaction: requests are taken back while they wait, and while they are being
+/// granted.
+#[test]
+fn who_waits_for_too_long_gives_up() {
+    let waits = |pair: &PairName| {
+        ThisEngine::support(*pair) == Support::Supported
+            && [ProtocolName::DlDetect, ProtocolName::WaitDie].contains(&pair.protocol)
+    };
+    for pair in PairName::all().filter(waits) {
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 1_000 } else { 300 };
+        let mut timeouts = 0;
+        for seed in 0..schedules {
+            let deadlock_timeout_ns = Some([0, 20, 200, 2_000][seed as usize / 4 % 4]);
+            let options = EngineOptions { seed, deadlock_timeout_ns, ..EngineOptions::default() };
+            timeouts += play_with(pair, &drawn(seed, 5), 3, schedule(seed), &options).1;
+        }
+        assert!(timeouts >= schedules / 2, "{pair}: {timeouts} timeouts in {schedules} schedules");
+    }
 }
 
 #[test]

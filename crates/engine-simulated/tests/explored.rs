@@ -85,6 +85,30 @@ fn every_pair_keeps_the_sums_under_every_schedule() {
     }
 }
 
+/// Who has waited for too long takes its request back, while others grant it.
+#[test]
+fn who_gives_up_waiting_keeps_the_sums_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        if !shared::QUEUEING.contains(&pair.protocol) {
+            continue;
+        }
+        for seed in 0..60 {
+            for schedule in schedules(seed) {
+                for timeout_ns in [0, 300, 3_000] {
+                    let options = EngineOptions { deadlock_timeout_ns: Some(timeout_ns), ..options(seed) };
+                    let selection = Selection::Pair(pair);
+                    let run = in_words(schedule, || {
+                        bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options)?;
+                        let (indexing, transactions) = (Indexing::Ordered, TRANSACTIONS / 2);
+                        queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, transactions, &options)
+                    });
+                    run.unwrap_or_else(|broken| panic!("{pair}, {timeout_ns} ns, {schedule:?}: {broken}"));
+                }
+            }
+        }
+    }
+}
+
 /// Whoever is in the way is let go on, whatever the schedule prefers, by a worker that does nothing else between two attempts.
 #[test]
 fn who_retries_at_once_starves_nobody() {

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | [`Architecture::at`] | runs a step at a partition, answers its result | for the result | may borrow |
 //! | [`Architecture::post`] | runs a step at a partition | no | `'static`; first in, first out with `at` |
-//! | [`Architecture::wait`] | waits for a queued request | yes | |
+//! | [`Architecture::wait`] | waits for a queued request, or gives it up at a time | yes | |
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
 //! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Between transactions it is
@@ -38,6 +38,7 @@ pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use server::Server;
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::sole::{SoleUse, Using};
 use crate::index::ordered::Leaf;
@@ -232,9 +233,9 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided. Panics if it never will be
-    /// ([`watchdog`]).
-    fn wait(&mut self, slot: SlotId) -> Wake;
+    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided; `None`: it was not by `until`, if
+    /// that was given, and still is queued. Panics if it never will be ([`watchdog`]).
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake>;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.
     fn back_off(&mut self, attempt: u32);
@@ -253,4 +254,10 @@ pub(crate) trait Architecture {
     fn take_effort(&mut self) -> Effort {
         Effort::default()
     }
+}
+
+/// Whether a wait that ends at `until`, if at a time at all, is over. The clock is read only if so.
+#[inline(always)]
+fn is_past(until: Option<Ticks>) -> bool {
+    until.is_some_and(|until| clock::now() >= until)
 }

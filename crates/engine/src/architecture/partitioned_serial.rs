@@ -16,6 +16,7 @@
 
 use super::{Architecture, SharedState, Site, SiteOf};
 use crate::epoch::Line;
+use crate::facade::clock::Ticks;
 use crate::facade::cpu;
 use crate::message::Grants;
 use crate::physical::Owned;
@@ -143,7 +144,7 @@ impl Architecture for PartitionedSerial<'_> {
         &self.site
     }
 
-    fn wait(&mut self, _: SlotId) -> Wake {
+    fn wait(&mut self, _: SlotId, _: Option<Ticks>) -> Option<Wake> {
         unreachable!("nobody queues where there is no protocol")
     }
 

@@ -276,6 +276,21 @@ pub(crate) trait Locking: Protocol {
     /// Upgrades a `Shared` that is held to `Exclusive`. Denied, it is still held.
     fn upgrade<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict;
 
+    /// Takes back a request of a record, to acquire or to upgrade, that was queued; an upgrade's lock is still held as before. Answers
+    /// whether it did: not if the request was decided meanwhile, by another's step, which has told the slot or is about to.
+    #[must_use]
+    fn withdraw<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let _ = (meta, request);
+        unreachable!("no request is queued under this protocol")
+    }
+
+    /// The same of a gap.
+    #[must_use]
+    fn withdraw_gap<P: Physical>(gap: &Self::Gap<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let _ = (gap, request);
+        unreachable!("no request is queued under this protocol")
+    }
+
     /// Releases what is held in `mode`.
     fn release<P: Physical>(meta: &Self::Meta<P>, mode: Mode, request: Request<'_, Self, P, impl Waker>);
 

@@ -64,7 +64,7 @@ use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::durability::Redo;
 use crate::epoch::Epochs;
-use crate::facade::cpu;
+use crate::facade::{clock, cpu};
 use crate::index::hash::Hash;
 use crate::index::{GapId, Index, OrderedAs};
 use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
@@ -87,6 +87,7 @@ use gaps::GapPlace;
 use keys::{Keys, Spot};
 use scan::Cursor;
 use snapshot_scan::Stride;
+use std::time::Duration;
 use stopwatch::Stopwatch;
 use write_log::WriteLog;
 
@@ -173,6 +174,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     pub snapshot_canary: Option<SnapshotCanary>,
     /// Whether rows are written over what they were, without keeping that.
     pub overwrites: bool,
+    /// For how long it waits for one lock, if not for as long as it takes.
+    deadlock_timeout_ticks: Option<u64>,
     /// The snapshot that it reads, if that is [`Aside::Snapshot`].
     snapshot: u64,
     /// What its scans have at hand.
@@ -236,6 +239,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             shown_by: (0, 0),
             snapshot_canary: None,
             overwrites: true,
+            deadlock_timeout_ticks: None,
             snapshot: 0,
             stride: None,
             state: SlotState::new(),
@@ -255,6 +259,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
             id: None,
             refused: None,
         }
+    }
+
+    /// Gives up a lock for which it has waited so long; `None`: waits for as long as it takes.
+    pub fn wait_at_most(&mut self, ns: Option<u64>) {
+        self.deadlock_timeout_ticks = ns.map(|ns| clock::ticks_of(Duration::from_nanos(ns)));
     }
 
     /// Starts a transaction; the one before has committed or aborted.

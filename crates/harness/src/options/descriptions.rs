@@ -34,6 +34,9 @@ enum UsedBy {
     AllBut(ProtocolName),
 }
 
+/// The protocols whose requests wait in a lock's queue.
+const WHOSE_REQUESTS_WAIT: &[ProtocolName] = &[ProtocolName::DlDetect, ProtocolName::WaitDie];
+
 /// The systems that have snapshots.
 const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
     ArchitectureName::SharedEverything,
@@ -291,6 +294,28 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_unless_zero("never", u64::from(options.engine.precedence_after)),
     },
     OptionDescription {
+        name: "deadlock-timeout",
+        value: "TIME|0|never",
+        help: "Abort a transaction that has waited so long for one lock; 0: it never waits",
+        used_by: UsedBy::Protocols(WHOSE_REQUESTS_WAIT),
+        in_checks: true,
+        set: |options, value| {
+            let timeout = match value {
+                "never" => Ok(None),
+                "0" => Ok(Some(std::time::Duration::ZERO)),
+                value => time(value).and_then(at_least_a_microsecond).map(Some),
+            };
+            let timeout = timeout.map_err(|allowed| format!("{allowed}; or 0, or never"))?;
+            options.engine.deadlock_timeout_ns = timeout.map(|timeout| timeout.as_nanos() as u64);
+            Ok(())
+        },
+        get: |options| match options.engine.deadlock_timeout_ns {
+            None => "never".to_owned(),
+            Some(0) => "0".to_owned(),
+            Some(ns) => durations::show(std::time::Duration::from_nanos(ns)),
+        },
+    },
+    OptionDescription {
         name: "servers",
         value: "N",
         help: "Workers that own the partitions and host no transactions",
@@ -384,10 +409,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "latch",
         value: "NAME",
         help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
-        used_by: UsedBy::Pairs(
-            ArchitectureName::SharedEverything,
-            &[ProtocolName::DlDetect, ProtocolName::WaitDie],
-        ),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WHOSE_REQUESTS_WAIT),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),
         get: |options| options.engine.latch.to_string(),

@@ -5,7 +5,7 @@ use contract::PairName;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of [`Comparison`]'s fields.
-pub const COMPARISON_SCHEMA: &str = "trireme.compare/4";
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/5";
 
 /// A pair of the matrix that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

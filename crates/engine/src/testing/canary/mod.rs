@@ -7,6 +7,8 @@
 mod dirty_reads;
 mod eager_upgrade;
 mod early_release;
+#[cfg(test)]
+mod hasty_withdrawal;
 mod late_start;
 mod locking;
 #[cfg(test)]
@@ -29,6 +31,9 @@ pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
 pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// A protocol that waits, and gives up what it waited for even if it was granted meanwhile. Runs without a timeout never do.
+#[cfg(test)]
+pub(crate) type HastyWithdrawal<B> = Broken<B, hasty_withdrawal::HastyWithdrawal>;
 /// OCC that validates what it read against the timestamp of its end.
 pub(crate) type LateStart = Flawed<Occ, late_start::LateStart>;
 /// TICTOC that neither looks at reads that have expired nor extends them.
