@@ -5,7 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, TimestampsName};
+use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, TimestampsName};
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
@@ -362,12 +362,12 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
-    /// How transactions get their timestamps under the protocols that order them by such; from the core's clock by default, which shares
+    /// How transactions get their timestamps under the protocols that order them by such, and where partitions go to the oldest; from the core's clock by default, which shares
     /// nothing. The paper's systems add atomically (*thousand-cores* 4.3).
     pub timestamps: TimestampsName,
     /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
-    /// ([`LatchName::of_partitions`]).
-    pub partition_latch: Option<LatchName>,
+    /// ([`PartitionLatchName::for_workers`]).
+    pub partition_latch: Option<PartitionLatchName>,
 }
 
 /// Snapshots with one step removed. Tests must reject each of them; on simulated machines, whose memory stays where it is when it is
@@ -435,8 +435,8 @@ impl EngineOptions {
     }
 
     /// The latch of a partition, with so many workers on a machine of so many cores.
-    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> LatchName {
-        self.partition_latch.unwrap_or_else(|| LatchName::of_partitions(workers, cores))
+    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> PartitionLatchName {
+        self.partition_latch.unwrap_or_else(|| PartitionLatchName::for_workers(workers, cores))
     }
 }
 

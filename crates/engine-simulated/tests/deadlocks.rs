@@ -164,10 +164,15 @@ fn play_with(
     explore(exploration, play)
 }
 
+/// A protocol, under every architecture that has it.
+fn pairs_of(protocol: ProtocolName) -> impl Iterator<Item = PairName> {
+    let is_supported = |&pair: &PairName| ThisEngine::support(pair) == Support::Supported;
+    PairName::all().filter(move |pair| pair.protocol == protocol).filter(is_supported)
+}
+
 /// DL_DETECT, under every architecture that has it.
 fn pairs() -> impl Iterator<Item = PairName> {
-    let is_supported = |&pair: &PairName| ThisEngine::support(pair) == Support::Supported;
-    PairName::all().filter(|pair| pair.protocol == ProtocolName::DlDetect).filter(is_supported)
+    pairs_of(ProtocolName::DlDetect)
 }
 
 fn schedule(seed: u64) -> Schedule {
@@ -224,7 +229,8 @@ fn a_queue_that_loses_its_middle_goes_on() {
 fn who_waits_for_too_long_gives_up() {
     let waits = |pair: &PairName| {
         ThisEngine::support(*pair) == Support::Supported
-            && [ProtocolName::DlDetect, ProtocolName::WaitDie].contains(&pair.protocol)
+            && [ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree]
+                .contains(&pair.protocol)
     };
     for pair in PairName::all().filter(waits) {
         let schedules = if pair.architecture == ArchitectureName::SharedEverything { 1_000 } else { 300 };
@@ -241,6 +247,17 @@ fn who_waits_for_too_long_gives_up() {
 #[test]
 fn whatever_waits_goes_on() {
     play_often(2_000, 3, |seed| drawn(seed, 5));
+}
+
+/// Who would have to wait out of order is aborted instead, and whoever waits gets on, though nobody looks for deadlocks.
+#[test]
+fn who_waits_in_order_only_goes_on() {
+    for pair in pairs_of(ProtocolName::DeadlockFree) {
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 2_000 } else { 400 };
+        let aborted: u64 =
+            (0..schedules).map(|seed| play(pair, &drawn(seed, 5), 3, schedule(seed), seed)).sum();
+        assert!(aborted >= schedules / 10, "{pair}: {aborted} aborted in {schedules} schedules");
+    }
 }
 
 /// Transactions that take their locks in the order of the keys wait for each other in no circle: none is aborted. Where
@@ -263,7 +280,7 @@ fn who_locks_in_order_is_no_victim() {
         }
         scene
     };
-    for pair in pairs() {
+    for pair in pairs().chain(pairs_of(ProtocolName::DeadlockFree)) {
         let play = |seed| play(pair, &in_order(seed), 10, schedule(seed), seed);
         let victims: u64 = (0..100).map(play).sum();
         assert_eq!(victims, 0, "{pair}");

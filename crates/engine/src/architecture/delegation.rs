@@ -30,6 +30,7 @@ use crate::message::{Grants, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
+use crate::timestamp::Timestamp;
 use contract::{Effort, EngineOptions, PartitionId, Plan};
 
 /// What the workers of delegation share.
@@ -161,7 +162,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn begin(&mut self, _: &Plan, _: impl FnMut()) {
+    fn begin(&mut self, _: &Plan, _: Timestamp, _: impl FnMut()) {
         self.server.serve();
     }
 

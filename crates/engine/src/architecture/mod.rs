@@ -25,6 +25,7 @@ mod delegation;
 mod dora;
 mod in_fibers;
 mod owners;
+mod partition_queue;
 mod partitioned_serial;
 mod server;
 mod shared_everything;
@@ -49,7 +50,7 @@ use crate::physical::synchronization_policy::SynchronizationPolicy;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
-use crate::timestamp::Timestamps;
+use crate::timestamp::{Timestamp, Timestamps};
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
@@ -164,14 +165,20 @@ pub(crate) trait Architecture {
     /// Whether a transaction must declare its partitions, by its plan, before it runs.
     const DECLARES: bool = false;
 
+    /// Whether an attempt of a transaction has a timestamp for the architecture, which [`Architecture::begin`] is given.
+    #[inline(always)]
+    fn wants_timestamp(&self) -> bool {
+        false
+    }
+
     /// Whether a transaction goes to its data: what that takes is time that it waits.
     const MIGRATES: bool = false;
 
     /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one: it waits until it has
     /// what is declared, and calls `got` for everything that it got.
     #[inline(always)]
-    fn begin(&mut self, plan: &Plan, got: impl FnMut()) {
-        let _ = (plan, got);
+    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, got: impl FnMut()) {
+        let _ = (plan, timestamp, got);
     }
 
     /// Begins a look: a transaction that only reads, to make a plan.

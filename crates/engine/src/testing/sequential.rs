@@ -10,15 +10,16 @@
 
 use super::canary::{
     DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NoExtension, NoReadValidation, SkippedCertify,
+    UnguardedUpgrade, WaitsOutOfOrder,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol, Request, RequestWith,
-    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
-    Wake, Waker,
+    Attempt, DeadlockFree, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
+    RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait,
+    Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::Timestamp;
-use contract::EngineOptions;
+use contract::{EngineOptions, Key, TableId};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
@@ -234,6 +235,11 @@ impl<P: Validating> Way<P> for Optimistic {
     }
 }
 
+/// Where a record is in the order that all transactions know.
+fn place(record: usize) -> RecordPlace {
+    (TableId(0), Key(record as u64))
+}
+
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
     metas: [Box<u64>; 2],
@@ -262,7 +268,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn request(&self, number: usize, txn: &Transaction<P::Slot>, record: usize) -> Request<'_, P, F, Wakes> {
-        let (slot, access, stamp) = (SlotId(number as u32), record as u32, txn.state.stamp());
+        let (slot, access) = (SlotId(number as u32), record as u32);
+        let stamp = txn.state.stamp_for(place(record));
         let who = Requester { slot, partition: 0, access, stamp };
         RequestWith { common: &self.common, who, waker: &self.woken }
     }
@@ -318,6 +325,9 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// The lock of an operation, if it has one, is held: does it.
     fn granted(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
+        if W::LOCKS {
+            txn.state.holds(place(record));
+        }
         let held = &mut txn.held[record];
         match txn.script[at] {
             Op::Read(_) => {
@@ -640,6 +650,19 @@ fn wait_die_is_serializable_and_never_stuck() {
 }
 
 #[test]
+fn deadlock_free_is_serializable_and_never_stuck() {
+    accepts::<DeadlockFree, TwoPhase>();
+}
+
+#[test]
+fn who_waits_out_of_order_is_stuck() {
+    let wrong =
+        worlds().iter().find_map(|scripts| explore::<WaitsOutOfOrder, TwoPhase, Owned>(scripts, None).err());
+    let words = wrong.expect("a deadlock");
+    assert!(words.ends_with("some wait for ever"), "{words}");
+}
+
+#[test]
 fn tictoc_is_serializable() {
     accepts::<TicToc, Optimistic>();
 }
@@ -648,6 +671,7 @@ fn tictoc_is_serializable() {
 fn who_takes_a_request_back_leaves_no_trace() {
     accepts_impatience::<DlDetect>();
     accepts_impatience::<WaitDie>();
+    accepts_impatience::<DeadlockFree>();
 }
 
 /// A request that was granted meanwhile is given up, and its lock stays held.
@@ -665,6 +689,7 @@ fn who_takes_back_what_was_granted_does() {
 #[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<UnguardedUpgrade, TwoPhase>();
     rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();

@@ -10,8 +10,8 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId,
-    SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    DeadlockFree, DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo,
+    SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use contract::EngineOptions;
 use std::cell::Cell;
@@ -419,6 +419,11 @@ fn dl_detect_lets_no_phantom_in() {
 #[test]
 fn wait_die_lets_no_phantom_in() {
     accepts::<WaitDie, TwoPhase>();
+}
+
+#[test]
+fn deadlock_free_lets_no_phantom_in() {
+    accepts::<DeadlockFree, TwoPhase>();
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// transaction holds its gap.
     #[inline(always)]
     pub(super) fn lock_record(&mut self, place: Place<'_>, mode: Mode) -> Result<Option<RecordRef>, Abort> {
-        let who = self.next_requester(place.partition);
+        let who = self.next_requester_for(place);
         let mut asked = 0;
         loop {
             self.look_up_for_the_clock(place);

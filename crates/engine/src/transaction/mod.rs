@@ -67,7 +67,7 @@ use crate::epoch::Epochs;
 use crate::facade::{clock, cpu};
 use crate::index::hash::Hash;
 use crate::index::{GapId, Index, OrderedAs};
-use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
+use crate::protocol::{Attempt, Protocol, RecordPlace, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
@@ -279,12 +279,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn enter_declared(&mut self, plan: &Plan) {
         if A::DECLARES {
-            let before = self.stopwatch.enter(TimeClass::Wait);
-            let stopwatch = &mut self.stopwatch;
-            self.architecture.begin(plan, || stopwatch.holds_something());
-            self.stopwatch.enter(before);
+            let Txn { architecture, stopwatch, draws, .. } = self;
+            let timestamp = match architecture.wants_timestamp() {
+                true => draw(architecture, stopwatch, draws),
+                false => Timestamp::default(),
+            };
+            let before = stopwatch.enter(TimeClass::Wait);
+            architecture.begin(plan, timestamp, || stopwatch.holds_something());
+            stopwatch.enter(before);
         } else {
-            self.architecture.begin(plan, || ());
+            self.architecture.begin(plan, Timestamp::default(), || ());
         }
     }
 
@@ -460,6 +464,22 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.requester(partition, self.accesses.len())
     }
 
+    /// The same, for the record of a place.
+    #[inline(always)]
+    fn next_requester_for(&self, place: Place<'_>) -> RequesterOf<A> {
+        let who = self.next_requester(place.partition);
+        match Self::record_place(place) {
+            Some(place) => Requester { stamp: self.state.stamp_for(place), ..who },
+            None => who,
+        }
+    }
+
+    /// A record's place among all, unless its key is a byte string, whose number is this transaction's own.
+    #[inline(always)]
+    fn record_place(Place { table, key, .. }: Place<'_>) -> Option<RecordPlace> {
+        (!table.has_byte_strings()).then_some((table.id, key))
+    }
+
     /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
     #[inline(always)]
     fn requester(&self, partition: PartitionId, position: usize) -> RequesterOf<A> {
@@ -501,6 +521,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         );
         if AccessOf::<A>::ENTRIES_ARE_LOCKS {
             self.stopwatch.holds_something();
+            if let Some(place) = Self::record_place(place) {
+                self.state.holds(place);
+            }
         }
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.reconnaissance, "a procedure writes while it plans");

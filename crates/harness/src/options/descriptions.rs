@@ -30,12 +30,15 @@ enum UsedBy {
     Architectures(&'static [ArchitectureName]),
     Pairs(ArchitectureName, &'static [ProtocolName]),
     Protocols(&'static [ProtocolName]),
+    /// And an architecture that is told something else, in words.
+    ProtocolsAnd(&'static [ProtocolName], ArchitectureName, &'static str),
     /// All but those with one protocol.
     AllBut(ProtocolName),
 }
 
 /// The protocols whose requests wait in a lock's queue.
-const WHOSE_REQUESTS_WAIT: &[ProtocolName] = &[ProtocolName::DlDetect, ProtocolName::WaitDie];
+const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
+    &[ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
 /// The systems that have snapshots.
 const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
@@ -45,6 +48,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::TwoVersionNoWait,
         ProtocolName::DlDetect,
         ProtocolName::WaitDie,
+        ProtocolName::DeadlockFree,
         ProtocolName::Silo,
         ProtocolName::Occ,
     ],
@@ -78,6 +82,9 @@ impl OptionDescription {
                 pair.architecture == architecture && protocols.contains(&pair.protocol)
             }
             UsedBy::Protocols(protocols) => protocols.contains(&pair.protocol),
+            UsedBy::ProtocolsAnd(protocols, architecture, _) => {
+                protocols.contains(&pair.protocol) || pair.architecture == architecture
+            }
             UsedBy::AllBut(protocol) => pair.protocol != protocol,
         }
     }
@@ -93,6 +100,9 @@ impl OptionDescription {
                 Some(format!("{architecture} with {}", either_of(protocols)))
             }
             UsedBy::Protocols(protocols) => Some(either_of(protocols)),
+            UsedBy::ProtocolsAnd(protocols, architecture, told) => {
+                Some(format!("{}; {architecture} {told}", either_of(protocols)))
+            }
             UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
         }
     }
@@ -418,7 +428,11 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "timestamps",
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
-        used_by: UsedBy::Protocols(&[ProtocolName::WaitDie, ProtocolName::Occ]),
+        used_by: UsedBy::ProtocolsAnd(
+            &[ProtocolName::WaitDie, ProtocolName::Occ],
+            ArchitectureName::PartitionedSerial,
+            "whose partition-latch is timestamp",
+        ),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.timestamps, named(value)),
         get: |options| options.engine.timestamps.to_string(),
@@ -426,7 +440,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "partition-latch",
         value: "NAME|auto",
-        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set; auto: ticket while each worker has a core",
+        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set, timestamp (the oldest first); auto: ticket while each worker has a core",
         used_by: UsedBy::Architectures(&[ArchitectureName::PartitionedSerial]),
         in_checks: true,
         set: |options, value| {

@@ -73,7 +73,7 @@ pub fn extras_of_points<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{ArchitectureName, LatchName, ProtocolName};
+    use contract::{ArchitectureName, PartitionLatchName, ProtocolName};
 
     const NO_WAIT: PairName =
         PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
@@ -95,7 +95,7 @@ mod tests {
             assert!(words.contains("waits 100us for a lock, "), "{words}");
         }
         let all: Vec<PairName> = PairName::all().collect();
-        let told = EngineOptions { partition_latch: Some(LatchName::Ticket), servers: 2, ..ours };
+        let told = EngineOptions { partition_latch: Some(PartitionLatchName::Ticket), servers: 2, ..ours };
         let words = extras(&told, &all);
         assert!(
             words.contains(&format!(
