@@ -1,13 +1,13 @@
 //! The queues of partitions under `loom`: their own source, with the latches', compiled against loom's atomics. And the order in which
 //! they let in.
 
-pub mod atomic {
+mod atomic {
     pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 }
-pub mod cell {
+mod cell {
     pub use std::cell::Cell;
 }
-pub mod cpu {
+mod cpu {
     /// A spinner says that it waits for another thread, and is not followed for ever.
     pub struct Spin {
         pauses: u32,
@@ -31,16 +31,17 @@ pub mod cpu {
 }
 #[allow(dead_code, reason = "the queues have one of them")]
 #[path = "../../machine/src/latch.rs"]
-pub mod latch;
+mod latch;
 
 mod facade {
-    pub use crate::{atomic, cpu, latch};
+    pub(crate) use crate::{atomic, cpu, latch};
 }
 
 mod epoch {
     pub struct Line<T>(pub T);
 }
 
+#[allow(dead_code, reason = "the architecture uses all of it")]
 #[path = "../src/architecture/partition_queue.rs"]
 mod partition_queue;
 
