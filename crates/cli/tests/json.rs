@@ -68,6 +68,7 @@ const FIELDS: &[Field] = &[
     ("back_off_first_ns", is_count),
     ("back_off_cap_ns", is_count),
     ("precedence_after", is_count),
+    ("deadlock_timeout_ns", |value| value.is_null() || value.is_u64()),
     ("servers", is_count),
     ("in_flight", is_count),
     ("partitions", is_count),
@@ -99,8 +100,16 @@ fn assert_summary(summary: &Value) {
         .map(|class| summary["time_share"][*class].as_f64().unwrap_or_else(|| panic!("no {class}")))
         .sum();
     assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-6, "the shares add up to {shares}");
-    let reasons =
-        ["conflict", "deadlock", "read-validation", "phantom", "certify", "undeclared", "hand-over"];
+    let reasons = [
+        "conflict",
+        "deadlock",
+        "read-validation",
+        "phantom",
+        "certify",
+        "undeclared",
+        "hand-over",
+        "timeout",
+    ];
     for reason in reasons {
         assert!(summary["aborts"][reason].is_u64(), "{reason}");
     }

@@ -223,11 +223,19 @@ fn every_option_of_an_architecture_passes() {
         "--architecture partitioned-serial --partitions 7",
         "--architecture partitioned-serial --partition-latch test-and-set",
         "--architecture partitioned-serial --partition-latch test-and-test-and-set",
+        "--architecture partitioned-serial --partition-latch timestamp",
+        "--architecture partitioned-serial --partition-latch timestamp --timestamps batch-8 --partitions 7",
         "--architecture dora --protocol no-wait --in-flight 1",
         "--architecture dora --protocol dl-detect --in-flight 16",
         "--architecture dora --protocol no-wait --hand-over-every 200",
         "--architecture dora --protocol 2v-no-wait --hand-over-every 200",
         "--architecture dora --protocol dl-detect --hand-over-every 200",
+        "--protocol dl-detect --deadlock-timeout 0",
+        "--protocol dl-detect --deadlock-timeout 10us",
+        "--protocol wait-die --deadlock-timeout 10us",
+        "--architecture delegation --protocol dl-detect --deadlock-timeout 10us",
+        "--architecture dora --protocol dl-detect --deadlock-timeout 10us",
+        "--architecture dora --protocol wait-die --deadlock-timeout 50us",
         "--protocol silo --global-ids on",
         "--protocol wait-die --global-ids on",
         "--architecture delegation --protocol silo --global-ids on",
@@ -258,7 +266,7 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "dl-detect", "occ"] {
+    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ"] {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

@@ -5,7 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, TimestampsName};
+use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, TimestampsName};
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
@@ -324,6 +324,10 @@ pub struct EngineOptions {
     /// A transaction that was aborted so many times gets precedence: the others let it go first, so that it ends. 256 by
     /// default: with random back-off hardly any comes so far. Zero for never, as in the papers' systems.
     pub precedence_after: u32,
+    /// Protocols whose requests wait: how long a transaction waits for one lock before it takes its request back and aborts, with
+    /// [`AbortReason::Timeout`](crate::AbortReason); zero: it never waits; `None`, the default: it waits for as long as it takes. The
+    /// paper's DL_DETECT has 100 us (*thousand-cores* 4.2, figure 5).
+    pub deadlock_timeout_ns: Option<u64>,
     /// How long a transaction waits for one record before it asks whether it waits for ever, as it does if there is a
     /// defect; `None` for what the machine says, half a minute on the hardware.
     #[serde(skip)]
@@ -375,12 +379,12 @@ pub struct EngineOptions {
     /// Shared-everything with DL_DETECT: the latch of a record's lock lists. It decides how the pair collapses when many
     /// want one record.
     pub latch: LatchName,
-    /// How transactions get their timestamps under the protocols that order them by such; from the core's clock by default, which shares
+    /// How transactions get their timestamps under the protocols that order them by such, and where partitions go to the oldest; from the core's clock by default, which shares
     /// nothing. The paper's systems add atomically (*thousand-cores* 4.3).
     pub timestamps: TimestampsName,
     /// Partitioned serial execution: the latch of a partition; `None` for the one that suits
-    /// ([`LatchName::of_partitions`]).
-    pub partition_latch: Option<LatchName>,
+    /// ([`PartitionLatchName::for_workers`]).
+    pub partition_latch: Option<PartitionLatchName>,
 }
 
 /// Snapshots with one step removed. Tests must reject each of them; on simulated machines, whose memory stays where it is when it is
@@ -418,6 +422,7 @@ impl Default for EngineOptions {
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,
             precedence_after: 256,
+            deadlock_timeout_ns: None,
             patience: None,
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,
@@ -449,8 +454,8 @@ impl EngineOptions {
     }
 
     /// The latch of a partition, with so many workers on a machine of so many cores.
-    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> LatchName {
-        self.partition_latch.unwrap_or_else(|| LatchName::of_partitions(workers, cores))
+    pub fn latch_of_partitions(&self, workers: usize, cores: usize) -> PartitionLatchName {
+        self.partition_latch.unwrap_or_else(|| PartitionLatchName::for_workers(workers, cores))
     }
 }
 

@@ -40,7 +40,8 @@ pub use engine::{
 pub use erased::{Erased, ErasedClient, erased};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
-    ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, TimestampsName, UnknownName,
+    ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,
+    UnknownName,
 };
 pub use plan::{Access, Plan, PlannedKey};
 pub use procedure::{Outcome, Procedure};

@@ -94,6 +94,7 @@ names! {
     TwoVersionNoWait = "2v-no-wait", "no-wait with certify locks: readers pass a writer until it commits (trireme 3.1)";
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
+    DeadlockFree = "deadlock-free", "two-phase locking; waits while it asks in the order of the keys, and aborts out of order (thousand-cores 4.2)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
@@ -110,6 +111,7 @@ names! {
     SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
+    UnguardedUpgrade = "unguarded-upgrade", "deadlock-free that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
@@ -124,6 +126,15 @@ names! {
 }
 
 names! {
+    /// In which order transactions that wait for a partition get it, under partitioned serial execution.
+    PartitionLatchName, "latch of partitions":
+    TestAndSet = "test-and-set", "in none: an atomic exchange until it succeeds";
+    TestAndTestAndSet = "test-and-test-and-set", "in none: reads until it looks free, then tries";
+    Ticket = "ticket", "first come, first served";
+    Timestamp = "timestamp", "the oldest first, by its timestamp (H-STORE: thousand-cores 2.2)";
+}
+
+names! {
     /// How transactions get their timestamps (*thousand-cores* 4.3, figure 6).
     TimestampsName, "way to allocate timestamps":
     Mutex = "mutex", "a counter behind a latch";
@@ -134,15 +145,15 @@ names! {
     HardwareCounter = "hardware-counter", "a counter at the centre of the chip, which simulated machines have";
 }
 
-impl LatchName {
+impl PartitionLatchName {
     /// The latch of a partition that suits so many workers on a machine of so many cores.
     ///
     /// First come, first served as long as each worker has a core, as in a queue of the partition's transactions: with a latch
     /// that lets in the quickest, the worker that has just unlatched takes it again, and others wait for milliseconds. With more
     /// workers than cores the next in line may not be running, and all behind it wait for its time slice; then the latch goes
     /// to the quickest. Both are measured in `docs/results/partition-latch.md`.
-    pub const fn of_partitions(workers: usize, cores: usize) -> LatchName {
-        if workers > cores { LatchName::TestAndTestAndSet } else { LatchName::Ticket }
+    pub const fn for_workers(workers: usize, cores: usize) -> PartitionLatchName {
+        if workers > cores { PartitionLatchName::TestAndTestAndSet } else { PartitionLatchName::Ticket }
     }
 }
 
@@ -169,6 +180,7 @@ impl CanaryName {
             }
             CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
+            CanaryName::UnguardedUpgrade => ProtocolName::DeadlockFree,
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
@@ -183,7 +195,7 @@ impl CanaryName {
             | CanaryName::DirtyReads
             | CanaryName::LateStart
             | CanaryName::NoExtension => "micro",
-            CanaryName::EagerUpgrade => "lost-update",
+            CanaryName::EagerUpgrade | CanaryName::UnguardedUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
         }
     }

@@ -59,11 +59,13 @@ pub enum AbortReason {
     Undeclared,
     /// A partition was about to change its owner, and closed to who was not there already.
     HandOver,
+    /// It has waited for a lock longer than the run's timeout ([`EngineOptions::deadlock_timeout_ns`](crate::EngineOptions)).
+    Timeout,
 }
 
 impl AbortReason {
     /// Every reason, in the order of their [`AbortReason::index`].
-    pub const ALL: [AbortReason; 7] = [
+    pub const ALL: [AbortReason; 8] = [
         AbortReason::Conflict,
         AbortReason::Deadlock,
         AbortReason::ReadValidation,
@@ -71,6 +73,7 @@ impl AbortReason {
         AbortReason::Certify,
         AbortReason::Undeclared,
         AbortReason::HandOver,
+        AbortReason::Timeout,
     ];
 
     /// Position in [`AbortReason::ALL`].
@@ -89,6 +92,7 @@ impl AbortReason {
             AbortReason::Certify => "certify",
             AbortReason::Undeclared => "undeclared",
             AbortReason::HandOver => "hand-over",
+            AbortReason::Timeout => "timeout",
         }
     }
 }

@@ -3,12 +3,13 @@
 //! A transaction that waits for ever is no wrong answer that a checker could find: the run just does not end, which the
 //! exploration tells by its bound. So what runs here is made to wait for itself in as many ways as there are: transactions
 //! of reads, upgrades and writes over a handful of records, queues with readers behind writers, and victims in the middle of
-//! a queue.
+//! a queue. And with a timeout, under every protocol whose requests wait: who has waited for too long leaves the queue, whoever grants
+//! it meanwhile.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing,
+    Key, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, cpu, explore};
@@ -133,9 +134,21 @@ impl Workload for Records<'_> {
 
 /// Lets each transaction of a scene be run `times` times by a worker of its own; how many were aborted on the way.
 fn play(pair: PairName, scene: &Scene, times: u64, schedule: Schedule, seed: u64) -> u64 {
+    play_with(pair, scene, times, schedule, &EngineOptions { seed, ..EngineOptions::default() }).0
+}
+
+/// The same under these options; how many were aborted, and how often because of the time that they had waited.
+fn play_with(
+    pair: PairName,
+    scene: &Scene,
+    times: u64,
+    schedule: Schedule,
+    options: &EngineOptions,
+) -> (u64, u64) {
     // Far more than it takes, and soon over.
     let exploration = Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) };
-    let options = EngineOptions { seed, prefetch: false, back_off_first_ns: 200, ..EngineOptions::default() };
+    let options = EngineOptions { prefetch: false, back_off_first_ns: 200, ..options.clone() };
+    let seed = options.seed;
     let play = || {
         let Arrangement { layout, clients } = ThisEngine::arrange(pair, scene.len(), &options).expect("fits");
         let records = Records { scene, missing: Arc::new(AtomicUsize::new(clients)) };
@@ -145,15 +158,21 @@ fn play(pair: PairName, scene: &Scene, times: u64, schedule: Schedule, seed: u64
         let (selection, until) = (Selection::Pair(pair), Until::Transactions(times));
         let run = ThisEngine::run_checked(&mut store, selection, workers, until, &options).expect("ends");
         assert_eq!(ThisEngine::leak_check(&store).held, 0, "{pair}, {scene:?}");
-        run.clients.iter().map(|worker| worker.deadlocks_met).sum()
+        let deadlocks = run.clients.iter().map(|worker| worker.deadlocks_met).sum();
+        (deadlocks, run.measurement.aborts[AbortReason::Timeout.index()])
     };
     explore(exploration, play)
 }
 
+/// A protocol, under every architecture that has it.
+fn pairs_of(protocol: ProtocolName) -> impl Iterator<Item = PairName> {
+    let is_supported = |&pair: &PairName| ThisEngine::support(pair) == Support::Supported;
+    PairName::all().filter(move |pair| pair.protocol == protocol).filter(is_supported)
+}
+
 /// DL_DETECT, under every architecture that has it.
 fn pairs() -> impl Iterator<Item = PairName> {
-    let is_supported = |&pair: &PairName| ThisEngine::support(pair) == Support::Supported;
-    PairName::all().filter(|pair| pair.protocol == ProtocolName::DlDetect).filter(is_supported)
+    pairs_of(ProtocolName::DlDetect)
 }
 
 fn schedule(seed: u64) -> Schedule {
@@ -204,9 +223,41 @@ fn a_queue_that_loses_its_middle_goes_on() {
     play_often(20_000, 1, |_| queue_that_loses_its_middle());
 }
 
+/// Timeouts as short as a few steps and as long as a transaction: requests are taken back while they wait, and while they are being
+/// granted.
+#[test]
+fn who_waits_for_too_long_gives_up() {
+    let waits = |pair: &PairName| {
+        ThisEngine::support(*pair) == Support::Supported
+            && [ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree]
+                .contains(&pair.protocol)
+    };
+    for pair in PairName::all().filter(waits) {
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 1_000 } else { 300 };
+        let mut timeouts = 0;
+        for seed in 0..schedules {
+            let deadlock_timeout_ns = Some([0, 20, 200, 2_000][seed as usize / 4 % 4]);
+            let options = EngineOptions { seed, deadlock_timeout_ns, ..EngineOptions::default() };
+            timeouts += play_with(pair, &drawn(seed, 5), 3, schedule(seed), &options).1;
+        }
+        assert!(timeouts >= schedules / 2, "{pair}: {timeouts} timeouts in {schedules} schedules");
+    }
+}
+
 #[test]
 fn whatever_waits_goes_on() {
     play_often(2_000, 3, |seed| drawn(seed, 5));
+}
+
+/// Who would have to wait out of order is aborted instead, and whoever waits gets on, though nobody looks for deadlocks.
+#[test]
+fn who_waits_in_order_only_goes_on() {
+    for pair in pairs_of(ProtocolName::DeadlockFree) {
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 2_000 } else { 400 };
+        let aborted: u64 =
+            (0..schedules).map(|seed| play(pair, &drawn(seed, 5), 3, schedule(seed), seed)).sum();
+        assert!(aborted >= schedules / 10, "{pair}: {aborted} aborted in {schedules} schedules");
+    }
 }
 
 /// Transactions that take their locks in the order of the keys wait for each other in no circle: none is aborted. Where
@@ -229,7 +280,7 @@ fn who_locks_in_order_is_no_victim() {
         }
         scene
     };
-    for pair in pairs() {
+    for pair in pairs().chain(pairs_of(ProtocolName::DeadlockFree)) {
         let play = |seed| play(pair, &in_order(seed), 10, schedule(seed), seed);
         let victims: u64 = (0..100).map(play).sum();
         assert_eq!(victims, 0, "{pair}");

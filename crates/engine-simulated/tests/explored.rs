@@ -4,7 +4,10 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, Selection, Support};
+use contract::{
+    ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, PairName, PartitionLatchName,
+    ProtocolName, Selection, Support, TimestampsName,
+};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::bank_run;
@@ -80,6 +83,54 @@ fn every_pair_keeps_the_sums_under_every_schedule() {
             for schedule in schedules(seed) {
                 let run = explored(Selection::Pair(pair), schedule, seed);
                 run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+/// Partitions are had by one at a time, and nobody waits in a circle for them, in whatever order they are given away; timestamps of
+/// batches are drawn out of order.
+#[test]
+fn every_latch_of_partitions_keeps_the_sums_under_every_schedule() {
+    let pair =
+        PairName { architecture: ArchitectureName::PartitionedSerial, protocol: ProtocolName::Unprotected };
+    for &latch in PartitionLatchName::ALL {
+        for timestamps in [TimestampsName::Clock, TimestampsName::Batch8] {
+            for seed in 0..60 {
+                for schedule in schedules(seed) {
+                    let options = EngineOptions { partition_latch: Some(latch), timestamps, ..options(seed) };
+                    let selection = Selection::Pair(pair);
+                    let run = in_words(schedule, || {
+                        bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options)?;
+                        let (indexing, transactions) = (Indexing::Ordered, TRANSACTIONS / 2);
+                        queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, transactions, &options)
+                    });
+                    run.unwrap_or_else(|broken| panic!("{latch}, {timestamps}, {schedule:?}: {broken}"));
+                }
+            }
+        }
+    }
+}
+
+/// Who has waited for too long takes its request back, while others grant it.
+#[test]
+fn who_gives_up_waiting_keeps_the_sums_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        if !shared::QUEUEING.contains(&pair.protocol) {
+            continue;
+        }
+        for seed in 0..60 {
+            for schedule in schedules(seed) {
+                for timeout_ns in [0, 300, 3_000] {
+                    let options = EngineOptions { deadlock_timeout_ns: Some(timeout_ns), ..options(seed) };
+                    let selection = Selection::Pair(pair);
+                    let run = in_words(schedule, || {
+                        bank_run::<ThisEngine>(selection, WORKERS, seed, TRANSACTIONS, &options)?;
+                        let (indexing, transactions) = (Indexing::Ordered, TRANSACTIONS / 2);
+                        queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, transactions, &options)
+                    });
+                    run.unwrap_or_else(|broken| panic!("{pair}, {timeout_ns} ns, {schedule:?}: {broken}"));
+                }
             }
         }
     }

@@ -132,7 +132,7 @@ fn workers_with_the_same_rows_share_the_rows() {
         let waiters = WORKERS * EngineOptions::default().in_flight;
         let waiting = match pair.protocol {
             ProtocolName::DlDetect => 2 * waiters,
-            ProtocolName::WaitDie => waiters,
+            ProtocolName::WaitDie | ProtocolName::DeadlockFree => waiters,
             _ => 0,
         };
         // Who sends to a worker is a word of that worker's; a latch is a partition's.

@@ -120,7 +120,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
     match protocol {
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::DeadlockFree | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
         P::TicToc | P::KeyValue | P::Unprotected => false,
@@ -208,6 +208,7 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
+        P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
@@ -226,6 +227,7 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::TwoVersionNoWait
         | P::DlDetect
         | P::WaitDie
+        | P::DeadlockFree
         | P::Silo
         | P::Occ
         | P::TicToc
@@ -246,6 +248,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
+        P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
         P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
@@ -259,9 +262,13 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::KeyValue | P::Unprotected => {
-            Err(dispatch)
-        }
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::DeadlockFree
+        | P::KeyValue
+        | P::Unprotected => Err(dispatch),
     }
 }
 
@@ -272,6 +279,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
         P::TwoVersionNoWait => dora::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => dora::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => dora::<protocol::WaitDie, D>(dispatch),
+        P::DeadlockFree => dora::<protocol::DeadlockFree, D>(dispatch),
         P::Silo => {
             return Err(
                 "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
@@ -307,6 +315,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::SkippedCertify => locking::<canary::SkippedCertify, D>(architecture, dispatch),
         CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
         CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::UnguardedUpgrade => locking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),

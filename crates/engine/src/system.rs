@@ -149,14 +149,15 @@ impl System for Serial {
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let partitions = partitions(tables) as usize;
         let state = SharedState::<Unprotected, Owned>::new(clients.len(), partitions, options);
-        let latches =
-            PartitionLatches::new(partitions, options.latch_of_partitions(clients.len(), worker::cores()));
+        let kind = options.latch_of_partitions(clients.len(), worker::cores());
+        let latches = PartitionLatches::new(partitions, clients.len(), kind);
         let cool_down = CoolDown::new(clients.len());
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let seats = clients.into_iter().zip(caches).collect();
         let worker = |number, (client, allocations), start| {
-            let architecture = PartitionedSerial::new(tables, &state, &latches);
-            let txn = Txn::new(architecture, tables, epochs, SlotId(number as u32), allocations);
+            let slot = SlotId(number as u32);
+            let architecture = PartitionedSerial::new(slot, tables, &state, &latches);
+            let txn = Txn::new(architecture, tables, epochs, slot, allocations);
             session::run(txn, client, start, run)
         };
         Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {

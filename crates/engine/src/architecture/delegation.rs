@@ -21,14 +21,16 @@
 
 use super::server::Server;
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, SiteOf};
+use super::{Architecture, BackOff, SharedState, SiteOf, is_past};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
-use crate::facade::{clock, cpu};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
 use crate::message::{Grants, Outbox, Rings, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId, Wake};
 use crate::storage::Table;
+use crate::timestamp::Timestamp;
 use contract::{Effort, EngineOptions, PartitionId, Plan};
 
 /// What the workers of delegation share.
@@ -160,7 +162,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn begin(&mut self, _: &Plan, _: impl FnMut()) {
+    fn begin(&mut self, _: &Plan, _: Timestamp, _: impl FnMut()) {
         self.server.serve();
     }
 
@@ -202,15 +204,19 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         }
     }
 
-    fn wait(&mut self, slot: SlotId) -> Wake {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
         self.server.begin_to_wait();
         let mut watch = Watch::new();
         loop {
-            if let Some(wake) = self.site().waker.take(slot) {
+            let wake = self.site().waker.take(slot);
+            if wake.is_some() || is_past(until) {
                 watch.over(slot, self.site().waker);
                 return wake;
             }
-            self.server.serve_or_pause();
+            match until {
+                Some(until) => self.server.serve_or_pause_until(until),
+                None => self.server.serve_or_pause(),
+            }
             watch.paused(slot, self.site());
         }
     }

@@ -17,8 +17,9 @@
 
 use super::owners::Owners;
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
-use crate::facade::{clock, cpu};
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, is_past};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, step};
 use crate::physical::Owned;
@@ -260,11 +261,12 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         }
     }
 
-    fn wait(&mut self, slot: SlotId) -> Wake {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
         let mut watch = Watch::new();
         loop {
-            self.current.suspend(Suspension::Park(slot));
-            if let Some(wake) = self.site.waker.take(slot) {
+            self.current.suspend(Suspension::Park(slot, until));
+            let wake = self.site.waker.take(slot);
+            if wake.is_some() || is_past(until) {
                 watch.over(slot, self.site.waker);
                 return wake;
             }

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | [`Architecture::at`] | runs a step at a partition, answers its result | for the result | may borrow |
 //! | [`Architecture::post`] | runs a step at a partition | no | `'static`; first in, first out with `at` |
-//! | [`Architecture::wait`] | waits for a queued request | yes | |
+//! | [`Architecture::wait`] | waits for a queued request, or gives it up at a time | yes | |
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
 //! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Between transactions it is
@@ -25,6 +25,7 @@ mod delegation;
 mod dora;
 mod in_fibers;
 mod owners;
+mod partition_queue;
 mod partitioned_serial;
 mod server;
 mod shared_everything;
@@ -38,6 +39,7 @@ pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use server::Server;
 pub(crate) use shared_everything::SharedEverything;
 
+use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::sole::{SoleUse, Using};
 use crate::index::ordered::Leaf;
@@ -48,7 +50,7 @@ use crate::physical::synchronization_policy::SynchronizationPolicy;
 use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
-use crate::timestamp::Timestamps;
+use crate::timestamp::{Timestamp, Timestamps};
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
 
 /// What the workers share beside the tables, under every architecture.
@@ -163,14 +165,20 @@ pub(crate) trait Architecture {
     /// Whether a transaction must declare its partitions, by its plan, before it runs.
     const DECLARES: bool = false;
 
+    /// Whether an attempt of a transaction has a timestamp for the architecture, which [`Architecture::begin`] is given.
+    #[inline(always)]
+    fn wants_timestamp(&self) -> bool {
+        false
+    }
+
     /// Whether a transaction goes to its data: what that takes is time that it waits.
     const MIGRATES: bool = false;
 
     /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one: it waits until it has
     /// what is declared, and calls `got` for everything that it got.
     #[inline(always)]
-    fn begin(&mut self, plan: &Plan, got: impl FnMut()) {
-        let _ = (plan, got);
+    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, got: impl FnMut()) {
+        let _ = (plan, timestamp, got);
     }
 
     /// Begins a look: a transaction that only reads, to make a plan.
@@ -232,9 +240,9 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided. Panics if it never will be
-    /// ([`watchdog`]).
-    fn wait(&mut self, slot: SlotId) -> Wake;
+    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided; `None`: it was not by `until`, if
+    /// that was given, and still is queued. Panics if it never will be ([`watchdog`]).
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake>;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.
     fn back_off(&mut self, attempt: u32);
@@ -253,4 +261,10 @@ pub(crate) trait Architecture {
     fn take_effort(&mut self) -> Effort {
         Effort::default()
     }
+}
+
+/// Whether a wait that ends at `until`, if at a time at all, is over. The clock is read only if so.
+#[inline(always)]
+fn is_past(until: Option<Ticks>) -> bool {
+    until.is_some_and(|until| clock::now() >= until)
 }

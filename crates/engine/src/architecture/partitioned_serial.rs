@@ -8,41 +8,74 @@
 //! While each worker has a core, partitions are latched first come, first served, as if each had a queue of its transactions.
 //! With a latch that lets in the quickest, the worker that has just unlatched takes it again, and some transactions wait for
 //! milliseconds for one partition while they hold others. With more workers than cores it is that latch nevertheless: the next
-//! in line may not be running ([`contract::LatchName::of_partitions`]).
+//! in line may not be running ([`contract::PartitionLatchName::for_workers`]).
+//!
+//! Or partitions go to the oldest transaction that waits for them, by its timestamp ([`super::partition_queue`]), which every attempt
+//! draws: that is the H-STORE of *thousand-cores* 2.2. They are asked for in the same order, so that nobody waits in a circle.
 //!
 //! A look, the transaction of its own in which a procedure plans, cannot declare. It holds the latch of one partition at
 //! a time, the one that it reads: what it sees in different partitions may be of different moments, as a plan may be
 //! out of date anyway.
 
+use super::partition_queue::PartitionQueues;
 use super::{Architecture, SharedState, Site, SiteOf};
 use crate::epoch::Line;
+use crate::facade::clock::Ticks;
 use crate::facade::cpu;
 use crate::message::Grants;
 use crate::physical::Owned;
 use crate::physical::latch::{ChosenLatch, MetadataLatch};
 use crate::protocol::{SlotId, Unprotected, Wake};
 use crate::storage::Table;
-use contract::{AbortReason, LatchName, PartitionId, Plan};
+use crate::timestamp::Timestamp;
+use contract::{AbortReason, LatchName, PartitionId, PartitionLatchName, Plan};
 
-/// A latch for every partition.
-pub(crate) struct PartitionLatches {
-    kind: LatchName,
-    latches: Box<[Line<ChosenLatch>]>,
+/// What lets transactions into partitions, one at a time in each.
+pub(crate) enum PartitionLatches {
+    /// A latch for every partition, all of a kind.
+    Latches(LatchName, Box<[Line<ChosenLatch>]>),
+    /// The oldest transaction first.
+    Queues(PartitionQueues),
 }
 
 impl PartitionLatches {
-    /// For `partitions` partitions.
-    pub fn new(partitions: usize, kind: LatchName) -> Self {
-        let latches = (0..partitions).map(|_| Line(ChosenLatch::default())).collect();
-        PartitionLatches { kind, latches }
+    /// For `partitions` partitions and `workers` workers.
+    pub fn new(partitions: usize, workers: usize, kind: PartitionLatchName) -> Self {
+        let kind = match kind {
+            PartitionLatchName::TestAndSet => LatchName::TestAndSet,
+            PartitionLatchName::TestAndTestAndSet => LatchName::TestAndTestAndSet,
+            PartitionLatchName::Ticket => LatchName::Ticket,
+            PartitionLatchName::Timestamp => {
+                return PartitionLatches::Queues(PartitionQueues::new(partitions, workers));
+            }
+        };
+        PartitionLatches::Latches(kind, (0..partitions).map(|_| Line(ChosenLatch::default())).collect())
     }
 
-    fn latch(&self, partition: PartitionId) {
-        self.latches[partition.index()].0.lock(self.kind);
+    fn partitions(&self) -> usize {
+        match self {
+            PartitionLatches::Latches(_, latches) => latches.len(),
+            PartitionLatches::Queues(queues) => queues.partitions(),
+        }
     }
 
+    /// Latches a partition for a worker, whose transaction has this timestamp.
+    #[inline(always)]
+    fn latch(&self, partition: PartitionId, worker: SlotId, Timestamp(timestamp): Timestamp) {
+        match self {
+            PartitionLatches::Latches(kind, latches) => latches[partition.index()].0.lock(*kind),
+            PartitionLatches::Queues(queues) => {
+                queues.enter(partition.index(), worker.0 as usize, timestamp);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn unlatch(&self, partition: PartitionId) {
-        self.latches[partition.index()].0.unlock(self.kind);
+        match self {
+            PartitionLatches::Latches(kind, latches) => latches[partition.index()].0.unlock(*kind),
+            PartitionLatches::Queues(queues) => queues.leave(partition.index()),
+        }
     }
 }
 
@@ -50,6 +83,7 @@ impl PartitionLatches {
 pub(crate) struct PartitionedSerial<'e> {
     site: Site<'e, Unprotected, Owned, Grants>,
     latches: &'e PartitionLatches,
+    me: SlotId,
     /// The partitions that the transaction has declared, ascending.
     declared: Vec<PartitionId>,
     /// Those that are latched. While a transaction begins, the first of the declared ones.
@@ -59,16 +93,18 @@ pub(crate) struct PartitionedSerial<'e> {
 }
 
 impl<'e> PartitionedSerial<'e> {
-    /// A worker over these tables.
+    /// Worker `me` over these tables.
     pub fn new(
+        me: SlotId,
         tables: &'e [Table],
         state: &'e SharedState<Unprotected, Owned>,
         latches: &'e PartitionLatches,
     ) -> Self {
-        let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.latches.len()));
+        let [declared, held] = [(); 2].map(|()| Vec::with_capacity(latches.partitions()));
         // SAFETY: the run has this one state, and a transaction has its partitions to itself.
         let site = unsafe { state.site(tables) };
-        PartitionedSerial { site, latches, declared, held, reconnaissance: false, spin: cpu::Spin::new() }
+        let spin = cpu::Spin::new();
+        PartitionedSerial { site, latches, me, declared, held, reconnaissance: false, spin }
     }
 
     fn unlatch_all(&mut self) {
@@ -92,8 +128,13 @@ impl Architecture for PartitionedSerial<'_> {
 
     const DECLARES: bool = true;
 
+    #[inline(always)]
+    fn wants_timestamp(&self) -> bool {
+        matches!(self.latches, PartitionLatches::Queues(_))
+    }
+
     #[inline]
-    fn begin(&mut self, plan: &Plan, mut got: impl FnMut()) {
+    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, mut got: impl FnMut()) {
         assert!(self.held.is_empty(), "the last attempt has released all");
         self.declared.clear();
         let mut last = None;
@@ -108,7 +149,7 @@ impl Architecture for PartitionedSerial<'_> {
         }
         // One by one: a worker that panics here, or is unwound while it waits, releases what it has and no more.
         for &partition in &self.declared {
-            self.latches.latch(partition);
+            self.latches.latch(partition, self.me, timestamp);
             self.held.push(partition);
             got();
         }
@@ -128,7 +169,8 @@ impl Architecture for PartitionedSerial<'_> {
             return Err(AbortReason::Undeclared);
         }
         self.unlatch_all();
-        self.latches.latch(partition);
+        // Before all others: it has no timestamp, and is soon over.
+        self.latches.latch(partition, self.me, Timestamp::default());
         self.held.push(partition);
         Ok(())
     }
@@ -143,7 +185,7 @@ impl Architecture for PartitionedSerial<'_> {
         &self.site
     }
 
-    fn wait(&mut self, _: SlotId) -> Wake {
+    fn wait(&mut self, _: SlotId, _: Option<Ticks>) -> Option<Wake> {
         unreachable!("nobody queues where there is no protocol")
     }
 

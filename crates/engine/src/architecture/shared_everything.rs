@@ -18,8 +18,9 @@
 //! ```
 
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, Site, SiteOf};
-use crate::facade::{clock, cpu};
+use super::{Architecture, BackOff, SharedState, Site, SiteOf, is_past};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
 use crate::message::Grants;
 use crate::physical::Concurrent;
 use crate::protocol::{Protocol, SlotId, Wake};
@@ -51,14 +52,18 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         &self.site
     }
 
-    fn wait(&mut self, slot: SlotId) -> Wake {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
         let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
-            if let Some(wake) = self.site.waker.take(slot) {
+            let wake = self.site.waker.take(slot);
+            if wake.is_some() || is_past(until) {
                 watch.over(slot, self.site.waker);
                 return wake;
             }
-            spin.pause();
+            match until {
+                Some(until) => spin.pause_until(until),
+                None => spin.pause(),
+            }
             watch.paused(slot, &self.site);
         }
     }

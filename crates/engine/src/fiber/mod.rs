@@ -35,8 +35,8 @@ pub(crate) enum Suspension {
         /// What it will need first.
         hot: Hot,
     },
-    /// Until the grant word of its slot is written, by this worker.
-    Park(SlotId),
+    /// Until the grant word of its slot is written, by this worker, or until then.
+    Park(SlotId, Option<Ticks>),
     /// Until then.
     Sleep(Ticks),
     /// Until then, when it looks again at what others do: it has got nowhere meanwhile.

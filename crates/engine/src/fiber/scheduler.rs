@@ -2,10 +2,10 @@
 //!
 //! | queue | fibers that | run |
 //! |---|---|---|
-//! | ready | came from another worker, or were granted what they waited for | first: they hold locks |
+//! | ready | came from another worker, were granted what they waited for, or wait no longer | first: they hold locks |
 //! | retrying | have slept after an abort | next: they hold nothing |
 //! | idle | are at home between two transactions | last, the one that ran last first: its stack is in the cache |
-//! | sleeping, parked | wait for a time, for a grant | not yet |
+//! | sleeping, parked | wait for a time; for a grant, until a time at most | not yet |
 //! | outbound | found the ring to where they go full | elsewhere |
 //!
 //! Those that are parked are resumed now and then though nothing was granted, to see whether they wait for ever.
@@ -31,12 +31,19 @@ pub(crate) struct Scheduler<'e> {
     retrying: VecDeque<Fiber>,
     idle: Vec<Fiber>,
     sleeping: Vec<(Ticks, Fiber)>,
-    parked: Vec<(SlotId, Fiber)>,
+    parked: Vec<Parked>,
     outbound: VecDeque<(usize, Parcel)>,
     /// Fibers of this home that have not ended.
     living: usize,
     /// Turns until those that are parked look whether they wait for ever.
     until_look: u32,
+}
+
+/// A fiber that waits for a grant, until a time at most.
+struct Parked {
+    slot: SlotId,
+    until: Option<Ticks>,
+    fiber: Fiber,
 }
 
 /// What came of a turn.
@@ -95,7 +102,7 @@ impl<'e> Scheduler<'e> {
         work::switch();
         match fiber.resume(self.me) {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
-            Some(Suspension::Park(slot)) => self.parked.push((slot, fiber)),
+            Some(Suspension::Park(slot, until)) => self.parked.push(Parked { slot, until, fiber }),
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Look(until)) => {
                 self.sleeping.push((until, fiber));
@@ -112,9 +119,10 @@ impl<'e> Scheduler<'e> {
         Turn::Ran
     }
 
-    /// When the first of those that sleep wants to go on.
+    /// When the first of those that sleep, or wait until a time, wants to go on.
     pub fn next_wake(&self) -> Option<Ticks> {
-        self.sleeping.iter().map(|(until, _)| *until).min()
+        let parked = self.parked.iter().filter_map(|parked| parked.until);
+        self.sleeping.iter().map(|(until, _)| *until).chain(parked).min()
     }
 
     /// Takes in the fibers that came from other workers.
@@ -152,10 +160,12 @@ impl<'e> Scheduler<'e> {
     /// Finds those that have waited long enough.
     #[inline(always)]
     fn wake(&mut self) {
-        let mut position = 0;
+        let (mut position, mut now) = (0, None);
+        let mut is_past = |until: Ticks| *now.get_or_insert_with(clock::now) >= until;
         while position < self.parked.len() {
-            if self.grants.is_decided(self.parked[position].0) {
-                self.ready.push_back(self.parked.swap_remove(position).1);
+            let Parked { slot, until, .. } = self.parked[position];
+            if self.grants.is_decided(slot) || until.is_some_and(&mut is_past) {
+                self.ready.push_back(self.parked.swap_remove(position).fiber);
             } else {
                 position += 1;
             }
@@ -163,7 +173,7 @@ impl<'e> Scheduler<'e> {
         self.until_look -= 1;
         if self.until_look == 0 {
             self.until_look = LOOK_EVERY;
-            self.ready.extend(self.parked.drain(..).map(|(_, fiber)| fiber));
+            self.ready.extend(self.parked.drain(..).map(|parked| parked.fiber));
         }
         if self.sleeping.is_empty() {
             return;
@@ -205,5 +215,29 @@ mod tests {
         });
         assert_eq!(turns, [Turn::Looked, Turn::Looked, Turn::Ran, Turn::Ran]);
         assert!(!scheduler.has_living());
+    }
+
+    #[test]
+    fn who_waits_until_a_time_goes_on_then() {
+        let (rings, grants) = (Rings::new(1), Grants::new(1, None));
+        let body = |mut current: Current| {
+            let until = Ticks(clock::now().0 + clock::ticks_of(std::time::Duration::from_millis(2)));
+            current.suspend(Suspension::Park(SlotId(0), Some(until)));
+            assert!(clock::now() >= until, "it went on before its time, and nothing was granted");
+        };
+        // SAFETY: it borrows nothing, and stays here.
+        let fiber = unsafe { Fiber::new(body) };
+        let mut scheduler = Scheduler::new(0, &rings, &grants, vec![fiber], 1);
+        assert_eq!(scheduler.turn(), Turn::Ran);
+        let until = scheduler.next_wake().expect("a time");
+        // Fewer turns than those after which all that are parked look.
+        while scheduler.has_living() {
+            assert!(scheduler.has_waiting());
+            while clock::now() < until {
+                crate::facade::cpu::pause();
+            }
+            assert_eq!(scheduler.turn(), Turn::Ran);
+        }
+        assert_eq!(scheduler.next_wake(), None);
     }
 }

@@ -22,12 +22,13 @@
 //! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
 //! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
 //!
-//! Two protocols whose requests wait have the lock's queue in common, in [`lock_queue`]; those that never wait count holders in a
+//! Protocols whose requests wait have the lock's queue in common, in [`lock_queue`]; those that never wait count holders in a
 //! [`semaphore`].
 //!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
+mod deadlock_free;
 mod dl_detect;
 mod key_value;
 mod lock_queue;
@@ -40,6 +41,9 @@ mod two_version_no_wait;
 mod unprotected;
 mod wait_die;
 
+pub(crate) use deadlock_free::DeadlockFree;
+#[cfg(test)]
+pub(crate) use deadlock_free::Turn;
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use no_wait::NoWait;
@@ -55,7 +59,7 @@ use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::timestamp::Timestamp;
 use crate::transaction::access::Access;
-use contract::{AbortReason, EngineOptions};
+use contract::{AbortReason, EngineOptions, Key, TableId};
 use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
@@ -85,7 +89,23 @@ pub(crate) trait SlotState: Sized {
 
     /// The stamp of the attempt that runs.
     fn stamp(&self) -> Self::Stamp;
+
+    /// The same of a request for one record.
+    #[inline(always)]
+    fn stamp_for(&self, place: RecordPlace) -> Self::Stamp {
+        let _ = place;
+        self.stamp()
+    }
+
+    /// The transaction holds a record from now on.
+    #[inline(always)]
+    fn holds(&mut self, place: RecordPlace) {
+        let _ = place;
+    }
 }
+
+/// Where a record is, in the one order that all transactions know: its table, then its key, which is a number.
+pub(crate) type RecordPlace = (TableId, Key);
 
 /// Nothing.
 impl SlotState for () {
@@ -278,6 +298,21 @@ pub(crate) trait Locking: Protocol {
 
     /// Upgrades a `Shared` that is held to `Exclusive`. Denied, it is still held.
     fn upgrade<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict;
+
+    /// Takes back a request of a record, to acquire or to upgrade, that was queued; an upgrade's lock is still held as before. Answers
+    /// whether it did: not if the request was decided meanwhile, by another's step, which has told the slot or is about to.
+    #[must_use]
+    fn withdraw<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let _ = (meta, request);
+        unreachable!("no request is queued under this protocol")
+    }
+
+    /// The same of a gap.
+    #[must_use]
+    fn withdraw_gap<P: Physical>(gap: &Self::Gap<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let _ = (gap, request);
+        unreachable!("no request is queued under this protocol")
+    }
 
     /// Releases what is held in `mode`.
     fn release<P: Physical>(meta: &Self::Meta<P>, mode: Mode, request: Request<'_, Self, P, impl Waker>);

@@ -17,6 +17,8 @@
 //! - Nobody conflicting overtakes a waiter but those who are older than somebody it waits for, and they are finitely many: the
 //!   oldest transaction of all is never aborted, and always gets on.
 //!
+//! With a timeout a transaction that has waited for so long takes its request back, and dies; it keeps its age.
+//!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies tells its
 //! waiters to ask again.
 //!
@@ -150,6 +152,9 @@ impl WaitDie {
             queue.join_owners(mode, who.stamp);
             return Verdict::Granted;
         }
+        if !queue.may_wait() {
+            return Verdict::Abort(AbortReason::Timeout);
+        }
         common.places.note(queue);
         queue.wait_behind(before.expect("owners come first"), mode, who.stamp);
         Verdict::Queued
@@ -190,7 +195,7 @@ impl Protocol for WaitDie {
     const MOST_RECORDS: usize = contract::transaction::MOST_RECORDS;
 
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
-        Common { entries: Entries::new(slots, partitions, options.latch), places: Places::new(slots) }
+        Common { entries: Entries::new(slots, partitions, options), places: Places::new(slots) }
     }
 
     unsafe fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
@@ -233,9 +238,26 @@ impl Locking for WaitDie {
             queue.upgrade();
             return Verdict::Granted;
         }
+        if !queue.may_wait() {
+            return Verdict::Abort(AbortReason::Timeout);
+        }
         common.places.note(&queue);
         queue.wait_for_upgrade();
         Verdict::Queued
+    }
+
+    fn withdraw<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        let RequestWith { common, who, waker } = request;
+        let queue = Queue::latch(lock, &common.entries, who);
+        let is_withdrawn = queue.withdraw(|| ());
+        if is_withdrawn {
+            queue.grant(|slot| waker.wake(slot, Wake::Granted));
+        }
+        is_withdrawn
+    }
+
+    fn withdraw_gap<P: Physical>(gap: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        Self::withdraw(gap, request)
     }
 
     #[inline(always)]

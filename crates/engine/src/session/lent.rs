@@ -150,6 +150,7 @@ where
         let architecture = SharedEverything::new(tables, state, back_off);
         let mut txn = Txn::new(architecture, tables, &runtime.epochs, slot, allocations);
         txn.ids = runtime.ids.as_ref();
+        txn.wait_at_most(runtime.options.deadlock_timeout_ns);
         if let Some(log) = &runtime.log {
             txn.log_to(log);
         }

@@ -62,6 +62,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         txn.ids = run.ids;
         txn.snapshot_canary = run.options.snapshot_canary;
         txn.overwrites = run.options.overwrites;
+        txn.wait_at_most(run.options.deadlock_timeout_ns);
         let Run { options, until, precedence, log, .. } = run;
         if let Some(log) = log {
             txn.log_to(log);

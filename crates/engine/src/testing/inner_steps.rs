@@ -12,8 +12,8 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
-    SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    Attempt, DeadlockFree, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester,
+    Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
@@ -60,6 +60,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
+        ProtocolName::DeadlockFree => lock_loop::<DeadlockFree>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
@@ -194,6 +195,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
+        ProtocolName::DeadlockFree => commit_loop::<DeadlockFree>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),

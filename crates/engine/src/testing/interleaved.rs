@@ -6,7 +6,8 @@
 use super::accounts::keeps_the_sum;
 use crate::architecture::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
 use crate::durability::log::serving;
-use crate::facade::{clock, cpu, worker};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::{cpu, worker};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
 use crate::physical::Shared;
@@ -67,10 +68,11 @@ impl<P: Protocol> Architecture for Interleaved<'_, P> {
         &self.site
     }
 
-    fn wait(&mut self, slot: SlotId) -> Wake {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
         loop {
-            self.fiber.suspend(Suspension::Park(slot));
-            if let Some(wake) = self.site.waker.take(slot) {
+            self.fiber.suspend(Suspension::Park(slot, until));
+            let wake = self.site.waker.take(slot);
+            if wake.is_some() || until.is_some_and(|until| clock::now() >= until) {
                 return wake;
             }
         }

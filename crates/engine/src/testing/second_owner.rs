@@ -5,15 +5,15 @@
 use crate::architecture::{Architecture, PartitionLatches, PartitionedSerial, SharedState};
 use crate::facade::{cpu, worker};
 use crate::physical::Owned;
-use crate::protocol::Unprotected;
-use contract::{EngineOptions, LatchName, PartitionId};
+use crate::protocol::{SlotId, Unprotected};
+use contract::{EngineOptions, PartitionId, PartitionLatchName};
 
 /// Lets two workers make `steps` steps each. If a step of one falls into one of the other's, that must be noticed.
 pub fn run(steps: usize) {
     let state = SharedState::<Unprotected, Owned>::new(2, 1, &EngineOptions::default());
-    worker::run(2, |_| {
-        let latches = PartitionLatches::new(1, LatchName::Ticket);
-        let mut owner = PartitionedSerial::new(&[], &state, &latches);
+    worker::run(2, |me| {
+        let latches = PartitionLatches::new(1, 2, PartitionLatchName::Ticket);
+        let mut owner = PartitionedSerial::new(SlotId(me as u32), &[], &state, &latches);
         owner.begin_reconnaissance();
         for _ in 0..steps {
             owner.enter(PartitionId(0)).expect("a look enters what it likes");

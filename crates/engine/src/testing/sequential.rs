@@ -4,16 +4,22 @@
 //! and the release is a step, and a step is not interrupted. All orders of the steps are tried, depth first. In each:
 //! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
 //! what is left agree with some serial order, and no metadata is held at the end.
+//!
+//! Where requests wait, one transaction after the other is made impatient: to take its queued request back, waiting or told already,
+//! is a step that it can make whenever its turn comes. The others still get on, without its help.
 
-use super::canary::{DirtyReads, EagerUpgrade, LateStart, NoExtension, NoReadValidation, SkippedCertify};
+use super::canary::{
+    DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NoExtension, NoReadValidation, SkippedCertify,
+    UnguardedUpgrade, WaitsOutOfOrder,
+};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol, Request, RequestWith,
-    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
-    Wake, Waker,
+    Attempt, DeadlockFree, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
+    RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait,
+    Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::Timestamp;
-use contract::EngineOptions;
+use contract::{EngineOptions, Key, TableId};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
@@ -37,6 +43,8 @@ impl Op {
 enum Phase {
     Operation(usize),
     Waiting(usize),
+    /// Granted what it waited for, and has not looked.
+    Told(usize),
     Prepare(usize),
     Validate,
     Install,
@@ -79,6 +87,10 @@ pub(super) trait Way<P: Protocol> {
 
     fn ask<F: Physical>(_: &P::Meta<F>, _: Mode, _: Option<Mode>, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
+    }
+
+    fn withdraw<F: Physical>(_: &P::Meta<F>, _: Request<'_, P, F, Wakes>) -> bool {
+        unreachable!("nobody waits")
     }
 
     fn release<F: Physical>(_: &P::Meta<F>, _: Mode, _: Request<'_, P, F, Wakes>) {}
@@ -133,6 +145,10 @@ fn ask<P: Locking, F: Physical>(
 impl<P: Locking> Way<P> for TwoPhase {
     const LOCKS: bool = true;
     const IN_PLACE: bool = true;
+
+    fn withdraw<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> bool {
+        P::withdraw::<F>(meta, request)
+    }
 
     fn ask<F: Physical>(
         meta: &P::Meta<F>,
@@ -219,6 +235,11 @@ impl<P: Validating> Way<P> for Optimistic {
     }
 }
 
+/// Where a record is in the order that all transactions know.
+fn place(record: usize) -> RecordPlace {
+    (TableId(0), Key(record as u64))
+}
+
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
     metas: [Box<u64>; 2],
@@ -247,7 +268,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn request(&self, number: usize, txn: &Transaction<P::Slot>, record: usize) -> Request<'_, P, F, Wakes> {
-        let (slot, access, stamp) = (SlotId(number as u32), record as u32, txn.state.stamp());
+        let (slot, access) = (SlotId(number as u32), record as u32);
+        let stamp = txn.state.stamp_for(place(record));
         let who = Requester { slot, partition: 0, access, stamp };
         RequestWith { common: &self.common, who, waker: &self.woken }
     }
@@ -259,7 +281,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             Phase::Prepare(at) => self.prepare(number, txn, at),
             Phase::Validate => self.validate(number, txn),
             Phase::Install => self.install(number, txn),
-            Phase::Waiting(_) | Phase::Committed | Phase::Aborted => unreachable!("not runnable"),
+            Phase::Waiting(at) | Phase::Told(at) => self.withdraw(number, txn, at),
+            Phase::Committed | Phase::Aborted => unreachable!("not runnable"),
         }
     }
 
@@ -289,9 +312,22 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         self.granted(number, txn, at);
     }
 
+    /// Takes the queued request of an operation back, unless it was granted meanwhile.
+    fn withdraw(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        let record = txn.script[at].record();
+        if W::withdraw::<F>(self.meta(record), self.request(number, txn, record)) {
+            return self.abort(number, txn);
+        }
+        assert_eq!(txn.phase, Phase::Told(at), "neither taken back nor granted");
+        self.granted(number, txn, at);
+    }
+
     /// The lock of an operation, if it has one, is held: does it.
     fn granted(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
+        if W::LOCKS {
+            txn.state.holds(place(record));
+        }
         let held = &mut txn.held[record];
         match txn.script[at] {
             Op::Read(_) => {
@@ -406,14 +442,17 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         }
     }
 
-    fn deliver(&self, txns: &mut [Transaction<P::Slot>]) {
+    fn deliver(&self, txns: &mut [Transaction<P::Slot>], impatient: Option<usize>) {
         for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "no record dies here");
             let number = slot.0 as usize;
             let Phase::Waiting(at) = txns[number].phase else {
                 panic!("woke a transaction that does not wait")
             };
-            self.granted(number, &mut txns[number], at);
+            match impatient == Some(number) {
+                true => txns[number].phase = Phase::Told(at),
+                false => self.granted(number, &mut txns[number], at),
+            }
         }
     }
 }
@@ -426,10 +465,11 @@ pub(super) fn started<P: Protocol>(number: usize) -> P::Slot {
 }
 
 /// Runs the scripts in the order that `choices` says, and the first runnable beyond it; answers how many could have run at
-/// each step, and what went wrong.
+/// each step, and what went wrong. `impatient`: the transaction that may take back what it waits for.
 fn run<P: Protocol, W: Way<P>, F: Physical>(
     scripts: &[Vec<Op>],
     choices: &[usize],
+    impatient: Option<usize>,
 ) -> (Vec<usize>, Result<(), String>) {
     let world = World::<P, W, F> {
         way: PhantomData,
@@ -452,10 +492,12 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
     let mut txns: Vec<_> = scripts.iter().map(start).collect();
     let mut alternatives = Vec::new();
     loop {
-        let is_runnable = |txn: &Transaction<P::Slot>| {
-            !txn.stalled && !matches!(txn.phase, Phase::Waiting(_) | Phase::Committed | Phase::Aborted)
+        let is_runnable = |&number: &usize| match txns[number].phase {
+            Phase::Waiting(_) => impatient == Some(number),
+            Phase::Committed | Phase::Aborted => false,
+            _ => !txns[number].stalled,
         };
-        let runnable: Vec<usize> = (0..txns.len()).filter(|&number| is_runnable(&txns[number])).collect();
+        let runnable: Vec<usize> = (0..txns.len()).filter(is_runnable).collect();
         if runnable.is_empty() {
             break;
         }
@@ -463,7 +505,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
         alternatives.push(runnable.len());
         let number = runnable[choice];
         world.step(number, &mut txns[number]);
-        world.deliver(&mut txns);
+        world.deliver(&mut txns, impatient);
         if !txns[number].stalled {
             txns.iter_mut().for_each(|txn| txn.stalled = false);
         }
@@ -505,11 +547,15 @@ fn is_serializable<S>(txns: &[Transaction<S>], left: [u64; 2]) -> bool {
 }
 
 /// Tries every interleaving; the first that goes wrong, and how many there are.
-fn explore<P: Protocol, W: Way<P>, F: Physical>(scripts: &[Vec<Op>]) -> Result<u64, String> {
+fn explore<P: Protocol, W: Way<P>, F: Physical>(
+    scripts: &[Vec<Op>],
+    impatient: Option<usize>,
+) -> Result<u64, String> {
     let mut choices = Vec::new();
     for tried in 1.. {
-        let (alternatives, result) = run::<P, W, F>(scripts, &choices);
-        result.map_err(|wrong| format!("{scripts:?} in order {choices:?}: {wrong}"))?;
+        let (alternatives, result) = run::<P, W, F>(scripts, &choices, impatient);
+        result
+            .map_err(|wrong| format!("{scripts:?} in order {choices:?}, impatient {impatient:?}: {wrong}"))?;
         choices.resize(alternatives.len(), 0);
         // The next in depth-first order: the last step that had another choice takes it.
         loop {
@@ -543,15 +589,32 @@ fn worlds() -> Vec<Vec<Vec<Op>>> {
 fn accepts<P: Protocol, W: Way<P>>() {
     let mut tried = 0;
     for scripts in worlds() {
-        tried += explore::<P, W, Shared>(&scripts).unwrap_or_else(|wrong| panic!("shared: {wrong}"));
-        tried += explore::<P, W, Owned>(&scripts).unwrap_or_else(|wrong| panic!("owned: {wrong}"));
+        tried += explore::<P, W, Shared>(&scripts, None).unwrap_or_else(|wrong| panic!("shared: {wrong}"));
+        tried += explore::<P, W, Owned>(&scripts, None).unwrap_or_else(|wrong| panic!("owned: {wrong}"));
     }
     assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
 }
 
+/// Explores every world with every transaction impatient in turn; the first that goes wrong, and how many there are.
+fn explore_impatience<P: Locking, F: Physical>() -> Result<u64, String> {
+    let impatient =
+        |scripts: Vec<Vec<Op>>| (0..scripts.len()).map(move |number| (scripts.clone(), Some(number)));
+    worlds()
+        .into_iter()
+        .flat_map(impatient)
+        .map(|(scripts, impatient)| explore::<P, TwoPhase, F>(&scripts, impatient))
+        .sum()
+}
+
+fn accepts_impatience<P: Locking>() {
+    let shared = explore_impatience::<P, Shared>().unwrap_or_else(|wrong| panic!("shared: {wrong}"));
+    let owned = explore_impatience::<P, Owned>().unwrap_or_else(|wrong| panic!("owned: {wrong}"));
+    assert!(shared + owned > 10_000, "{shared} and {owned} interleavings are too few to mean anything");
+}
+
 fn rejects<P: Protocol, W: Way<P>>() {
     assert!(
-        worlds().iter().any(|scripts| explore::<P, W, Shared>(scripts).is_err()),
+        worlds().iter().any(|scripts| explore::<P, W, Shared>(scripts, None).is_err()),
         "no interleaving shows the defect"
     );
 }
@@ -587,13 +650,46 @@ fn wait_die_is_serializable_and_never_stuck() {
 }
 
 #[test]
+fn deadlock_free_is_serializable_and_never_stuck() {
+    accepts::<DeadlockFree, TwoPhase>();
+}
+
+#[test]
+fn who_waits_out_of_order_is_stuck() {
+    let wrong =
+        worlds().iter().find_map(|scripts| explore::<WaitsOutOfOrder, TwoPhase, Owned>(scripts, None).err());
+    let words = wrong.expect("a deadlock");
+    assert!(words.ends_with("some wait for ever"), "{words}");
+}
+
+#[test]
 fn tictoc_is_serializable() {
     accepts::<TicToc, Optimistic>();
 }
 
 #[test]
+fn who_takes_a_request_back_leaves_no_trace() {
+    accepts_impatience::<DlDetect>();
+    accepts_impatience::<WaitDie>();
+    accepts_impatience::<DeadlockFree>();
+}
+
+/// A request that was granted meanwhile is given up, and its lock stays held.
+#[test]
+fn who_takes_back_what_was_granted_does() {
+    for wrong in [
+        explore_impatience::<HastyWithdrawal<DlDetect>, Shared>(),
+        explore_impatience::<HastyWithdrawal<WaitDie>, Owned>(),
+    ] {
+        let words = wrong.expect_err("a defect");
+        assert!(words.ends_with("some wait for ever") || words.ends_with("still held"), "{words}");
+    }
+}
+
+#[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<UnguardedUpgrade, TwoPhase>();
     rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();

@@ -3,14 +3,15 @@
 //!
 //! They find the range empty or not and look again, insert, do both, or take the leaf out of the index; each verb of the
 //! protocol and each look at the index is a step. In each order: a transaction that commits has seen the range change by its own
-//! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
+//! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away. Where requests
+//! wait, one transaction after the other may take its request back, as in [`super::sequential`].
 
 use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId,
-    SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    DeadlockFree, DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo,
+    SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use contract::EngineOptions;
 use std::cell::Cell;
@@ -45,6 +46,8 @@ const PRUNE: &[Step] = &[Prune];
 enum State {
     Runs,
     Waits,
+    /// Granted what it waited for, and has not looked.
+    Told,
     Ended,
 }
 
@@ -73,6 +76,10 @@ trait Way<P: Protocol> {
         Verdict::Granted
     }
 
+    fn withdraw<F: Physical>(_: &P::Gap<F>, _: Request<'_, P, F, Wakes>) -> bool {
+        unreachable!("nobody waits")
+    }
+
     fn release<F: Physical>(_: &P::Gap<F>, _: GapMode, _: Request<'_, P, F, Wakes>) {}
 
     fn retire<F: Physical>(gap: &P::Gap<F>, heir: &P::Gap<F>, common: &P::Common<F>) -> bool;
@@ -92,6 +99,10 @@ trait Way<P: Protocol> {
 
 impl<P: Locking> Way<P> for TwoPhase {
     const LOCKS: bool = true;
+
+    fn withdraw<F: Physical>(gap: &P::Gap<F>, request: Request<'_, P, F, Wakes>) -> bool {
+        P::withdraw_gap::<F>(gap, request)
+    }
 
     fn hold<F: Physical>(gap: &P::Gap<F>, mode: GapMode, request: Request<'_, P, F, Wakes>) -> Verdict {
         P::hold_gap::<F>(gap, mode, request)
@@ -171,6 +182,9 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn step(&self, number: usize, txn: &mut Transaction) {
+        if txn.state != State::Runs {
+            return self.withdraw(number, txn);
+        }
         let is_current = txn.leaf == self.current.get();
         match txn.script[txn.at] {
             Find => txn.leaf = self.current.get(),
@@ -201,6 +215,15 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             Commit => return self.commit(number, txn),
         }
         txn.at += 1;
+    }
+
+    /// Takes the queued request back, unless it was granted meanwhile.
+    fn withdraw(&self, number: usize, txn: &mut Transaction) {
+        if W::withdraw::<F>(self.gap(txn.leaf), self.request(number)) {
+            return self.end(number, txn);
+        }
+        assert_eq!(txn.state, State::Told, "neither taken back nor granted");
+        Self::granted(txn);
     }
 
     fn link(&self, txn: &mut Transaction) {
@@ -257,18 +280,21 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         txn.state = State::Ended;
     }
 
-    fn deliver(&self, txns: &mut [Transaction]) {
+    fn deliver(&self, txns: &mut [Transaction], impatient: Option<usize>) {
         for (slot, wake) in self.woken.0.take() {
             assert_eq!(wake, Wake::Granted, "a leaf that somebody waits for does not die");
             let txn = &mut txns[slot.0 as usize];
             assert_eq!(txn.state, State::Waits, "woke a transaction that does not wait");
-            Self::granted(txn);
+            match impatient == Some(slot.0 as usize) {
+                true => txn.state = State::Told,
+                false => Self::granted(txn),
+            }
         }
     }
 
     /// Runs the scripts in the order that `choices` says, and the first that can run beyond it; answers how many could have
-    /// at each step.
-    fn run(scripts: &[&'static [Step]], choices: &[usize]) -> Vec<usize> {
+    /// at each step. `impatient`: the transaction that may take back what it waits for.
+    fn run(scripts: &[&'static [Step]], choices: &[usize], impatient: Option<usize>) -> Vec<usize> {
         let world = World::<P, W, F> {
             way: PhantomData,
             record: Box::new(0),
@@ -292,15 +318,19 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let mut txns: Vec<_> = scripts.iter().map(start).collect();
         let mut alternatives = Vec::new();
         loop {
-            let runnable: Vec<usize> =
-                (0..txns.len()).filter(|&number| txns[number].state == State::Runs).collect();
+            let is_runnable = |&number: &usize| match txns[number].state {
+                State::Runs => true,
+                State::Waits | State::Told => impatient == Some(number),
+                State::Ended => false,
+            };
+            let runnable: Vec<usize> = (0..txns.len()).filter(is_runnable).collect();
             if runnable.is_empty() {
                 break;
             }
             let number = runnable[choices.get(alternatives.len()).copied().unwrap_or(0)];
             alternatives.push(runnable.len());
             world.step(number, &mut txns[number]);
-            world.deliver(&mut txns);
+            world.deliver(&mut txns, impatient);
         }
         assert!(txns.iter().all(|txn| txn.state == State::Ended), "some wait for ever");
         world.look_behind();
@@ -321,10 +351,13 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
 }
 
 /// Tries every interleaving; answers how many there are.
-fn explore<P: Protocol, W: Way<P>, F: Physical>(scripts: &[&'static [Step]]) -> u64 {
+fn explore<P: Protocol, W: Way<P>, F: Physical>(
+    scripts: &[&'static [Step]],
+    impatient: Option<usize>,
+) -> u64 {
     let mut choices = Vec::new();
     for tried in 1.. {
-        let alternatives = World::<P, W, F>::run(scripts, &choices);
+        let alternatives = World::<P, W, F>::run(scripts, &choices, impatient);
         choices.resize(alternatives.len(), 0);
         // The next in depth-first order: the last step that had another choice takes it.
         loop {
@@ -351,9 +384,21 @@ const WORLDS: &[&[&[Step]]] = &[
 ];
 
 fn accepts<P: Protocol, W: Way<P>>() {
-    let tried: u64 =
-        WORLDS.iter().map(|scripts| explore::<P, W, Shared>(scripts) + explore::<P, W, Owned>(scripts)).sum();
+    let both = |scripts| explore::<P, W, Shared>(scripts, None) + explore::<P, W, Owned>(scripts, None);
+    let tried: u64 = WORLDS.iter().copied().map(both).sum();
     assert!(tried > 5_000, "{tried} interleavings are too few to mean anything");
+}
+
+fn accepts_impatience<P: Locking>() {
+    let tried: u64 = WORLDS
+        .iter()
+        .flat_map(|scripts| (0..scripts.len()).map(move |number| (*scripts, Some(number))))
+        .map(|(scripts, impatient)| {
+            explore::<P, TwoPhase, Shared>(scripts, impatient)
+                + explore::<P, TwoPhase, Owned>(scripts, impatient)
+        })
+        .sum();
+    assert!(tried > 10_000, "{tried} interleavings are too few to mean anything");
 }
 
 #[test]
@@ -374,6 +419,17 @@ fn dl_detect_lets_no_phantom_in() {
 #[test]
 fn wait_die_lets_no_phantom_in() {
     accepts::<WaitDie, TwoPhase>();
+}
+
+#[test]
+fn deadlock_free_lets_no_phantom_in() {
+    accepts::<DeadlockFree, TwoPhase>();
+}
+
+#[test]
+fn who_takes_a_request_back_lets_no_phantom_in() {
+    accepts_impatience::<DlDetect>();
+    accepts_impatience::<WaitDie>();
 }
 
 #[test]

@@ -15,6 +15,7 @@
 
 use super::access_set::Kind;
 use super::keys::Lent;
+use super::locking::Lockable;
 use super::scan::{Cursor, first_of};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
@@ -132,7 +133,11 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             self.add(place, record, Kind::Read, None);
         }
         let Some(&Ahead { place, record }) = batch.get(granted) else { return Ok(()) };
-        if verdict != Verdict::Retry && self.heed(verdict, 0)? == Wake::Granted {
+        if verdict == Verdict::Retry {
+            return Ok(());
+        }
+        let who = self.next_requester(partition);
+        if self.heed_lock(verdict, 0, Lockable::Record(record), who)? == Wake::Granted {
             self.add(place, record, Kind::Read, None);
         }
         Ok(())

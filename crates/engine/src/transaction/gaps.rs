@@ -5,6 +5,7 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Gap, Token};
+use super::locking::Lockable;
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::GapId;
@@ -91,7 +92,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         match held {
             None => self.heed_gap(place, mode, verdict, 0),
             Some(held) => {
-                let wake = self.heed(verdict, 0)?;
+                let wake = self.heed_lock(verdict, 0, Lockable::Gap(table, id), who)?;
                 if wake == Wake::Granted {
                     self.gaps[held].mode = GapMode::Exclusive;
                 }
@@ -108,7 +109,8 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         verdict: Verdict,
         asked: u32,
     ) -> Result<Wake, Abort> {
-        let wake = self.heed(verdict, asked)?;
+        let who = self.gap_requester(place.partition, self.gaps.len());
+        let wake = self.heed_lock(verdict, asked, Lockable::Gap(place.table, place.id), who)?;
         if wake == Wake::Granted {
             self.add_gap(place, mode, Token(0));
         }

@@ -2,10 +2,18 @@
 
 use super::{HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::Architecture;
+use crate::facade::clock::{self, Ticks};
 use crate::index::GapId;
 use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
 use crate::record::RecordRef;
-use contract::{Abort, AbortReason, PartitionId, Presence, Span, TimeClass};
+use contract::{Abort, AbortReason, PartitionId, Presence, Span, TableId, TimeClass};
+
+/// What a request in a lock's queue is for.
+#[derive(Clone, Copy)]
+pub(super) enum Lockable {
+    Record(RecordRef),
+    Gap(TableId, GapId),
+}
 
 /// A record, what protects its key if there is none, and what it answered.
 type Found = (Option<RecordRef>, GapId, Option<Verdict>);
@@ -15,7 +23,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// transaction holds its gap.
     #[inline(always)]
     pub(super) fn lock_record(&mut self, place: Place<'_>, mode: Mode) -> Result<Option<RecordRef>, Abort> {
-        let who = self.next_requester(place.partition);
+        let who = self.next_requester_for(place);
         let mut asked = 0;
         loop {
             self.look_up_for_the_clock(place);
@@ -40,7 +48,14 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
                 let _: Wake = self.hold_gap(gap, GapMode::Shared)?;
                 continue;
             };
-            if verdict == Verdict::Granted || self.heed(verdict, asked)? == Wake::Granted {
+            let wake = match verdict {
+                Verdict::Granted => Wake::Granted,
+                other => {
+                    let record = found.expect("a verdict is a record's");
+                    self.heed_lock(other, asked, Lockable::Record(record), who)?
+                }
+            };
+            if wake == Wake::Granted {
                 self.stopwatch.enter(TimeClass::Useful);
                 return Ok(found);
             }
@@ -86,7 +101,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         let verdict = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
         });
-        let granted = self.heed(verdict, asked)? == Wake::Granted;
+        let granted = self.heed_lock(verdict, asked, Lockable::Record(record), who)? == Wake::Granted;
         if granted {
             self.add(place, record, Kind::Read, None);
         }
@@ -100,7 +115,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         let verdict = self.architecture.at(access.partition, move |site| {
             ProtocolOf::<A>::upgrade(site.meta(access.record), site.request(who))
         });
-        let answer = self.heed(verdict, 0)?;
+        let answer = self.heed_lock(verdict, 0, Lockable::Record(access.record), who)?;
         match answer {
             Wake::Granted => Ok(()),
             // A record that the transaction holds cannot die, unless it runs a canary that let it go.
@@ -156,6 +171,45 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         self.release_held_gaps();
     }
 
+    /// Does what the verdict on a request of `who` for a lock says. A request that is queued is given up after the run's timeout.
+    #[inline]
+    pub(super) fn heed_lock(
+        &mut self,
+        verdict: Verdict,
+        asked: u32,
+        lock: Lockable,
+        who: RequesterOf<A>,
+    ) -> Result<Wake, Abort> {
+        match (verdict, self.deadlock_timeout_ticks) {
+            (Verdict::Queued, Some(ticks)) => self.wait_or_withdraw(ticks, lock, who),
+            _ => self.heed(verdict, asked),
+        }
+    }
+
+    /// Waits for so many ticks, then takes the request back and aborts, unless it was decided meanwhile.
+    #[cold]
+    fn wait_or_withdraw(&mut self, ticks: u64, lock: Lockable, who: RequesterOf<A>) -> Result<Wake, Abort> {
+        if let Some(wake) = self.wait(Some(ticks)) {
+            return Ok(wake);
+        }
+        let partition = PartitionId(who.partition);
+        // The record or the leaf is there: what has left its index while the transaction waits is not freed before that has ended.
+        let is_withdrawn = match lock {
+            Lockable::Record(record) => self
+                .architecture
+                .at(partition, move |site| ProtocolOf::<A>::withdraw(site.meta(record), site.request(who))),
+            Lockable::Gap(table, gap) => self.architecture.at(partition, move |site| {
+                let gap = site.gap(table, PartitionId(who.partition), gap);
+                ProtocolOf::<A>::withdraw_gap(gap, site.request(who))
+            }),
+        };
+        match is_withdrawn {
+            true => Err(self.poison(AbortReason::Timeout)),
+            // The word is there, or on its way.
+            false => self.heed(Verdict::Queued, 0),
+        }
+    }
+
     /// Releases what is held of a record.
     #[inline(always)]
     pub(super) fn release_lock(&mut self, position: usize, mode: Mode) {
@@ -173,7 +227,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Wake, Abort> {
         match verdict {
             Verdict::Granted => Ok(Wake::Granted),
-            Verdict::Queued => Ok(self.wait()),
+            Verdict::Queued => Ok(self.wait(None).expect("who waits for no time waits until it is decided")),
             Verdict::Retry => {
                 self.pause(asked);
                 Ok(Wake::Retry)
@@ -182,10 +236,12 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
+    /// Waits until the slot's queued request is decided, or for so many ticks.
     #[cold]
-    fn wait(&mut self) -> Wake {
+    fn wait(&mut self, ticks: Option<u64>) -> Option<Wake> {
         let before = self.stopwatch.enter(TimeClass::Wait);
-        let wake = self.architecture.wait(self.slot);
+        let until = ticks.map(|ticks| Ticks(clock::now().0.saturating_add(ticks)));
+        let wake = self.architecture.wait(self.slot, until);
         self.stopwatch.enter(before);
         wake
     }

@@ -64,10 +64,10 @@ use crate::architecture::Architecture;
 use crate::commit_id::CommitIds;
 use crate::durability::Redo;
 use crate::epoch::Epochs;
-use crate::facade::cpu;
+use crate::facade::{clock, cpu};
 use crate::index::hash::Hash;
 use crate::index::{GapId, Index, OrderedAs};
-use crate::protocol::{Attempt, Protocol, Requester, SlotId, SlotState, StampOf};
+use crate::protocol::{Attempt, Protocol, RecordPlace, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
@@ -87,6 +87,7 @@ use gaps::GapPlace;
 use keys::{Keys, Spot};
 use scan::Cursor;
 use snapshot_scan::Stride;
+use std::time::Duration;
 use stopwatch::Stopwatch;
 use write_log::WriteLog;
 
@@ -173,6 +174,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     pub snapshot_canary: Option<SnapshotCanary>,
     /// Whether rows are written over what they were, without keeping that.
     pub overwrites: bool,
+    /// For how long it waits for one lock, if not for as long as it takes.
+    deadlock_timeout_ticks: Option<u64>,
     /// The snapshot that it reads, if that is [`Aside::Snapshot`].
     snapshot: u64,
     /// What its scans have at hand.
@@ -236,6 +239,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             shown_by: (0, 0),
             snapshot_canary: None,
             overwrites: true,
+            deadlock_timeout_ticks: None,
             snapshot: 0,
             stride: None,
             state: SlotState::new(),
@@ -257,6 +261,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
+    /// Gives up a lock for which it has waited so long; `None`: waits for as long as it takes.
+    pub fn wait_at_most(&mut self, ns: Option<u64>) {
+        self.deadlock_timeout_ticks = ns.map(|ns| clock::ticks_of(Duration::from_nanos(ns)));
+    }
+
     /// Starts a transaction; the one before has committed or aborted.
     #[inline(always)]
     pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
@@ -270,12 +279,16 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn enter_declared(&mut self, plan: &Plan) {
         if A::DECLARES {
-            let before = self.stopwatch.enter(TimeClass::Wait);
-            let stopwatch = &mut self.stopwatch;
-            self.architecture.begin(plan, || stopwatch.holds_something());
-            self.stopwatch.enter(before);
+            let Txn { architecture, stopwatch, draws, .. } = self;
+            let timestamp = match architecture.wants_timestamp() {
+                true => draw(architecture, stopwatch, draws),
+                false => Timestamp::default(),
+            };
+            let before = stopwatch.enter(TimeClass::Wait);
+            architecture.begin(plan, timestamp, || stopwatch.holds_something());
+            stopwatch.enter(before);
         } else {
-            self.architecture.begin(plan, || ());
+            self.architecture.begin(plan, Timestamp::default(), || ());
         }
     }
 
@@ -451,6 +464,22 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.requester(partition, self.accesses.len())
     }
 
+    /// The same, for the record of a place.
+    #[inline(always)]
+    fn next_requester_for(&self, place: Place<'_>) -> RequesterOf<A> {
+        let who = self.next_requester(place.partition);
+        match Self::record_place(place) {
+            Some(place) => Requester { stamp: self.state.stamp_for(place), ..who },
+            None => who,
+        }
+    }
+
+    /// A record's place among all, unless its key is a byte string, whose number is this transaction's own.
+    #[inline(always)]
+    fn record_place(Place { table, key, .. }: Place<'_>) -> Option<RecordPlace> {
+        (!table.has_byte_strings()).then_some((table.id, key))
+    }
+
     /// The requester of an entry of the access set: even numbers, so that the first of either kind are close together.
     #[inline(always)]
     fn requester(&self, partition: PartitionId, position: usize) -> RequesterOf<A> {
@@ -492,6 +521,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         );
         if AccessOf::<A>::ENTRIES_ARE_LOCKS {
             self.stopwatch.holds_something();
+            if let Some(place) = Self::record_place(place) {
+                self.state.holds(place);
+            }
         }
         if kind != Kind::Read && kind != Kind::Absent {
             assert!(!self.reconnaissance, "a procedure writes while it plans");

@@ -9,10 +9,14 @@ pub mod queues;
 pub mod snapshots;
 pub mod starving;
 
-use contract::{Arrangement, Engine, EngineOptions, Indexing, PairName, Support};
+use contract::{Arrangement, Engine, EngineOptions, Indexing, PairName, ProtocolName, Support};
 
 /// The kinds of tables that can be scanned.
 pub const ORDERED: [Indexing; 2] = [Indexing::Ordered, Indexing::OrderedBytes { most: 24 }];
+
+/// The protocols whose requests wait in a lock's queue.
+pub const QUEUEING: [ProtocolName; 3] =
+    [ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
 /// Every pair that the engine supports.
 pub fn supported<E: Engine>() -> Vec<PairName> {

@@ -30,9 +30,15 @@ enum UsedBy {
     Architectures(&'static [ArchitectureName]),
     Pairs(ArchitectureName, &'static [ProtocolName]),
     Protocols(&'static [ProtocolName]),
+    /// And an architecture that is told something else, in words.
+    ProtocolsAnd(&'static [ProtocolName], ArchitectureName, &'static str),
     /// All but those with one protocol.
     AllBut(ProtocolName),
 }
+
+/// The protocols whose requests wait in a lock's queue.
+const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
+    &[ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
 /// The systems that have snapshots.
 const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
@@ -42,6 +48,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::TwoVersionNoWait,
         ProtocolName::DlDetect,
         ProtocolName::WaitDie,
+        ProtocolName::DeadlockFree,
         ProtocolName::Silo,
         ProtocolName::Occ,
     ],
@@ -75,6 +82,9 @@ impl OptionDescription {
                 pair.architecture == architecture && protocols.contains(&pair.protocol)
             }
             UsedBy::Protocols(protocols) => protocols.contains(&pair.protocol),
+            UsedBy::ProtocolsAnd(protocols, architecture, _) => {
+                protocols.contains(&pair.protocol) || pair.architecture == architecture
+            }
             UsedBy::AllBut(protocol) => pair.protocol != protocol,
         }
     }
@@ -90,6 +100,9 @@ impl OptionDescription {
                 Some(format!("{architecture} with {}", either_of(protocols)))
             }
             UsedBy::Protocols(protocols) => Some(either_of(protocols)),
+            UsedBy::ProtocolsAnd(protocols, architecture, told) => {
+                Some(format!("{}; {architecture} {told}", either_of(protocols)))
+            }
             UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
         }
     }
@@ -291,6 +304,28 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_unless_zero("never", u64::from(options.engine.precedence_after)),
     },
     OptionDescription {
+        name: "deadlock-timeout",
+        value: "TIME|0|never",
+        help: "Abort a transaction that has waited so long for one lock; 0: it never waits",
+        used_by: UsedBy::Protocols(WHOSE_REQUESTS_WAIT),
+        in_checks: true,
+        set: |options, value| {
+            let timeout = match value {
+                "never" => Ok(None),
+                "0" => Ok(Some(std::time::Duration::ZERO)),
+                value => time(value).and_then(at_least_a_microsecond).map(Some),
+            };
+            let timeout = timeout.map_err(|allowed| format!("{allowed}; or 0, or never"))?;
+            options.engine.deadlock_timeout_ns = timeout.map(|timeout| timeout.as_nanos() as u64);
+            Ok(())
+        },
+        get: |options| match options.engine.deadlock_timeout_ns {
+            None => "never".to_owned(),
+            Some(0) => "0".to_owned(),
+            Some(ns) => durations::show(std::time::Duration::from_nanos(ns)),
+        },
+    },
+    OptionDescription {
         name: "servers",
         value: "N",
         help: "Workers that own the partitions and host no transactions",
@@ -393,10 +428,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "latch",
         value: "NAME",
         help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
-        used_by: UsedBy::Pairs(
-            ArchitectureName::SharedEverything,
-            &[ProtocolName::DlDetect, ProtocolName::WaitDie],
-        ),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WHOSE_REQUESTS_WAIT),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),
         get: |options| options.engine.latch.to_string(),
@@ -405,7 +437,11 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "timestamps",
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
-        used_by: UsedBy::Protocols(&[ProtocolName::WaitDie, ProtocolName::Occ]),
+        used_by: UsedBy::ProtocolsAnd(
+            &[ProtocolName::WaitDie, ProtocolName::Occ],
+            ArchitectureName::PartitionedSerial,
+            "whose partition-latch is timestamp",
+        ),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.timestamps, named(value)),
         get: |options| options.engine.timestamps.to_string(),
@@ -413,7 +449,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "partition-latch",
         value: "NAME|auto",
-        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set; auto: ticket while each worker has a core",
+        help: "Latch of a partition: ticket, test-and-test-and-set, test-and-set, timestamp (the oldest first); auto: ticket while each worker has a core",
         used_by: UsedBy::Architectures(&[ArchitectureName::PartitionedSerial]),
         in_checks: true,
         set: |options, value| {

@@ -1,13 +1,15 @@
 //! What is ours rather than a paper's, and changes every figure: named beside each, as far as its systems use it.
 
 use super::OptionDescription;
+use crate::text::durations;
 use contract::{EngineOptions, PairName};
+use std::time::Duration;
 
 /// How a value is said.
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
-const EXTRAS: [(&str, Said); 9] = [
+const EXTRAS: [(&str, Said); 10] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -17,6 +19,11 @@ const EXTRAS: [(&str, Said); 9] = [
         0 => "no precedence".to_owned(),
         1 => "precedence after 1 abort".to_owned(),
         aborts => format!("precedence after {aborts} aborts"),
+    }),
+    ("deadlock-timeout", |engine| match engine.deadlock_timeout_ns {
+        None => "no timeout".to_owned(),
+        Some(0) => "waits for no lock".to_owned(),
+        Some(ns) => format!("waits {} for a lock", durations::show(Duration::from_nanos(ns))),
     }),
     ("sample", |engine| match engine.sample_one_in {
         0 => "no transaction timed by class".to_owned(),
@@ -66,7 +73,7 @@ pub fn extras_of_points<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{ArchitectureName, LatchName, ProtocolName};
+    use contract::{ArchitectureName, PartitionLatchName, ProtocolName};
 
     const NO_WAIT: PairName =
         PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
@@ -82,10 +89,13 @@ mod tests {
         assert_eq!(extras(&ours, &[DORA]), dora);
         for protocol in [ProtocolName::DlDetect, ProtocolName::WaitDie] {
             let words = extras(&ours, &[PairName { protocol, ..NO_WAIT }]);
-            assert!(words.contains("latch of lock lists"), "{words}");
+            assert!(words.contains("latch of lock lists") && words.contains("no timeout, "), "{words}");
+            let told = EngineOptions { deadlock_timeout_ns: Some(100_000), ..EngineOptions::default() };
+            let words = extras(&told, &[PairName { protocol, ..NO_WAIT }]);
+            assert!(words.contains("waits 100us for a lock, "), "{words}");
         }
         let all: Vec<PairName> = PairName::all().collect();
-        let told = EngineOptions { partition_latch: Some(LatchName::Ticket), servers: 2, ..ours };
+        let told = EngineOptions { partition_latch: Some(PartitionLatchName::Ticket), servers: 2, ..ours };
         let words = extras(&told, &all);
         assert!(
             words.contains(&format!(

@@ -146,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_is_a_time_or_nothing_or_never() {
+        let mut options = RunOptions::for_run(1);
+        assert_eq!(options.get("deadlock-timeout"), "never");
+        for (value, ns) in
+            [("100us", Some(100_000)), ("0", Some(0)), ("1ms", Some(1_000_000)), ("never", None)]
+        {
+            options.set("deadlock-timeout", value).expect("a known option").expect("a good value");
+            assert_eq!(options.engine.deadlock_timeout_ns, ns);
+            assert_eq!(options.get("deadlock-timeout"), value);
+        }
+    }
+
+    #[test]
     fn bad_values_say_what_is_allowed() {
         let cases = [
             ("workers", "0", "workers 0: allowed: a whole number, at least 1"),
@@ -155,6 +168,7 @@ mod tests {
             ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
             ("sample", "-1", "sample -1: allowed: a whole number, 0 <= sample < 2^32; 0 for none"),
             ("partitions", "0", "partitions 0: allowed: a whole number, at least 1, or workers"),
+            ("deadlock-timeout", "10ns", "deadlock-timeout 10ns: allowed: at least 1us; or 0, or never"),
         ];
         for (name, value, message) in cases {
             let refused = RunOptions::for_run(1).set(name, value).expect("a known option");

@@ -113,7 +113,13 @@ fn architecture(named: &mut Named<'_>) -> Result<ArchitectureName, Failure> {
 /// `system`, or `architecture` and `protocol`.
 fn pair<E: Engine>(named: &mut Named<'_>) -> Result<PairName, Failure> {
     if let Some(setting) = named.take("system") {
-        return system::<E>(&setting);
+        let (pair, told) = system::<E>(&setting)?;
+        for (name, value) in told {
+            // In the place of what is said for all systems.
+            named.take(&name);
+            named.settings.push(Setting { name, value, follows: false, place: setting.place.clone() });
+        }
+        return Ok(pair);
     }
     let architecture = architecture(named)?;
     if let Some(setting) = named.take("protocol") {
@@ -130,25 +136,38 @@ fn pair<E: Engine>(named: &mut Named<'_>) -> Result<PairName, Failure> {
     }
 }
 
-fn system<E: Engine>(setting: &Setting) -> Result<PairName, Failure> {
+/// An architecture and a protocol, and what only this system is told: names with values.
+type Told = (PairName, Vec<(String, String)>);
+
+fn system<E: Engine>(setting: &Setting) -> Result<Told, Failure> {
     let unknown = |unknown| setting.refuse(BadValue::from(unknown));
     let malformed = || {
         let allowed = "an architecture and a protocol, such as 'shared-everything silo'; an architecture with one \
-                       protocol needs no second word";
+                       protocol needs no second word; behind them its options, such as deadlock-timeout=100us";
         setting.refuse(BadValue::new("system", &setting.value, allowed))
     };
-    let words: Vec<&str> = setting.value.split_whitespace().collect();
-    match words[..] {
-        [architecture, protocol] => Ok(PairName {
+    let mut words: Vec<&str> = setting.value.split_whitespace().collect();
+    let names = words.iter().position(|word| word.contains('=')).unwrap_or(words.len());
+    let mut told = Vec::new();
+    for word in words.drain(names..) {
+        let (name, value) = word.split_once('=').ok_or_else(malformed)?;
+        if !OPTIONS.iter().any(|option| option.name == name) {
+            return Err(malformed());
+        }
+        told.push((name.to_owned(), value.to_owned()));
+    }
+    let pair = match words[..] {
+        [architecture, protocol] => PairName {
             architecture: architecture.parse().map_err(unknown)?,
             protocol: protocol.parse().map_err(unknown)?,
-        }),
-        [alone] => match *pairs_of::<E>(alone.parse().map_err(|_| malformed())?) {
-            [pair] => Ok(pair),
-            _ => Err(malformed()),
         },
-        _ => Err(malformed()),
-    }
+        [alone] => match *pairs_of::<E>(alone.parse().map_err(|_| malformed())?) {
+            [pair] => pair,
+            _ => return Err(malformed()),
+        },
+        _ => return Err(malformed()),
+    };
+    Ok((pair, told))
 }
 
 /// A name that is neither an option's nor a parameter's of the workload, if there is one.

@@ -192,6 +192,25 @@ mod tests {
     }
 
     #[test]
+    fn a_system_is_told_options_of_its_own() {
+        let text = "workload = 'micro'\n[base]\nprefetch = false\n[axes]\nsystem = ";
+        let systems = "['shared-everything silo', 'shared-everything silo prefetch=on seed=7', 'delegation seed=8']";
+        let resolved = resolve(&format!("{text}{systems}")).expect("an experiment");
+        let told = |case: &Case| (case.settings["prefetch"].clone(), case.settings["seed"].clone());
+        let told: Vec<_> = resolved.cases.iter().map(told).collect();
+        let expected = [("off", "1"), ("on", "7"), ("off", "8")];
+        assert_eq!(told, expected.map(|(prefetch, seed)| (prefetch.to_owned(), seed.to_owned())));
+        let refused = |systems: &str| resolve(&format!("{text}{systems}")).expect_err("refused").to_string();
+        assert_eq!(
+            refused("['shared-everything silo prefetch=maybe']"),
+            "e.toml:5:11: prefetch maybe: allowed: on, off"
+        );
+        for systems in ["['shared-everything silo theta=1']", "['shared-everything silo seed=1 silo']", "['seed=1']"] {
+            assert!(refused(systems).contains("allowed: an architecture and a protocol"), "{systems}");
+        }
+    }
+
+    #[test]
     fn a_point_that_does_not_fit_its_architecture_is_left_out() {
         let text = "workload = 'micro'\n[base]\nsystem = 'asymmetric-delegation no-wait'\n";
         let resolved = resolve(&format!("{text}[axes]\nworkers = [1, 2]")).expect("one point fits");

@@ -32,7 +32,8 @@
 //!
 //! `system` stands for `architecture` and `protocol` together where not all of their combinations are wanted:
 //! `system = ["shared-everything silo", "delegation no-wait", "partitioned-serial"]`. An architecture with one protocol
-//! needs no second word.
+//! needs no second word. Behind these may stand what only this system is told, in place of what is said for all:
+//! `"shared-everything dl-detect deadlock-timeout=100us"`.
 //!
 //! The points are all combinations of the axes' values. What is not named has the command's default. A point whose
 //! architecture does not have its protocol, or does not fit its options, is left out, and the report says why

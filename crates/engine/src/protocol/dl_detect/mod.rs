@@ -26,6 +26,10 @@
 //! waits for it, too; and once the writer before both has taken its request back, it may wait for an owner who has been
 //! upgraded since.)
 //!
+//! With a timeout (*thousand-cores* 4.2) a transaction that has waited for so long takes its request back in the same way as a
+//! victim does ([`Locking::withdraw`]); with one of zero a request that would have to wait aborts at once, as under NO_WAIT. Who
+//! measures the time is the transaction that waits, not the protocol.
+//!
 //! Edges point to attempts, not to slots, where a release may still be on its way when its slot's next transaction waits.
 //!
 //! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
@@ -137,6 +141,17 @@ impl<P: Physical> Common<P> {
         queue.grant(|slot| self.decide(slot, Wake::Granted, waker));
     }
 
+    /// Takes a queued request back, unless it was decided meanwhile; answers whether it did.
+    fn take_back(&self, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> bool {
+        let queue = self.latch(lock, who);
+        let is_taken_back = queue.withdraw(|| self.strike_out(&queue, who.slot));
+        if is_taken_back {
+            self.grant(&queue, waker);
+            self.graph.clear(who.slot.0);
+        }
+        is_taken_back
+    }
+
     /// Nobody waits any more for the slot, which has left the queue or is leaving it.
     fn strike_out(&self, queue: &Queue<'_, P, AttemptNumber>, slot: SlotId) {
         for (other, entry) in queue.others() {
@@ -159,6 +174,9 @@ impl DlDetect {
         let queue = common.latch(lock, who);
         if let Some(verdict) = queue.grant_at_once(mode, who.stamp) {
             return verdict;
+        }
+        if !queue.may_wait() {
+            return Verdict::Abort(AbortReason::Timeout);
         }
         Self::wait_behind_all(common, &queue, who, mode);
         drop(queue);
@@ -192,21 +210,11 @@ impl DlDetect {
         if !common.graph.search(slot) || !common.graph.search(slot) {
             return Verdict::Queued;
         }
-        let queue = common.latch(lock, who);
-        let state = queue.mine().state();
-        if !state.waits() {
-            // Decided while the search ran: the verdict is on its way.
-            return Verdict::Queued;
+        match common.take_back(lock, who, waker) {
+            true => Verdict::Abort(AbortReason::Deadlock),
+            // Decided while the search ran.
+            false => Verdict::Queued,
         }
-        if state.is_owner() {
-            queue.stop_upgrading();
-        } else {
-            assert!(queue.remove(), "a request that waits is in the queue");
-            common.strike_out(&queue, who.slot);
-        }
-        common.grant(&queue, waker);
-        common.graph.clear(slot);
-        Verdict::Abort(AbortReason::Deadlock)
     }
 }
 
@@ -223,7 +231,7 @@ impl Protocol for DlDetect {
 
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
         Common {
-            entries: Entries::new(slots, partitions, options.latch),
+            entries: Entries::new(slots, partitions, options),
             graph: WaitsFor::new(slots, P::RELEASES_TRAVEL),
         }
     }
@@ -266,10 +274,21 @@ impl Locking for DlDetect {
             queue.upgrade();
             return Verdict::Granted;
         }
+        if !queue.may_wait() {
+            return Verdict::Abort(AbortReason::Timeout);
+        }
         queue.wait_for_upgrade();
         edges.publish();
         drop(queue);
         Self::search_or_wait(lock, request)
+    }
+
+    fn withdraw<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        request.common.take_back(lock, request.who, request.waker)
+    }
+
+    fn withdraw_gap<P: Physical>(gap: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
+        Self::withdraw(gap, request)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::waiting::QueueWord;
 use crate::facade::region::Region;
 use crate::physical::{Metadata, Physical};
 use crate::protocol::{Requester, SlotId};
-use contract::LatchName;
+use contract::{EngineOptions, LatchName};
 use std::marker::PhantomData;
 
 const MODE: u32 = 3;
@@ -156,12 +156,14 @@ pub(in crate::protocol) struct Entries<P: Physical, S: QueuedStamp> {
     slots: usize,
     /// The kind of the latches of all locks.
     pub(in crate::protocol) latch: LatchName,
+    /// Not if who would have to wait for a lock has no time to.
+    pub(super) may_wait: bool,
     of: PhantomData<fn() -> (P, S)>,
 }
 
 impl<P: Physical, S: QueuedStamp> Entries<P, S> {
     /// Of `slots` slots in each of `partitions` partitions.
-    pub fn new(slots: usize, partitions: usize, latch: LatchName) -> Self {
+    pub fn new(slots: usize, partitions: usize, options: &EngineOptions) -> Self {
         assert!((slots + 1) * MOST_ACCESSES as usize <= super::FIRST as usize + 1, "{slots} slots");
         let bytes = |accesses: u32| partitions * slots * accesses as usize * size_of::<Entry<P, S>>();
         let reserve = |accesses| {
@@ -172,7 +174,9 @@ impl<P: Physical, S: QueuedStamp> Entries<P, S> {
         // Of large runs, what is used is faulted in as it is used.
         const AHEAD_BYTES: usize = 64 << 20;
         near.fault_in(0..bytes(NEAR_ACCESSES).min(AHEAD_BYTES));
-        Entries { near, far: reserve(MOST_ACCESSES), slots, latch, of: PhantomData }
+        let may_wait = options.deadlock_timeout_ns != Some(0);
+        let far = reserve(MOST_ACCESSES);
+        Entries { near, far, slots, latch: options.latch, may_wait, of: PhantomData }
     }
 
     #[inline(always)]

@@ -31,7 +31,8 @@
 //!   waiter is not granted, then either all owners conflict with it, or one of them wants to be upgraded and waits for all the
 //!   others; and all later waiters wait for it.
 //! - Nobody comes before a waiter but whom the protocol puts there: while somebody waits nobody is granted at once.
-//! - A request that waits is granted or told to ask again by another's step, under the latch, and woken by it.
+//! - A request that waits is granted or told to ask again by another's step, under the latch, and woken by it; or it is taken back
+//!   ([`Queue::withdraw`]), under the latch, and never woken. Whichever comes first: its state says whether it still waits.
 //!
 //! One who waits may look at the queue from elsewhere: [`waiting`].
 
@@ -186,9 +187,9 @@ impl<'a, P: Physical, S: QueuedStamp> Queue<'a, P, S> {
         self.lock.head.store(self.lock.head.read() | WAITED);
     }
 
-    /// The requester, an owner, does not wait to be upgraded any more. The caller grants.
-    pub fn stop_upgrading(&self) {
-        self.mine().set_state(self.mine().state().not_upgrading());
+    /// Whether a request may wait in this run at all.
+    pub fn may_wait(&self) -> bool {
+        self.entries.may_wait
     }
 
     // Who is there.
@@ -241,8 +242,26 @@ impl<'a, P: Physical, S: QueuedStamp> Queue<'a, P, S> {
         was_there
     }
 
+    /// Takes the requester's request back, if it still waits, and answers whether it did: it leaves the queue, and `leave` runs, or if
+    /// it is an owner's it does not wait to be upgraded any more. The caller grants: who stands behind it may go on.
+    #[must_use]
+    pub fn withdraw(&self, leave: impl FnOnce()) -> bool {
+        let state = self.mine().state();
+        if !state.waits() {
+            // Decided meanwhile: the verdict is on its way.
+            return false;
+        }
+        if state.is_owner() {
+            self.mine().set_state(state.not_upgrading());
+        } else {
+            assert!(self.remove(), "a request that waits is in the queue");
+            leave();
+        }
+        true
+    }
+
     /// Takes the requester's request out of the queue; answers whether it was there. The caller grants.
-    pub fn remove(&self) -> bool {
+    fn remove(&self) -> bool {
         let head = self.lock.head.read();
         let after = self.mine().next.read();
         if head & FIRST == self.id.0 {

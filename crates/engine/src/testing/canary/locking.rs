@@ -28,6 +28,10 @@ pub(crate) trait Defect<B: Locking>: Sized + 'static {
         B::upgrade(meta, request)
     }
 
+    fn withdraw<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> bool {
+        B::withdraw(meta, request)
+    }
+
     fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {
         B::release(meta, mode, request);
     }
@@ -112,6 +116,14 @@ impl<B: Locking, D: Defect<B>> Locking for Broken<B, D> {
 
     fn upgrade<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> Verdict {
         D::upgrade(meta, request)
+    }
+
+    fn withdraw<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) -> bool {
+        D::withdraw(meta, request)
+    }
+
+    fn withdraw_gap<P: Physical>(gap: &B::Gap<P>, request: Request<'_, B, P, impl Waker>) -> bool {
+        B::withdraw_gap(gap, request)
     }
 
     fn release<P: Physical>(meta: &B::Meta<P>, mode: Mode, request: Request<'_, B, P, impl Waker>) {

@@ -7,6 +7,8 @@
 mod dirty_reads;
 mod eager_upgrade;
 mod early_release;
+#[cfg(test)]
+mod hasty_withdrawal;
 mod late_start;
 mod locking;
 #[cfg(test)]
@@ -15,13 +17,16 @@ mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
+mod unguarded_upgrade;
 mod unlocked_gaps;
 mod validating;
+#[cfg(test)]
+mod waits_out_of_order;
 
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{DeadlockFree, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -29,6 +34,9 @@ pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
 pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// A protocol that waits, and gives up what it waited for even if it was granted meanwhile. Runs without a timeout never do.
+#[cfg(test)]
+pub(crate) type HastyWithdrawal<B> = Broken<B, hasty_withdrawal::HastyWithdrawal>;
 /// OCC that validates what it read against the timestamp of its end.
 pub(crate) type LateStart = Flawed<Occ, late_start::LateStart>;
 /// TICTOC that neither looks at reads that have expired nor extends them.
@@ -42,5 +50,10 @@ pub(crate) type NoMissValidation = Flawed<Silo, no_miss_validation::NoMissValida
 pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValidation>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
+/// DEADLOCK_FREE that upgrades a read to a write although others read.
+pub(crate) type UnguardedUpgrade = Broken<DeadlockFree, unguarded_upgrade::UnguardedUpgrade>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
+/// DEADLOCK_FREE that waits out of order, too. No checker can reject it: its runs do not end.
+#[cfg(test)]
+pub(crate) type WaitsOutOfOrder = Broken<DeadlockFree, waits_out_of_order::WaitsOutOfOrder>;

@@ -35,6 +35,7 @@ impl Measure {
         "abort_rate_certify",
         "abort_rate_undeclared",
         "abort_rate_hand_over",
+        "abort_rate_timeout",
     ];
 
     /// Commits per second, aborts per commit, for any reason and by reason, the part of the commits that had been aborted, the commit latency's mean and percentiles,
