@@ -7,7 +7,7 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, DlDetect, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
+    Attempt, DlDetect, Mocc, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -45,6 +45,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
+        ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
         ProtocolName::Unprotected => unreachable!("where there is no protocol, nobody is excluded"),
     }

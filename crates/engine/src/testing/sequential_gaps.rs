@@ -9,7 +9,7 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId,
+    DlDetect, GapMode, Locking, Mocc, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId,
     SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use contract::EngineOptions;
@@ -385,6 +385,7 @@ fn tictoc_lets_no_phantom_in() {
 fn silo_lets_no_phantom_in() {
     accepts::<Silo, Optimistic>();
     accepts::<Occ, Optimistic>();
+    accepts::<Mocc, Optimistic>();
 }
 
 #[test]

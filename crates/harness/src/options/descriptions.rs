@@ -44,6 +44,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::WaitDie,
         ProtocolName::Silo,
         ProtocolName::Occ,
+        ProtocolName::Mocc,
     ],
 );
 

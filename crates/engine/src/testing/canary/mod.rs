@@ -15,13 +15,14 @@ mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
+mod unheld_reads;
 mod unlocked_gaps;
 mod validating;
 
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{Mocc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -42,5 +43,7 @@ pub(crate) type NoMissValidation = Flawed<Silo, no_miss_validation::NoMissValida
 pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValidation>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
+/// MOCC that neither keeps the lock of a hot record that it reads nor validates the read.
+pub(crate) type UnheldReads = Flawed<Mocc, unheld_reads::UnheldReads>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
