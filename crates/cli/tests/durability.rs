@@ -11,8 +11,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Systems of every architecture.
-const SYSTEMS: [(&str, &str); 6] = [
+const SYSTEMS: [(&str, &str); 7] = [
     ("shared-everything", "silo"),
+    ("shared-everything", "mocc"),
     ("shared-everything", "no-wait"),
     ("shared-everything", "tictoc"),
     ("partitioned-serial", "none"),

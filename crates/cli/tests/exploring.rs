@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 10] = [
+const SHOWN_BY: [(&str, &str); 11] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -16,6 +16,7 @@ const SHOWN_BY: [(&str, &str); 10] = [
     ("dirty-reads", "micro"),
     ("eager-upgrade", "ycsb"),
     ("no-extension", "micro"),
+    ("unheld-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];
@@ -78,6 +79,24 @@ fn every_canary_is_found_and_its_find_replays() {
             );
         }
     }
+}
+
+/// A protocol that locks what is hot is tried while it does so.
+#[test]
+fn hot_records_are_locked_under_explored_schedules() {
+    let folder = fresh_folder("explored-hot");
+    for architecture in architectures(&folder, "unheld-reads") {
+        for workload in ["micro", "ycsb", "lost-update"] {
+            let more =
+                format!("--explore pct --protocol mocc --architecture {architecture} --seeds 300 --json");
+            let ran = explore(&folder, workload, &more);
+            assert_eq!(ran.code, Some(0), "{workload}, {architecture}: {}\n{}", ran.out, ran.err);
+            let locks = ran.json()["hot_locks"].as_u64().unwrap_or(0);
+            assert!(locks > 300, "{workload}, {architecture}: {locks} locks");
+        }
+    }
+    let ran = explore(&folder, "micro", "--explore pct --protocol silo --seeds 10 --json");
+    assert!(ran.json().get("hot_locks").is_none(), "{}", ran.out);
 }
 
 /// How long the judge took is the host's affair.

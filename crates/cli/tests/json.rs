@@ -50,6 +50,7 @@ const FIELDS: &[Field] = &[
     ("round_trip_ns", is_positive_or_null),
     ("migration_ns", is_positive_or_null),
     ("lock_hold_ns", is_positive_or_null),
+    ("hot_locks_per_txn", is_number),
     ("version_space", is_positive_or_null),
     ("checks", Value::is_array),
     ("repetitions", is_count),

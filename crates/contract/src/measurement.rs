@@ -147,6 +147,8 @@ counters! {
     /// From an attempt's first lock to having released all, aborted attempts included; of sampled transactions that held one. Who
     /// validates locks when it commits; a partition that is latched is locked.
     lock_hold: Sampled,
+    /// Locks of hot records that were got before they were read (MOCC).
+    hot_locks: u64,
 }
 
 impl Effort {

@@ -98,6 +98,7 @@ names! {
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
+    Mocc = "mocc", "optimistic, but what is hot is locked before it is read (Wang and Kimura, PVLDB 10(2), 2016)";
     KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
@@ -114,6 +115,7 @@ names! {
     UnguardedUpgrade = "unguarded-upgrade", "deadlock-free that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
+    UnheldReads = "unheld-reads", "mocc that gives back the lock of a hot record right after the read, which it does not validate";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
 
@@ -183,6 +185,7 @@ impl CanaryName {
             CanaryName::UnguardedUpgrade => ProtocolName::DeadlockFree,
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::NoExtension => ProtocolName::TicToc,
+            CanaryName::UnheldReads => ProtocolName::Mocc,
         }
     }
 
@@ -194,7 +197,8 @@ impl CanaryName {
             | CanaryName::SkippedCertify
             | CanaryName::DirtyReads
             | CanaryName::LateStart
-            | CanaryName::NoExtension => "micro",
+            | CanaryName::NoExtension
+            | CanaryName::UnheldReads => "micro",
             CanaryName::EagerUpgrade | CanaryName::UnguardedUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
         }

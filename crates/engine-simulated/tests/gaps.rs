@@ -88,6 +88,11 @@ fn no_phantom_comes_in_between_under_tictoc() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_mocc() {
+    every_scene_under(ProtocolName::Mocc);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_silo() {
     every_scene_under(ProtocolName::Silo);
 }

@@ -120,9 +120,14 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
     match protocol {
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::DeadlockFree | P::Silo | P::Occ => {
-            architecture == ArchitectureName::SharedEverything
-        }
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::DeadlockFree
+        | P::Silo
+        | P::Occ
+        | P::Mocc => architecture == ArchitectureName::SharedEverything,
         P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
@@ -211,6 +216,7 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
+        P::Mocc => shared_everything::<protocol::Mocc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
         P::KeyValue | P::Unprotected => return Err(dispatch),
     })
@@ -231,7 +237,8 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::Silo
         | P::Occ
         | P::TicToc
-        | P::KeyValue => Err(
+        | P::KeyValue
+        | P::Mocc => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
     }
@@ -249,18 +256,19 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
-        P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
 
-/// Delegation with a protocol that reads without locks, in its own thread.
+/// Delegation with a protocol that reads without locks, or most of what it reads, in its own thread.
 fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, D> {
     use ProtocolName as P;
     match protocol {
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
+        P::Mocc => Ok(delegation::<protocol::Mocc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
         P::NoWait
         | P::TwoVersionNoWait
@@ -299,6 +307,12 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
             );
         }
         P::KeyValue => return Err(BARE),
+        P::Mocc => {
+            return Err(
+                "mocc's reads of what is not hot touch no metadata, so migrating to it would cost without need, and what is hot would \
+                 be migrated to twice, to lock it and to give it back (as silo: trireme 3.5)",
+            );
+        }
         P::Unprotected => return Err(UNPROTECTED),
     })
 }
@@ -318,6 +332,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::UnguardedUpgrade => locking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
+        CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }
 }

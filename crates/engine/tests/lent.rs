@@ -40,7 +40,7 @@ fn merge_that_panics(_: &mut [u8], _: &mut [u8]) {
 /// Merges run while a transaction is prepared.
 #[test]
 fn a_panic_while_a_transaction_commits_holds_nobody_up() {
-    for protocol in [ProtocolName::Silo, ProtocolName::TicToc] {
+    for protocol in [ProtocolName::Silo, ProtocolName::Mocc, ProtocolName::TicToc] {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut store, _) = Embedded::open(&options(protocol, folder.path())).expect("a small store");
         let table = table(&mut store, "numbers", 8, RowLength::Fixed);

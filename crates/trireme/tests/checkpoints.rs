@@ -132,6 +132,7 @@ fn a_long_log_has_a_checkpoint_taken() -> Result<(), Error> {
 fn a_backup_has_what_had_committed_under_every_protocol_and_goes_on() -> Result<(), Error> {
     let protocols = [
         ProtocolName::Silo,
+        ProtocolName::Mocc,
         ProtocolName::TicToc,
         ProtocolName::NoWait,
         ProtocolName::TwoVersionNoWait,

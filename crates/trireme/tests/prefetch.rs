@@ -9,8 +9,9 @@ const ORDERED: Table<i64, u64> = Table::new("ordered");
 const HASHED: Table<i64, u64> = Table::<i64, u64>::new("hashed").hashed(100);
 const NAMES: Table<(String, u8), Bytes> = Table::new("names");
 
-const PROTOCOLS: [ProtocolName; 6] = [
+const PROTOCOLS: [ProtocolName; 7] = [
     ProtocolName::Silo,
+    ProtocolName::Mocc,
     ProtocolName::TicToc,
     ProtocolName::NoWait,
     ProtocolName::TwoVersionNoWait,

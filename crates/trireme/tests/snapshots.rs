@@ -62,6 +62,7 @@ fn look(db: &Database) -> Result<usize, Error> {
 fn a_snapshot_is_of_one_time_and_stays_so_under_every_protocol_that_has_them() -> Result<(), Error> {
     let protocols = [
         ProtocolName::Silo,
+        ProtocolName::Mocc,
         ProtocolName::NoWait,
         ProtocolName::TwoVersionNoWait,
         ProtocolName::WaitDie,

@@ -11,8 +11,9 @@ use trireme::{ArchitectureName, Bytes, Database, Error, Index, ProtocolName, Ret
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 const NOTES: Table<(u32, u64), Bytes> = Table::new("notes");
 
-const PROTOCOLS: [ProtocolName; 6] = [
+const PROTOCOLS: [ProtocolName; 7] = [
     ProtocolName::Silo,
+    ProtocolName::Mocc,
     ProtocolName::TicToc,
     ProtocolName::NoWait,
     ProtocolName::TwoVersionNoWait,
@@ -286,7 +287,7 @@ const BY_STATE: Index<u64, Serde<Seen>, u8> = ITEMS.index("by_state", |_, item| 
 /// An index names a row that goes before it is read: of the two only one was there at any time.
 #[test]
 fn by_hand_too_nobody_is_refused_for_what_never_was() -> Result<(), Error> {
-    for protocol in [ProtocolName::Silo, ProtocolName::TicToc] {
+    for protocol in [ProtocolName::Silo, ProtocolName::Mocc, ProtocolName::TicToc] {
         let db = Database::builder().system(ArchitectureName::SharedEverything, protocol).in_memory()?;
         let (items, by_state) = (db.table(ITEMS)?, db.index(BY_STATE)?);
         db.transact(|tx| (0..2).try_for_each(|item| tx.insert(items, item, &Seen { state: 7 })))?;

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! **Epochs agree with the serial order.** A transaction reads the global epoch while it is prepared: when it holds all its locks,
-//! under two-phase locking; after it has locked what it writes and before it validates, under SILO and TICTOC. Of two that conflict
+//! under two-phase locking; after it has locked what it writes and before it validates, under SILO, MOCC and TICTOC. Of two that conflict
 //! on something that one of them wrote, the second could prepare only after the first had: so its epoch is the same or later, and in
 //! one epoch its id is larger ([`crate::commit_id`]; TICTOC's ids are its commit times). So what one epoch and all before it wrote
 //! is what a prefix of the serial order wrote. (Under TICTOC a reader may come *before*, in the serial order, a writer of an earlier

@@ -12,6 +12,7 @@
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
 //! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
+//! | `MostlyValidated` | the same; what is hot is locked before | the same | locks, validates what it does not hold, copies in, publishes, releases | [`Protecting`], [`Validating`] |
 //!
 //! Keys that are missing are protected by *gaps*: a bucket or a leaf of the index carries metadata of its own type
 //! ([`Protocol::Gap`]), with verbs of its own. A miss or a scan holds the gap `Shared` (or observes it), an insert holds it
@@ -32,6 +33,7 @@ mod deadlock_free;
 mod dl_detect;
 mod key_value;
 mod lock_queue;
+mod mocc;
 mod no_wait;
 mod occ;
 pub(crate) mod semaphore;
@@ -46,6 +48,7 @@ pub(crate) use deadlock_free::DeadlockFree;
 pub(crate) use deadlock_free::Turn;
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
+pub(crate) use mocc::{COOLS_ONE_IN, Mocc};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
 pub(crate) use silo::{LastId, Silo};
@@ -59,6 +62,7 @@ use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::timestamp::Timestamp;
 use crate::transaction::access::Access;
+use crate::transaction::lock_list::LockList;
 use contract::{AbortReason, EngineOptions, Key, TableId};
 use waits_for::SlotSet;
 
@@ -101,6 +105,11 @@ pub(crate) trait SlotState: Sized {
     #[inline(always)]
     fn holds(&mut self, place: RecordPlace) {
         let _ = place;
+    }
+
+    /// Locks of hot records that were got since this was last asked.
+    fn take_hot_locks(&mut self) -> u64 {
+        0
     }
 }
 
@@ -176,6 +185,26 @@ pub(crate) enum Mode {
     Shared,
     /// To write it. Compatible with nothing.
     Exclusive,
+}
+
+/// How a transaction that locks some of what it validates holds a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Since it read it; others may do so, too.
+    Shared,
+    /// Since it read it to write it.
+    Exclusive,
+    /// Since it began to commit.
+    Locked,
+}
+
+impl From<Mode> for Held {
+    fn from(mode: Mode) -> Held {
+        match mode {
+            Mode::Shared => Held::Shared,
+            Mode::Exclusive => Held::Exclusive,
+        }
+    }
 }
 
 /// What a request asks of a gap.
@@ -456,4 +485,35 @@ pub(crate) unsafe trait Validating: Preparing {
 
     /// The range of a gap that was retired is `heir`'s from now on; nobody can come there yet.
     fn inherit_gap<P: Physical>(retired: &Self::Gap<P>, heir: &Self::Gap<P>);
+}
+
+/// Steps of a protocol that validates, and locks what is hot before it is read, so that it need not be validated.
+///
+/// A step that is denied answers `Retry`: the transaction then gives back what it must not hold while it waits
+/// ([`crate::transaction::protecting`]).
+pub(crate) trait Protecting: Validating {
+    /// What the slot's transaction holds.
+    fn locks(slot: &Self::Slot) -> &LockList;
+
+    /// The same, to change it.
+    fn locks_mut(slot: &mut Self::Slot) -> &mut LockList;
+
+    /// Whether a record is to be locked before it is read. Of any thread.
+    fn is_hot<P: Physical>(meta: &Self::Meta<P>) -> bool;
+
+    /// Asks for a record that is about to be read. The requester holds nothing of it yet. `Abort`: it has no row, and there is nothing to
+    /// hold.
+    fn hold<P: Physical>(meta: &Self::Meta<P>, mode: Mode) -> Verdict;
+
+    /// Excludes everybody from a record to be written, which the requester holds already or not. `inserted`: it is its own.
+    fn lock<P: Physical>(meta: &Self::Meta<P>, held: Option<Held>, inserted: bool) -> Verdict;
+
+    /// Gives back what is held; `cools`: a record in whose way nobody was gets cooler.
+    fn give_back<P: Physical>(meta: &Self::Meta<P>, held: Held, cools: bool);
+
+    /// The temperature of a record, if it can get warmer. Of any thread.
+    fn temperature<P: Physical>(meta: &Self::Meta<P>) -> Option<u32>;
+
+    /// Raises the temperature by one, if it still is `from`.
+    fn warm<P: Physical>(meta: &Self::Meta<P>, from: u32);
 }

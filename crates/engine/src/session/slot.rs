@@ -292,6 +292,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     fn tell_effort<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) {
         let mut effort = self.txn.architecture.take_effort();
         effort.lock_hold += self.txn.stopwatch.take_lock_hold();
+        effort.hot_locks += self.txn.take_hot_locks();
         if self.phase == Phase::Counting {
             statistics.add_effort(&effort);
         }

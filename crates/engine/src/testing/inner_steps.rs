@@ -12,8 +12,8 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester,
-    Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    Attempt, DeadlockFree, DlDetect, Locking, Mocc, Mode, NoWait, Occ, Preparing, Protocol, RequestWith,
+    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
@@ -64,6 +64,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
+        ProtocolName::Mocc => prepare_loop::<Mocc>(repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }
@@ -199,6 +200,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
+        ProtocolName::Mocc => commit_loop::<Mocc>(store, procedure, repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }

@@ -7,7 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
+    Attempt, DeadlockFree, DlDetect, Mocc, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait,
+    WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -46,6 +47,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
+        ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nobody is excluded")

@@ -10,13 +10,13 @@
 
 use super::canary::{
     DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NoExtension, NoReadValidation, SkippedCertify,
-    UnguardedUpgrade, WaitsOutOfOrder,
+    UnguardedUpgrade, UnheldReads, WaitsOutOfOrder,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
-    RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait,
-    Validating, Validity, Verdict, WaitDie, Wake, Waker,
+    Attempt, DeadlockFree, DlDetect, Held as Protection, Locking, Mocc, Mode, NoWait, Observation, Occ,
+    Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState,
+    TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::Timestamp;
 use contract::{EngineOptions, Key, TableId};
@@ -61,6 +61,10 @@ struct Held {
     undo: Option<u64>,
     written: bool,
     prepared: bool,
+    /// How it is locked beside being validated.
+    protection: Option<Protection>,
+    /// Since before it was read.
+    is_protected: bool,
 }
 
 struct Transaction<S> {
@@ -124,11 +128,37 @@ pub(super) trait Way<P: Protocol> {
     }
 
     fn publish<F: Physical>(_: &P::Meta<F>, _: u64) {}
+
+    // Locks beside validation.
+
+    /// Whether there are any.
+    const PROTECTS: bool = false;
+
+    /// Before a world begins.
+    fn warm<F: Physical>(_: &P::Meta<F>, _record: usize) {}
+
+    /// Locks a record that is about to be read or written, if it is hot; `None`: it is not.
+    fn protect<F: Physical>(_: &P::Meta<F>, _: Mode) -> Option<Verdict> {
+        None
+    }
+
+    /// Prepares a record that may be locked already.
+    fn lock<F: Physical>(
+        meta: &P::Meta<F>,
+        _: Option<Protection>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        Self::prepare::<F>(meta, request)
+    }
+
+    fn give_back<F: Physical>(_: &P::Meta<F>, _: Protection) {}
 }
 
 pub(super) struct TwoPhase;
 pub(super) struct Certifying;
 pub(super) struct Optimistic;
+/// Of two records, those of which a bit is set are hot.
+pub(super) struct MostlyOptimistic<const HOT: usize>;
 
 fn ask<P: Locking, F: Physical>(
     meta: &P::Meta<F>,
@@ -240,6 +270,58 @@ fn place(record: usize) -> RecordPlace {
     (TableId(0), Key(record as u64))
 }
 
+impl<P: Protecting, const HOT: usize> Way<P> for MostlyOptimistic<HOT> {
+    const LOCKS: bool = false;
+    const IN_PLACE: bool = false;
+    const PROTECTS: bool = true;
+
+    fn observe<F: Physical>(meta: &P::Meta<F>) -> Option<Option<u64>> {
+        <Optimistic as Way<P>>::observe::<F>(meta)
+    }
+
+    fn is_same(one: u64, other: u64) -> bool {
+        <Optimistic as Way<P>>::is_same(one, other)
+    }
+
+    fn after<F: Physical>(token: Option<u64>, prepared: Option<&P::Meta<F>>) -> u64 {
+        <Optimistic as Way<P>>::after::<F>(token, prepared)
+    }
+
+    fn choose_id(slot: &mut P::Slot, least: u64, draw: impl FnOnce() -> Timestamp) -> u64 {
+        <Optimistic as Way<P>>::choose_id(slot, least, draw)
+    }
+
+    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, slot: &P::Slot, id: u64) -> bool {
+        <Optimistic as Way<P>>::validate::<F>(meta, token, mine, slot, id)
+    }
+
+    fn publish<F: Physical>(meta: &P::Meta<F>, id: u64) {
+        P::publish::<F>(meta, id);
+    }
+
+    fn warm<F: Physical>(meta: &P::Meta<F>, record: usize) {
+        while HOT >> record & 1 != 0 && !P::is_hot::<F>(meta) {
+            P::warm::<F>(meta, P::temperature::<F>(meta).expect("hot is not the hottest"));
+        }
+    }
+
+    fn protect<F: Physical>(meta: &P::Meta<F>, mode: Mode) -> Option<Verdict> {
+        P::is_hot::<F>(meta).then(|| P::hold::<F>(meta, mode))
+    }
+
+    fn lock<F: Physical>(
+        meta: &P::Meta<F>,
+        held: Option<Protection>,
+        _: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        P::lock::<F>(meta, held, false)
+    }
+
+    fn give_back<F: Physical>(meta: &P::Meta<F>, held: Protection) {
+        P::give_back::<F>(meta, held, true);
+    }
+}
+
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
     metas: [Box<u64>; 2],
@@ -309,6 +391,17 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 Verdict::Abort(_) => return self.abort(number, txn),
             }
         }
+        if txn.held[record].protection.is_none() {
+            match W::protect::<F>(self.meta(record), mode) {
+                None | Some(Verdict::Abort(_)) => {}
+                Some(Verdict::Granted) => {
+                    // What was read before, without the lock or under one that was given back, is still to be validated.
+                    txn.held[record].protection = Some(mode.into());
+                    txn.held[record].is_protected = txn.held[record].token.is_none();
+                }
+                Some(_) => return self.wait_in_order(txn, record),
+            }
+        }
         self.granted(number, txn, at);
     }
 
@@ -320,6 +413,18 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         }
         assert_eq!(txn.phase, Phase::Told(at), "neither taken back nor granted");
         self.granted(number, txn, at);
+    }
+
+    /// A record was denied: gives back it and what comes behind, if there is any, or waits.
+    fn wait_in_order(&self, txn: &mut Transaction<P::Slot>, record: usize) {
+        txn.stalled = true;
+        for behind in record..2 {
+            if let Some(held) = txn.held[behind].protection.take() {
+                W::give_back::<F>(self.meta(behind), held);
+                (txn.held[behind].prepared, txn.held[behind].is_protected) = (false, false);
+                txn.stalled = false;
+            }
+        }
     }
 
     /// The lock of an operation, if it has one, is held: does it.
@@ -378,12 +483,14 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn prepare(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        match W::prepare::<F>(self.meta(at), self.request(number, txn, at)) {
+        match W::lock::<F>(self.meta(at), txn.held[at].protection, self.request(number, txn, at)) {
             Verdict::Granted => {
                 txn.held[at].prepared = true;
+                txn.held[at].protection = W::PROTECTS.then_some(Protection::Locked);
+                txn.held[at].is_protected = false;
                 txn.phase = Self::next_to_prepare(txn, at + 1);
             }
-            Verdict::Retry => txn.stalled = true,
+            Verdict::Retry => self.wait_in_order(txn, at),
             _ => self.abort(number, txn),
         }
     }
@@ -397,7 +504,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let valid = (0..2).all(|record| {
             let held = txn.held[record];
             let valid = |token| W::validate::<F>(self.meta(record), token, held.prepared, &txn.state, txn.id);
-            held.token.is_none_or(valid)
+            held.is_protected || held.token.is_none_or(valid)
         });
         if valid {
             txn.phase = Phase::Install;
@@ -415,6 +522,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
             } else if txn.held[record].prepared {
                 W::publish::<F>(self.meta(record), txn.id);
+                txn.held[record].protection = None;
             }
         }
         self.release(number, txn);
@@ -438,6 +546,9 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
                 W::release::<F>(self.meta(record), mode, self.request(number, txn, record));
+            }
+            if let Some(held) = held.protection {
+                W::give_back::<F>(self.meta(record), held);
             }
         }
     }
@@ -479,6 +590,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
         woken: Wakes::default(),
         drawn: Cell::new(0),
     };
+    (0..2).for_each(|record| W::warm::<F>(world.meta(record), record));
     let start = |script: &Vec<Op>| Transaction {
         script: script.clone(),
         state: P::Slot::new(),
@@ -687,6 +799,15 @@ fn who_takes_back_what_was_granted_does() {
 }
 
 #[test]
+fn mocc_is_serializable_and_never_stuck_whatever_is_hot() {
+    accepts::<Mocc, Optimistic>();
+    accepts::<Mocc, MostlyOptimistic<0b00>>();
+    accepts::<Mocc, MostlyOptimistic<0b01>>();
+    accepts::<Mocc, MostlyOptimistic<0b10>>();
+    accepts::<Mocc, MostlyOptimistic<0b11>>();
+}
+
+#[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
     rejects::<UnguardedUpgrade, TwoPhase>();
@@ -695,4 +816,5 @@ fn canaries_are_not() {
     rejects::<DirtyReads, TwoPhase>();
     rejects::<NoReadValidation, Optimistic>();
     rejects::<SkippedCertify, Certifying>();
+    rejects::<UnheldReads, MostlyOptimistic<0b11>>();
 }

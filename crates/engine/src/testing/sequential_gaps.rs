@@ -10,8 +10,8 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DeadlockFree, DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo,
-    SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    DeadlockFree, DlDetect, GapMode, Locking, Mocc, NoWait, Occ, Protocol, Request, RequestWith, Requester,
+    Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use contract::EngineOptions;
 use std::cell::Cell;
@@ -441,6 +441,7 @@ fn tictoc_lets_no_phantom_in() {
 fn silo_lets_no_phantom_in() {
     accepts::<Silo, Optimistic>();
     accepts::<Occ, Optimistic>();
+    accepts::<Mocc, Optimistic>();
 }
 
 #[test]

@@ -4,13 +4,16 @@
 //! which as much is built as is asked for; blind changes among them are applied to a copy, and again at commit.
 
 use super::access_set::{Access, Kind};
+use super::keys::Keys;
 use super::write_log::{Bytes, Write};
 use super::{Blind, HeaderOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::Wake;
 use crate::protocol::{Preparing, Verdict};
-use contract::{Abort, Span};
+use crate::storage::Table;
+use contract::{Abort, Key, Span, TableId};
+use std::cmp::Ordering as Cmp;
 use zerocopy::IntoBytes;
 
 impl<A: Architecture> Txn<'_, A> {
@@ -215,16 +218,7 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
     #[cold]
     fn prepare_in_order(&mut self) -> Result<(), Abort> {
         self.unprepare_write_set();
-        let (accesses, tables, keys) = (&self.accesses, self.tables, &self.keys);
-        self.write_set.sort_unstable_by(|&a, &b| {
-            let (a, b) = (&accesses[a as usize], &accesses[b as usize]);
-            let keys = || match tables[a.table.index()].has_byte_strings() {
-                // Their numbers are this transaction's own.
-                true => keys.bytes(a.key).cmp(keys.bytes(b.key)),
-                false => a.key.cmp(&b.key),
-            };
-            a.table.cmp(&b.table).then_with(keys)
-        });
+        self.sort_write_set();
         let mut asked = 0;
         while self.prepared < self.write_set.len() {
             let verdict = self.prepare_next();
@@ -267,6 +261,27 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
             });
         }
     }
+}
+
+impl<A: Architecture> Txn<'_, A> {
+    /// Puts the write set into the canonical order.
+    #[cold]
+    pub(super) fn sort_write_set(&mut self) {
+        let (accesses, tables, keys) = (&self.accesses, self.tables, &self.keys);
+        self.write_set.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&accesses[a as usize], &accesses[b as usize]);
+            canonical_order(tables, keys, (a.table, a.key), (b.table, b.key))
+        });
+    }
+}
+
+/// The order of records in which everybody waits: that of tables, and of keys.
+pub(super) fn canonical_order(tables: &[Table], keys: &Keys, a: (TableId, Key), b: (TableId, Key)) -> Cmp {
+    a.0.cmp(&b.0).then_with(|| match tables[a.0.index()].has_byte_strings() {
+        // Their numbers are this transaction's own.
+        true => keys.bytes(a.1).cmp(keys.bytes(b.1)),
+        false => a.1.cmp(&b.1),
+    })
 }
 
 /// A part of a scratch buffer that is aligned as a part of a row.

@@ -12,6 +12,7 @@
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
+//! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`values`] | rows that vary in length |
@@ -41,10 +42,12 @@ mod gaps;
 mod in_place;
 mod keys;
 mod linking;
+pub(crate) mod lock_list;
 mod locking;
 mod observing;
 mod operations;
 mod prefetch;
+pub(crate) mod protecting;
 mod read_own_writes;
 mod redo;
 mod scan;
@@ -388,6 +391,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
         } else {
             self.abort();
         }
+    }
+
+    /// Locks of hot records that the slot has got since this was last asked.
+    pub fn take_hot_locks(&mut self) -> u64 {
+        self.state.take_hot_locks()
     }
 
     /// What the merges of the last committed transaction left; until the next begins.

@@ -3,13 +3,14 @@
 //! The copy is a seqlock's: racing 64-bit words between two looks at the metadata. It is kept only if both looks show
 //! the same committed version, so no closure ever sees a torn row.
 
+use super::access::{Access as _, AccessOf};
 use super::access_set::{Kind, Token};
 use super::gaps::GapPlace;
 use super::write_log::Bytes;
 use super::{HeaderOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
-use crate::protocol::{GapMode, Observation, Validating};
+use crate::protocol::{GapMode, Mode, Observation, Validating};
 use crate::record::RecordRef;
 use contract::{Abort, Span, TimeClass};
 use zerocopy::IntoBytes;
@@ -21,18 +22,24 @@ enum Into {
 }
 
 impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
-    /// Finds a key's record and its version, copying the named bytes into the scratch buffer. `None`: the key is
+    /// Finds a key's record and its version, copying the named bytes into the scratch buffer, to read them. `None`: the key is
     /// missing, and commit will validate that.
     #[inline(always)]
     pub(super) fn observe_record(
         &mut self,
         place: Place<'_>,
-        span: Option<Span>,
+        span: Span,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
-        self.observe(place, span, Into::Scratch)
+        self.observe(place, Some(span), Into::Scratch, Some(Mode::Shared))
     }
 
-    /// The same, into reserved bytes of the log.
+    /// The same without a look at the row.
+    #[inline(always)]
+    pub(super) fn observe_version(&mut self, place: Place<'_>) -> Result<Option<(RecordRef, Token)>, Abort> {
+        self.observe(place, None, Into::Scratch, None)
+    }
+
+    /// The same, into reserved bytes of the log, to read and write them.
     #[inline(always)]
     pub(super) fn observe_into_log(
         &mut self,
@@ -40,7 +47,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         span: Span,
         bytes: Bytes,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
-        self.observe(place, Some(span), Into::Log(bytes))
+        self.observe(place, Some(span), Into::Log(bytes), Some(Mode::Exclusive))
     }
 
     #[inline(always)]
@@ -49,6 +56,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         place: Place<'_>,
         span: Option<Span>,
         into: Into,
+        mode: Option<Mode>,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
         let mut asked = 0;
         loop {
@@ -62,6 +70,12 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                 self.observe_gap(gap);
                 continue;
             };
+            if let Some(mode) = mode
+                && !AccessOf::<A>::protect(self, place, record, mode, asked)?
+            {
+                asked += 1;
+                continue;
+            }
             match self.observe_once(record, span, &into) {
                 Observation::Present(token) => return Ok(Some((record, Token(token)))),
                 Observation::Absent(token) => {
@@ -70,6 +84,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                     return Ok(None);
                 }
                 Observation::Locked | Observation::Unlinked => {
+                    AccessOf::<A>::before_waiting(self, place);
                     self.pause(asked);
                     asked += 1;
                 }
@@ -97,18 +112,28 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     }
 
     /// Sees a record that a scan has met, copying the named bytes into the scratch buffer. `None`: it has no row.
-    pub(super) fn observe_met(&mut self, place: Place<'_>, record: RecordRef, span: Span) -> Option<Token> {
+    pub(super) fn observe_met(
+        &mut self,
+        place: Place<'_>,
+        record: RecordRef,
+        span: Span,
+    ) -> Result<Option<Token>, Abort> {
         let mut asked = 0;
         loop {
+            if !AccessOf::<A>::protect(self, place, record, Mode::Shared, asked)? {
+                asked += 1;
+                continue;
+            }
             match self.observe_once(record, Some(span), &Into::Scratch) {
-                Observation::Present(token) => return Some(Token(token)),
+                Observation::Present(token) => return Ok(Some(Token(token))),
                 Observation::Absent(token) => {
                     self.add(place, record, Kind::Absent, Some(Token(token)));
-                    return None;
+                    return Ok(None);
                 }
                 // Its key is missing, and if it is linked again, the leaf's token tells.
-                Observation::Unlinked => return None,
+                Observation::Unlinked => return Ok(None),
                 Observation::Locked => {
+                    AccessOf::<A>::before_waiting(self, place);
                     self.pause(asked);
                     asked += 1;
                 }

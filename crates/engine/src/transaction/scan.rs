@@ -355,11 +355,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
 }
 
 impl<A: Architecture> Txn<'_, A> {
-    /// The entry for a key that a scan has come to, if the transaction has touched it before. Where entries are locks, the scan may have
-    /// locked the record itself, with others of its batch; elsewhere it comes to each key once.
+    /// The entry for a key that a scan has come to, if the transaction has touched it before. Where operations touch records ahead, the scan
+    /// may have locked the record itself, with others of its batch; elsewhere it comes to each key once.
     #[inline(always)]
     fn find_met(&mut self, place: Place<'_>, touched_before: usize) -> Option<usize> {
-        let among = match AccessOf::<A>::ENTRIES_ARE_LOCKS {
+        let among = match AccessOf::<A>::TOUCHES_AHEAD {
             true => self.accesses.len(),
             false => touched_before,
         };

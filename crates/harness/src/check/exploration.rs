@@ -73,6 +73,9 @@ pub struct ExplorationSummary {
     /// Aborted attempts by reason, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aborts: Option<BTreeMap<String, u64>>,
+    /// Locks of hot records that were got before they were read, likewise, if there were any (MOCC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_locks: Option<u64>,
     /// Dependencies between transactions, of all schedules together, likewise; of scenarios there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
@@ -119,6 +122,8 @@ pub struct Explored {
     pub commits: u64,
     /// Aborted attempts by reason.
     pub aborts: BTreeMap<String, u64>,
+    /// Locks of hot records.
+    pub hot_locks: u64,
     /// What happened, of all together.
     pub happened: Option<Happened>,
     /// The find with the lowest seed: its number among the schedules, from 0, and what it is.
@@ -192,6 +197,7 @@ impl Explored {
     fn add(&mut self, number: u64, tried: Tried) {
         if let Tried::Judged(summary) = &tried {
             self.commits += summary.commits;
+            self.hot_locks += summary.hot_locks.unwrap_or(0);
             self.happened = match (self.happened, summary.happened()) {
                 (Some(one), Some(other)) => Some(one.and(other)),
                 (one, other) => one.or(other),

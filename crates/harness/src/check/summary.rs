@@ -41,6 +41,9 @@ pub struct CheckSummary {
     pub abort_rate: f64,
     /// Aborted attempts by reason.
     pub aborts: BTreeMap<String, u64>,
+    /// Locks of hot records that were got before they were read, by aborted attempts, too, if there were any (MOCC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_locks: Option<u64>,
     /// Transactions that the procedures rolled back by their own will.
     pub user_rollbacks: u64,
     /// What the engine was told.

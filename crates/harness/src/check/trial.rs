@@ -231,6 +231,7 @@ impl Trial<'_> {
             commits: measurement.commits,
             abort_rate: measurement.abort_rate(),
             aborts: aborts_by_reason(std::iter::once(measurement)),
+            hot_locks: Some(measurement.effort.hot_locks).filter(|&locks| locks > 0),
             user_rollbacks: measurement.user_rollbacks,
             engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),

@@ -51,6 +51,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::DeadlockFree,
         ProtocolName::Silo,
         ProtocolName::Occ,
+        ProtocolName::Mocc,
     ],
 );
 

@@ -100,6 +100,8 @@ costs! {
     migration_ns, "migration", Nanoseconds: |total| total.effort.migration.mean_ns();
     /// From a transaction's first lock to having released all, the mean over attempts.
     lock_hold_ns, "lock hold", Nanoseconds: |total| total.effort.lock_hold.mean_ns();
+    /// Locks of hot records that were got before they were read, by transaction that ended (MOCC).
+    hot_locks_per_txn, "hot locks/txn", Times: |total| total.by_transaction(total.effort.hot_locks);
     /// The most memory that previous versions of records have taken, by that of the records (*silo* 5.6).
     version_space, "versions/records", Share: |total| total.version_space;
 }
@@ -155,12 +157,13 @@ mod tests {
             round_trip_ns: Some(2000.0),
             migration_ns: None,
             lock_hold_ns: None,
+            hot_locks_per_txn: Some(0.0),
             version_space: None,
         };
         // 1,005 transactions ended in a second of two workers.
         assert_eq!(Costs::of([&measurement]), expected);
         assert_eq!(Costs::of([&measurement, &measurement]), expected);
-        assert_eq!(expected.values().iter().flatten().count(), 4);
+        assert_eq!(expected.values().iter().flatten().count(), 5);
         // The same serving, by one of three workers, which does nothing else.
         let served = Measurement { servers: 1, ..measurement };
         assert_eq!(Costs::of([&served]).serving_share, Some(0.4));

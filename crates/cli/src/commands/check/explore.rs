@@ -232,6 +232,7 @@ impl Candidate<'_> {
             transactions: self.transactions,
             commits: found_nothing.then_some(explored.commits),
             aborts: found_nothing.then_some(explored.aborts),
+            hot_locks: Some(explored.hot_locks).filter(|&locks| found_nothing && locks > 0),
             dependencies: match happened {
                 Some(Happened::Dependencies(dependencies)) => Some(dependencies),
                 _ => None,

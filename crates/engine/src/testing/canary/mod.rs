@@ -18,6 +18,7 @@ mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
 mod unguarded_upgrade;
+mod unheld_reads;
 mod unlocked_gaps;
 mod validating;
 #[cfg(test)]
@@ -26,7 +27,7 @@ mod waits_out_of_order;
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{DeadlockFree, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{DeadlockFree, Mocc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -52,6 +53,8 @@ pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValida
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 /// DEADLOCK_FREE that upgrades a read to a write although others read.
 pub(crate) type UnguardedUpgrade = Broken<DeadlockFree, unguarded_upgrade::UnguardedUpgrade>;
+/// MOCC that neither keeps the lock of a hot record that it reads nor validates the read.
+pub(crate) type UnheldReads = Flawed<Mocc, unheld_reads::UnheldReads>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
 /// DEADLOCK_FREE that waits out of order, too. No checker can reject it: its runs do not end.

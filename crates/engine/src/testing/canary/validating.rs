@@ -2,9 +2,12 @@
 
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::protocol::{Observation, Preparing, Protocol, Request, Validating, Validity, Verdict, Waker};
+use crate::protocol::{
+    Held, Mode, Observation, Preparing, Protecting, Protocol, Request, Validating, Validity, Verdict, Waker,
+};
 use crate::timestamp::Timestamp;
-use crate::transaction::access::Validated;
+use crate::transaction::access::Access;
+use crate::transaction::lock_list::LockList;
 use contract::EngineOptions;
 use std::marker::PhantomData;
 
@@ -12,13 +15,37 @@ use std::marker::PhantomData;
 pub(crate) struct Flawed<B, D>(PhantomData<(B, D)>);
 
 /// The steps that a canary may break; those that it does not name are the real protocol's.
-pub(crate) trait Flaw<B: Validating>: 'static {
+pub(crate) trait Flaw<B: Validating>: Sized + 'static {
+    /// The real protocol's.
+    type Access<A: Architecture<Protocol = Flawed<B, Self>>>: Access<A>;
+
     fn validate<P: Physical>(meta: &B::Meta<P>, token: u64, mine: bool, slot: &B::Slot, id: u64) -> Validity {
         B::validate(meta, token, mine, slot, id)
     }
 
     fn validate_gap<P: Physical>(gap: &B::Gap<P>, token: u64, id: u64) -> Validity {
         B::validate_gap(gap, token, id)
+    }
+
+    fn hold<P: Physical>(meta: &B::Meta<P>, mode: Mode) -> Verdict
+    where
+        B: Protecting,
+    {
+        B::hold(meta, mode)
+    }
+
+    fn lock<P: Physical>(meta: &B::Meta<P>, held: Option<Held>, inserted: bool) -> Verdict
+    where
+        B: Protecting,
+    {
+        B::lock(meta, held, inserted)
+    }
+
+    fn give_back<P: Physical>(meta: &B::Meta<P>, held: Held, cools: bool)
+    where
+        B: Protecting,
+    {
+        B::give_back(meta, held, cools);
     }
 }
 
@@ -28,7 +55,7 @@ impl<B: Validating, D: Flaw<B>> Protocol for Flawed<B, D> {
     type Gap<P: Physical> = B::Gap<P>;
     type Common<P: Physical> = B::Common<P>;
     type Slot = B::Slot;
-    type Access<A: Architecture<Protocol = Self>> = Validated;
+    type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
 
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> B::Common<P> {
         B::common(slots, partitions, options)
@@ -132,5 +159,39 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
 
     fn inherit_gap<P: Physical>(retired: &B::Gap<P>, heir: &B::Gap<P>) {
         B::inherit_gap(retired, heir);
+    }
+}
+
+impl<B: Protecting, D: Flaw<B>> Protecting for Flawed<B, D> {
+    fn locks(slot: &B::Slot) -> &LockList {
+        B::locks(slot)
+    }
+
+    fn locks_mut(slot: &mut B::Slot) -> &mut LockList {
+        B::locks_mut(slot)
+    }
+
+    fn is_hot<P: Physical>(meta: &B::Meta<P>) -> bool {
+        B::is_hot(meta)
+    }
+
+    fn hold<P: Physical>(meta: &B::Meta<P>, mode: Mode) -> Verdict {
+        D::hold(meta, mode)
+    }
+
+    fn lock<P: Physical>(meta: &B::Meta<P>, held: Option<Held>, inserted: bool) -> Verdict {
+        D::lock(meta, held, inserted)
+    }
+
+    fn give_back<P: Physical>(meta: &B::Meta<P>, held: Held, cools: bool) {
+        D::give_back(meta, held, cools);
+    }
+
+    fn temperature<P: Physical>(meta: &B::Meta<P>) -> Option<u32> {
+        B::temperature(meta)
+    }
+
+    fn warm<P: Physical>(meta: &B::Meta<P>, from: u32) {
+        B::warm(meta, from);
     }
 }

@@ -7,21 +7,24 @@
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
 //! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
 //! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
+//! | [`mostly_validated`] | the same, of what is hot under a lock | the same |
 //!
 //! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
-//! [`super::copies`] for private ones, [`super::observing`] for reads without locks.
+//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them.
 //!
 //! Some verbs are parts of steps, and run where the metadata may be touched: they are given a site.
 
 mod alone;
 mod certified;
 mod locked;
+mod mostly_validated;
 mod single;
 mod validated;
 
 pub(crate) use alone::Alone;
 pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
+pub(crate) use mostly_validated::MostlyValidated;
 pub(crate) use single::Single;
 pub(crate) use validated::Validated;
 
@@ -50,6 +53,8 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const WRITES_IN_PLACE: bool;
     /// Whether a record or a gap that has an entry is locked until the transaction ends.
     const ENTRIES_ARE_LOCKS: bool;
+    /// Whether an operation may add entries for keys to which the procedure has not come yet.
+    const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
 
     // Records that the transaction touches for the first time.
 
@@ -143,6 +148,29 @@ pub(crate) trait Access<A: Architecture>: Sized {
     fn is_same(one: Token, other: Token) -> bool {
         one == other
     }
+
+    // Locks beside reads that are validated.
+
+    /// A record was found that the transaction will read, and write if `mode` says so, and be its next entry: locks it if it is hot.
+    /// `false`: somebody was in the way and has been waited for a little (`asked`: how often before), look the key up again.
+    #[inline(always)]
+    fn protect(_: &mut Txn<'_, A>, _: Place<'_>, _: RecordRef, _: Mode, _asked: u32) -> Result<bool, Abort> {
+        Ok(true)
+    }
+
+    /// The transaction is about to wait for a record that another has locked.
+    #[inline(always)]
+    fn before_waiting(_: &mut Txn<'_, A>, _: Place<'_>) {}
+
+    /// Whether an entry is locked since it was read, so that it is valid.
+    #[inline(always)]
+    fn is_protected(_: &Txn<'_, A>, _position: usize) -> bool {
+        false
+    }
+
+    /// An entry was found invalid.
+    #[inline(always)]
+    fn is_invalid(_: &mut Txn<'_, A>, _position: usize) {}
 
     // Commit and abort.
 

@@ -16,7 +16,7 @@ use super::super::access_set::{self, Token};
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn, draw};
-use super::{Access, Advanced, GapOf};
+use super::{Access, AccessOf, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
 use crate::protocol::{Mode, Observation, Preparing, Validating, Validity};
@@ -39,7 +39,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        let Some((record, token)) = txn.observe_record(place, Some(span))? else {
+        let Some((record, token)) = txn.observe_record(place, span)? else {
             return Ok(Presence::Missing);
         };
         txn.add(place, record, Kind::Read, Some(token));
@@ -67,7 +67,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     #[inline(always)]
     fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         // Blind: commit checks that the record is still there, not that it is unchanged.
-        let Some((record, token)) = txn.observe_record(place, None)? else { return Ok(None) };
+        let Some((record, token)) = txn.observe_version(place)? else { return Ok(None) };
         let position = txn.add(place, record, Kind::Write, None);
         txn.make_version_ahead(position, token);
         Ok(Some(position))
@@ -80,7 +80,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        let Some(token) = txn.observe_met(place, record, span) else { return Ok(Presence::Missing) };
+        let Some(token) = txn.observe_met(place, record, span)? else { return Ok(Presence::Missing) };
         txn.add(place, record, Kind::Read, Some(token));
         see(&txn.scratch.as_bytes()[span.start() % 8..][..span.length()]);
         Ok(Presence::Present)
@@ -98,6 +98,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         let access = txn.accesses[position];
         let seen = access.token.expect("a read has a token");
         if !txn.copy_again(access.record, span, seen) {
+            AccessOf::<A>::is_invalid(txn, position);
             return Err(txn.poison(AbortReason::ReadValidation));
         }
         see(&txn.scratch.as_bytes()[span.start() % 8..][..span.length()]);
@@ -147,6 +148,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
             // Another's insert, not yet committed.
             Observation::Absent(_) => Err(txn.poison(AbortReason::Conflict)),
             Observation::Locked | Observation::Unlinked => {
+                AccessOf::<A>::before_waiting(txn, place);
                 txn.pause(asked);
                 Ok(false)
             }
@@ -189,18 +191,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
             txn.add_read_set();
         }
         txn.prepare_write_set()?;
-        let epoch = txn.epochs.serialization_point();
-        txn.commits_in(epoch);
-        txn.stopwatch.enter(TimeClass::Timestamp);
-        let id = txn.choose_id(epoch);
-        if ProtocolOf::<A>::EXPIRES {
-            // Logical time is the order.
-            txn.id = txn.ids.map(|_| CommitId(id));
-        } else {
-            txn.draw_id();
-        }
-        txn.stopwatch.enter(TimeClass::Manager);
-        txn.validate(id)?;
+        let id = txn.choose_id_and_validate()?;
         if ProtocolOf::<A>::LATCHES_READS {
             txn.unlatch_read_set();
         }
@@ -287,7 +278,10 @@ fn copy_relied_on<A: Architecture<Protocol: Validating>>(
             txn.accesses[position].token = Some(seen);
             Ok(())
         }
-        _ => Err(txn.poison(AbortReason::ReadValidation)),
+        _ => {
+            AccessOf::<A>::is_invalid(txn, position);
+            Err(txn.poison(AbortReason::ReadValidation))
+        }
     }
 }
 
@@ -314,6 +308,24 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     ) -> &GapOf<A> {
         // SAFETY: as in `watched`.
         unsafe { self.table(table).partition(partition).index.gap::<GapOf<A>>(id) }
+    }
+
+    /// Once the write set is locked: phase 2.
+    #[inline(always)]
+    pub(super) fn choose_id_and_validate(&mut self) -> Result<u64, Abort> {
+        let epoch = self.epochs.serialization_point();
+        self.commits_in(epoch);
+        self.stopwatch.enter(TimeClass::Timestamp);
+        let id = self.choose_id(epoch);
+        if ProtocolOf::<A>::EXPIRES {
+            // Logical time is the order.
+            self.id = self.ids.map(|_| CommitId(id));
+        } else {
+            self.draw_id();
+        }
+        self.stopwatch.enter(TimeClass::Manager);
+        self.validate(id)?;
+        Ok(id)
     }
 
     /// The smallest id that follows all that was read and overwritten.
@@ -368,6 +380,9 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                 kind => kind != Kind::Absent,
             };
             let Some(Token(token)) = access.token else { continue };
+            if AccessOf::<A>::is_protected(self, position) {
+                continue;
+            }
             let holds = match ProtocolOf::<A>::validate(self.watched(record), token, mine, &self.state, id) {
                 Validity::Valid => true,
                 Validity::Invalid => false,
@@ -376,6 +391,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                     .at(partition, move |site| ProtocolOf::<A>::extend(site.meta(record), token, id)),
             };
             if !holds {
+                AccessOf::<A>::is_invalid(self, position);
                 return Err(self.poison(AbortReason::ReadValidation));
             }
         }
