@@ -5,7 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, TimestampsName};
+use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, ProtocolName, TimestampsName};
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
@@ -203,9 +203,9 @@ impl Selection {
         }
     }
 
-    /// Whether its histories are to be strictly serializable, or only serializable.
-    pub fn is_strict(self) -> bool {
-        self.pair().protocol.is_strict()
+    /// Whether its histories are to be strictly serializable, or only serializable, with timestamps from there.
+    pub fn is_strict(self, timestamps: TimestampsName) -> bool {
+        self.pair().protocol.is_strict(timestamps)
     }
 }
 
@@ -249,9 +249,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots.
+    /// So many partitions of records with narrow headers, in which most protocols have their metadata, without snapshots.
     pub const fn of(partitions: u32) -> Layout {
         Layout { partitions, header: Header::Narrow, snapshot_every: 0 }
+    }
+
+    /// The same with the header that a protocol needs.
+    pub const fn for_protocol(self, protocol: ProtocolName) -> Layout {
+        Layout { header: protocol.header(), ..self }
     }
 
     /// The same with a snapshot every so many epochs; 0 for none.
@@ -324,7 +329,7 @@ pub struct EngineOptions {
     /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
     pub commit_ids: bool,
     /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
-    /// TICTOC are not drawn.
+    /// TICTOC are not drawn, nor those of TIMESTAMP, whose timestamps they are.
     pub global_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,

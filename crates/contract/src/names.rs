@@ -1,5 +1,6 @@
 //! The systems' names on the command line, in files and in results: kebab-case of the papers' names.
 
+use crate::engine::Header;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -95,6 +96,7 @@ names! {
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+    Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Unprotected = "none", "no protocol, where an architecture needs none";
@@ -110,6 +112,7 @@ names! {
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
+    UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
@@ -133,6 +136,13 @@ names! {
     HardwareCounter = "hardware-counter", "a counter at the centre of the chip, which simulated machines have";
 }
 
+impl TimestampsName {
+    /// Whether one that is drawn later is larger. What is left of a batch is older than what others have drawn since.
+    pub const fn are_in_order_of_time(self) -> bool {
+        !matches!(self, TimestampsName::Batch8 | TimestampsName::Batch16)
+    }
+}
+
 impl LatchName {
     /// The latch of a partition that suits so many workers on a machine of so many cores.
     ///
@@ -146,9 +156,22 @@ impl LatchName {
 }
 
 impl ProtocolName {
-    /// Whether transactions are also in the order of time: one that begins after another has ended comes after it.
-    pub const fn is_strict(self) -> bool {
-        !matches!(self, ProtocolName::TicToc)
+    /// Whether transactions are also in the order of time: one that begins after another has ended comes after it. `timestamps`: where
+    /// those come from that decide the order under some protocols.
+    pub const fn is_strict(self, timestamps: TimestampsName) -> bool {
+        match self {
+            ProtocolName::TicToc => false,
+            ProtocolName::Timestamp => timestamps.are_in_order_of_time(),
+            _ => true,
+        }
+    }
+
+    /// What a record has before its row, so that the protocol's metadata fits.
+    pub const fn header(self) -> Header {
+        match self {
+            ProtocolName::Timestamp => Header::Wide,
+            _ => Header::Narrow,
+        }
     }
 }
 
@@ -163,6 +186,7 @@ impl CanaryName {
             CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
             CanaryName::LateStart => ProtocolName::Occ,
+            CanaryName::UnmarkedReads => ProtocolName::Timestamp,
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
     }
@@ -175,6 +199,7 @@ impl CanaryName {
             | CanaryName::SkippedCertify
             | CanaryName::DirtyReads
             | CanaryName::LateStart
+            | CanaryName::UnmarkedReads
             | CanaryName::NoExtension => "micro",
             CanaryName::EagerUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",

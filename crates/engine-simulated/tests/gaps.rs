@@ -78,6 +78,11 @@ fn no_phantom_comes_in_between_under_wait_die() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_timestamp() {
+    every_scene_under(ProtocolName::Timestamp);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_tictoc() {
     every_scene_under(ProtocolName::TicToc);
 }

@@ -96,11 +96,12 @@ pub(crate) fn arrange(
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
-    Ok(Arrangement { layout: Layout::of(partitions as u32).with_snapshots(every), clients })
+    let layout = Layout::of(partitions as u32).for_protocol(selection.pair().protocol);
+    Ok(Arrangement { layout: layout.with_snapshots(every), clients })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
-/// is one of logical time, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
+/// is one of logical time, and TIMESTAMP's that in which transactions begin, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
 /// that one and come before it, so that what an epoch and those before it wrote is no prefix of the serial order.
 pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
@@ -109,7 +110,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
-        P::TicToc | P::Unprotected => false,
+        P::Timestamp | P::TicToc | P::Unprotected => false,
     }
 }
 
@@ -179,6 +180,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
+        P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
@@ -193,7 +195,14 @@ fn partitioned_serial_pair<D: Dispatch>(
     use ProtocolName as P;
     match protocol {
         P::Unprotected => Ok(dispatch.run::<system::Serial>()),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ | P::TicToc => Err(
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::Timestamp
+        | P::Silo
+        | P::Occ
+        | P::TicToc => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
     }
@@ -210,6 +219,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
+        P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
         P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => return Err(UNPROTECTED),
     })
@@ -222,7 +232,12 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Unprotected => Err(dispatch),
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::Timestamp
+        | P::Unprotected => Err(dispatch),
     }
 }
 
@@ -237,6 +252,11 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
             return Err(
                 "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
                  does not scale under updates (trireme 3.5)",
+            );
+        }
+        P::Timestamp => {
+            return Err(
+                "what a delete leaves behind is unlinked between transactions, when a fiber is at home, and not where the record is",
             );
         }
         P::Occ => {
@@ -268,6 +288,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
         CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
+        CanaryName::UnmarkedReads => validating::<canary::UnmarkedReads, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }

@@ -32,7 +32,7 @@ use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
     ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Layout, LogError, LogManifest,
-    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, TableDescription,
+    Header, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, TableDescription,
     Workload,
 };
 use std::collections::BTreeMap;
@@ -58,16 +58,22 @@ pub(crate) type RunClients<'r> = &'r dyn Fn(
     &EngineOptions,
 ) -> Result<RunOutcome<ErasedClient>, RunError>;
 
-/// Runs them until they are at their end, over shared-everything SILO; no machine charges for it.
+/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP where the layout is wide; no machine charges for it.
 fn run_clients<C: Client>(
     store: &mut Store,
     clients: Vec<C>,
     run: RunClients<'_>,
 ) -> Result<Vec<C>, LogError> {
-    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+    let protocol = match store.layout().header {
+        Header::Narrow => ProtocolName::Silo,
+        Header::Wide => ProtocolName::Timestamp,
+    };
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
-    // What the window before has left in the metadata serves this one, of the same system.
-    store.last = None;
+    if protocol == ProtocolName::Silo {
+        // What the window before has left in the metadata serves this one, of the same system. Timestamps begin anew.
+        store.last = None;
+    }
     let ran = unobserved(|| {
         contract::erased(clients, |clients| run(store, Selection::Pair(pair), clients, &options))
     });

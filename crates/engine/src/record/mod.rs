@@ -156,6 +156,12 @@ impl RecordRef {
         unsafe { std::slice::from_raw_parts(first, header.metadata_bytes() / 8) }
     }
 
+    /// The first word of the metadata of a record of a quiet store.
+    pub fn first_word(self, header: Header) -> u64 {
+        // Relaxed: nobody else is running; workers have ended before.
+        self.meta_words(header)[0].load(Ordering::Relaxed)
+    }
+
     /// Gives unlinked memory its key and an all-zero metadata.
     #[inline]
     pub fn initialise(self, header: Header, key: Key) {

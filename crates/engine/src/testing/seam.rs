@@ -7,7 +7,7 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, DlDetect, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
+    Attempt, BasicTimestamp, DlDetect, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -43,6 +43,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         }
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
+        ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
@@ -104,5 +105,6 @@ where
         has_passed.store(1, Ordering::Relaxed);
         None
     });
+    store.unlink_tombs();
     ended[0].expect("the first worker looks")
 }

@@ -5,15 +5,17 @@
 //! somebody can always go on (no deadlock is overlooked, no wake-up is lost), what the committed transactions read and
 //! what is left agree with some serial order, and no metadata is held at the end.
 
-use super::canary::{DirtyReads, EagerUpgrade, LateStart, NoExtension, NoReadValidation, SkippedCertify};
+use super::canary::{
+    DirtyReads, EagerUpgrade, LateStart, NoExtension, NoReadValidation, SkippedCertify, UnmarkedReads,
+};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol, Request, RequestWith,
-    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie,
-    Wake, Waker,
+    Answer, Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
+    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
+    Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
-use crate::timestamp::Timestamp;
-use contract::EngineOptions;
+use crate::timestamp::{Halves, Timestamp};
+use contract::{EngineOptions, Presence};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
@@ -36,9 +38,13 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Operation(usize),
+    /// Copies what a read was granted.
+    Copy(usize),
     Waiting(usize),
     Prepare(usize),
     Validate,
+    /// Locks what it has written.
+    Lock,
     Install,
     Committed,
     Aborted,
@@ -53,6 +59,8 @@ struct Held {
     undo: Option<u64>,
     written: bool,
     prepared: bool,
+    /// Has an accepted write.
+    accepted: bool,
 }
 
 struct Transaction<S> {
@@ -76,6 +84,21 @@ pub(super) trait Way<P: Protocol> {
     const IN_PLACE: bool;
     /// Whether what was read is prepared, too.
     const PREPARES_READS: bool = false;
+    /// Whether records are asked by the transaction's timestamp.
+    const ORDERS: bool = false;
+
+    fn ask_by_time<F: Physical>(_: &P::Meta<F>, _: Mode, _: StampOf<P>) -> Answer {
+        unreachable!("no timestamps")
+    }
+
+    fn still_is<F: Physical>(_: &P::Meta<F>, _: u64) -> bool {
+        true
+    }
+
+    fn lock<F: Physical>(_: &P::Meta<F>) {}
+
+    /// What a transaction wrote has committed, or not.
+    fn decide<F: Physical>(_: &P::Meta<F>, _: bool, _: StampOf<P>) {}
 
     fn ask<F: Physical>(_: &P::Meta<F>, _: Mode, _: Option<Mode>, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
@@ -117,6 +140,7 @@ pub(super) trait Way<P: Protocol> {
 pub(super) struct TwoPhase;
 pub(super) struct Certifying;
 pub(super) struct Optimistic;
+pub(super) struct ByTime;
 
 fn ask<P: Locking, F: Physical>(
     meta: &P::Meta<F>,
@@ -219,9 +243,40 @@ impl<P: Validating> Way<P> for Optimistic {
     }
 }
 
+impl<P: Timestamping> Way<P> for ByTime {
+    const LOCKS: bool = false;
+    const IN_PLACE: bool = false;
+    const ORDERS: bool = true;
+
+    fn ask_by_time<F: Physical>(meta: &P::Meta<F>, mode: Mode, by: Halves) -> Answer {
+        match mode {
+            Mode::Shared => P::read::<F>(meta, by),
+            Mode::Exclusive => P::write::<F>(meta, Presence::Present, by),
+        }
+    }
+
+    fn still_is<F: Physical>(meta: &P::Meta<F>, token: u64) -> bool {
+        P::still_is::<F>(meta, token)
+    }
+
+    fn lock<F: Physical>(meta: &P::Meta<F>) {
+        P::lock::<F>(meta);
+    }
+
+    fn decide<F: Physical>(meta: &P::Meta<F>, commits: bool, by: Halves) {
+        match commits {
+            true => P::publish::<F>(meta, Presence::Present, by),
+            false => P::withdraw::<F>(meta),
+        }
+    }
+}
+
+/// Metadata of the largest header.
+pub(super) type MetaWords = [u64; 3];
+
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
-    metas: [Box<u64>; 2],
+    metas: [Box<MetaWords>; 2],
     values: [Cell<u64>; 2],
     woken: Wakes,
     /// The last timestamp.
@@ -240,8 +295,8 @@ impl Waker for Wakes {
 
 impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn meta(&self, record: usize) -> &P::Meta<F> {
-        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
-        // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
+        const { assert!(size_of::<P::Meta<F>>() <= size_of::<MetaWords>() && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: as many zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
         // the box is never touched otherwise.
         unsafe { &*(&raw const *self.metas[record]).cast() }
     }
@@ -255,7 +310,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
     fn step(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         match txn.phase {
+            Phase::Operation(at) if W::ORDERS => self.operation_by_time(number, txn, at),
             Phase::Operation(at) => self.operation(number, txn, at),
+            Phase::Copy(at) => self.copy(txn, at),
+            Phase::Lock => self.lock(txn),
             Phase::Prepare(at) => self.prepare(number, txn, at),
             Phase::Validate => self.validate(number, txn),
             Phase::Install => self.install(number, txn),
@@ -287,6 +345,74 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             }
         }
         self.granted(number, txn, at);
+    }
+
+    fn operation_by_time(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        if !std::mem::replace(&mut txn.has_begun, true) {
+            txn.state.begin(Attempt::First, || self.draw());
+        }
+        let op = txn.script[at];
+        let record = op.record();
+        let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
+        if !txn.held[record].accepted {
+            if mode == Mode::Shared && txn.held[record].token.is_some() {
+                return txn.phase = Phase::Copy(at);
+            }
+            match W::ask_by_time::<F>(self.meta(record), mode, txn.state.stamp()) {
+                Answer::Present(token) if mode == Mode::Shared => {
+                    txn.held[record].token = Some(token);
+                    return txn.phase = Phase::Copy(at);
+                }
+                Answer::Present(token) => {
+                    assert!(txn.held[record].token.is_none_or(|seen| seen == token), "what was read is there");
+                    txn.held[record].accepted = true;
+                }
+                Answer::Wait => return txn.stalled = true,
+                Answer::Abort(_) => return self.abort(number, txn),
+                Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
+            }
+        }
+        if mode == Mode::Exclusive {
+            txn.held[record].written = true;
+        } else if !txn.held[record].written {
+            txn.seen.push((record, self.values[record].get()));
+        }
+        txn.phase = Self::after_operation_by_time(txn, at);
+    }
+
+    fn after_operation_by_time(txn: &Transaction<P::Slot>, at: usize) -> Phase {
+        if at + 1 < txn.script.len() { Phase::Operation(at + 1) } else { Phase::Lock }
+    }
+
+    /// Copies what is there, if it still is what was granted; asks again otherwise, or aborts if it has seen it before.
+    fn copy(&self, txn: &mut Transaction<P::Slot>, at: usize) {
+        let record = txn.script[at].record();
+        let token = txn.held[record].token.expect("a read was granted");
+        if W::still_is::<F>(self.meta(record), token) {
+            txn.seen.push((record, self.values[record].get()));
+            txn.phase = Self::after_operation_by_time(txn, at);
+        } else if txn.seen.iter().any(|&(seen, _)| seen == record) {
+            self.withdraw(txn);
+            txn.phase = Phase::Aborted;
+        } else {
+            txn.held[record].token = None;
+            txn.phase = Phase::Operation(at);
+        }
+    }
+
+    fn withdraw(&self, txn: &Transaction<P::Slot>) {
+        for (record, held) in txn.held.iter().enumerate() {
+            if held.accepted {
+                W::decide::<F>(self.meta(record), false, txn.state.stamp());
+            }
+        }
+    }
+
+    fn lock(&self, txn: &mut Transaction<P::Slot>) {
+        for record in (0..2).filter(|&record| txn.held[record].written) {
+            W::lock::<F>(self.meta(record));
+        }
+        txn.phase = Phase::Install;
     }
 
     /// The lock of an operation, if it has one, is held: does it.
@@ -379,6 +505,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
             } else if txn.held[record].prepared {
                 W::publish::<F>(self.meta(record), txn.id);
+            } else if txn.held[record].accepted {
+                W::decide::<F>(self.meta(record), true, txn.state.stamp());
             }
         }
         self.release(number, txn);
@@ -394,6 +522,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
             }
         }
+        self.withdraw(txn);
         self.release(number, txn);
         txn.phase = Phase::Aborted;
     }
@@ -434,7 +563,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
     let world = World::<P, W, F> {
         way: PhantomData,
         common: P::common(scripts.len(), 1, &EngineOptions::default()),
-        metas: [Box::new(0), Box::new(0)],
+        metas: [Box::default(), Box::default()],
         values: [Cell::new(0), Cell::new(0)],
         woken: Wakes::default(),
         drawn: Cell::new(0),
@@ -587,6 +716,11 @@ fn wait_die_is_serializable_and_never_stuck() {
 }
 
 #[test]
+fn timestamp_is_serializable_and_never_stuck() {
+    accepts::<BasicTimestamp, ByTime>();
+}
+
+#[test]
 fn tictoc_is_serializable() {
     accepts::<TicToc, Optimistic>();
 }
@@ -594,6 +728,7 @@ fn tictoc_is_serializable() {
 #[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<UnmarkedReads, ByTime>();
     rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();

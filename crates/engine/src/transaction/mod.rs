@@ -12,8 +12,10 @@
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
+//! | [`timestamping`] | asking records by timestamps |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
+//! | [`tombs`] | what deletes leave behind where timestamps decide |
 //! | [`values`] | rows that vary in length |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
@@ -52,6 +54,8 @@ mod snapshot;
 mod snapshot_scan;
 mod stopwatch;
 mod structure;
+mod timestamping;
+mod tombs;
 mod values;
 mod versions;
 mod walk;
@@ -307,8 +311,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Goes on to the global epoch. The slot has found nothing that it will look at again.
     #[inline(always)]
     fn refresh_epoch(&mut self) {
-        let redo = &mut self.redo;
+        let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
+            draws.begin_epoch();
             if let Some(redo) = redo {
                 redo.before_epoch();
             }
@@ -330,6 +335,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Before the first transaction after [`Txn::suspend`].
     pub fn resume(&mut self) {
+        self.draws.begin_epoch();
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 
@@ -486,6 +492,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 table: table.id,
                 kind,
                 first_write: NO_WRITE,
+                is_revived: false,
                 has_version: false,
             },
             hash,

@@ -216,6 +216,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
     pub fn reclaim(&mut self) {
         let reclaimable = self.epochs.reusable();
+        AccessOf::<A>::unlink_tombs(self, reclaimable);
         self.allocations.reclaim(reclaimable);
         if self.keeps_versions && self.epochs.reclaims() {
             let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);

@@ -30,8 +30,8 @@ enum UsedBy {
     Architectures(&'static [ArchitectureName]),
     Pairs(ArchitectureName, &'static [ProtocolName]),
     Protocols(&'static [ProtocolName]),
-    /// All but those with one protocol.
-    AllBut(ProtocolName),
+    /// All but those with these protocols.
+    AllBut(&'static [ProtocolName]),
 }
 
 /// The systems that have snapshots.
@@ -75,7 +75,7 @@ impl OptionDescription {
                 pair.architecture == architecture && protocols.contains(&pair.protocol)
             }
             UsedBy::Protocols(protocols) => protocols.contains(&pair.protocol),
-            UsedBy::AllBut(protocol) => pair.protocol != protocol,
+            UsedBy::AllBut(protocols) => !protocols.contains(&pair.protocol),
         }
     }
 
@@ -90,7 +90,7 @@ impl OptionDescription {
                 Some(format!("{architecture} with {}", either_of(protocols)))
             }
             UsedBy::Protocols(protocols) => Some(either_of(protocols)),
-            UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
+            UsedBy::AllBut(protocols) => Some(format!("not with {}", either_of(protocols))),
         }
     }
 
@@ -348,7 +348,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "global-ids",
         value: "on|off",
         help: "Draw an id for every commit from one counter that all share (silo 5.2)",
-        used_by: UsedBy::AllBut(ProtocolName::TicToc),
+        used_by: UsedBy::AllBut(&[ProtocolName::TicToc, ProtocolName::Timestamp]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.global_ids),
@@ -396,7 +396,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "timestamps",
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
-        used_by: UsedBy::Protocols(&[ProtocolName::WaitDie, ProtocolName::Occ]),
+        used_by: UsedBy::Protocols(&[ProtocolName::WaitDie, ProtocolName::Timestamp, ProtocolName::Occ]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.timestamps, named(value)),
         get: |options| options.engine.timestamps.to_string(),

@@ -2,7 +2,8 @@
 //! nothing.
 //!
 //! A canary states the steps of a real protocol that are broken, everything else is the real protocol's: so each file here holds
-//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, or a [`Flaw`] of one that validates.
+//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, a [`Flaw`] of one that validates, or a [`Lapse`] of one that goes
+//! by timestamps.
 
 mod dirty_reads;
 mod eager_upgrade;
@@ -15,13 +16,16 @@ mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
+mod timestamping;
 mod unlocked_gaps;
+mod unmarked_reads;
 mod validating;
 
 pub(crate) use locking::{Broken, Defect};
+pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{BasicTimestamp, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -44,3 +48,5 @@ pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValida
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
+/// TIMESTAMP whose reads leave no timestamp behind.
+pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
