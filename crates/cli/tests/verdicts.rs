@@ -236,6 +236,8 @@ fn every_option_of_an_architecture_passes() {
         "--protocol occ --timestamps batch-16",
         "--architecture delegation --protocol occ --timestamps batch-8",
         "--protocol wait-die --timestamps batch-16",
+        "--protocol timestamp --timestamps batch-16 --epoch 1ms",
+        "--architecture delegation --protocol timestamp --timestamps batch-8",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
         "--architecture delegation --protocol 2v-no-wait --overwrites off --epoch 1ms",

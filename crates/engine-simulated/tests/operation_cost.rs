@@ -86,7 +86,9 @@ impl Workload for Uniform {
 fn run(pair: PairName, update: bool, transactions: u64) -> Accesses {
     explore(Schedule::RoundRobin, || {
         let workload = Uniform { update };
-        let mut store = ThisEngine::load(&workload, contract::Layout::of(1).for_protocol(pair.protocol), &|_| ()).expect("a small table");
+        let mut store =
+            ThisEngine::load(&workload, contract::Layout::of(1).for_protocol(pair.protocol), &|_| ())
+                .expect("a small table");
         let client = workload.client(Seat::new(0, 1, 1));
         let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
         let before = accesses();

@@ -232,12 +232,9 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait
-        | P::TwoVersionNoWait
-        | P::DlDetect
-        | P::WaitDie
-        | P::Timestamp
-        | P::Unprotected => Err(dispatch),
+        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Timestamp | P::Unprotected => {
+            Err(dispatch)
+        }
     }
 }
 

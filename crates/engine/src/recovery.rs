@@ -31,9 +31,9 @@ use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Layout, LogError, LogManifest,
-    Header, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, TableDescription,
-    Workload,
+    ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Header, Layout, LogError,
+    LogManifest, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    TableDescription, Workload,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -7,13 +7,13 @@
 //! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; a caller that lends
 //! waits for the step's answer.
 
+use super::tombs::Tombs;
 use crate::facade::heap::Heap;
 use crate::facade::shared::Arc;
 use crate::index::ordered;
 use crate::record::RecordRef;
 use crate::record::arena::RecordCache;
 use crate::record::value::ValueCache;
-use super::tombs::Tombs;
 use crate::versions::VersionCache;
 use contract::{PartitionId, TableId};
 

@@ -12,8 +12,9 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
-    SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith,
+    Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, WaitDie, Wake,
+    Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;

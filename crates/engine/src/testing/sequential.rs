@@ -11,8 +11,8 @@ use super::canary::{
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
     Answer, Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
-    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
-    Validating, Validity, Verdict, WaitDie, Wake, Waker,
+    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
+    TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
 use contract::{EngineOptions, Presence};
@@ -364,8 +364,11 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                     return txn.phase = Phase::Copy(at);
                 }
                 Answer::Present(token) => {
-                    assert!(txn.held[record].token.is_none_or(|seen| seen == token), "what was read is there");
                     txn.held[record].accepted = true;
+                    if txn.held[record].token.is_some_and(|seen| seen != token) {
+                        // Under a canary only.
+                        return self.abort(number, txn);
+                    }
                 }
                 Answer::Wait => return txn.stalled = true,
                 Answer::Abort(_) => return self.abort(number, txn),

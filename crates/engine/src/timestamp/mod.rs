@@ -48,8 +48,8 @@ impl Halves {
     }
 }
 
-/// More than all timestamps of a run: metadata has room for it beside three bits of a status.
-pub(crate) const END_OF_TIME: u64 = 1 << 61;
+/// More than all timestamps of a run: metadata has room for it beside four bits of a status.
+pub(crate) const END_OF_TIME: u64 = 1 << 60;
 
 /// Where a run's timestamps come from.
 pub(crate) enum Timestamps {
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_batch_does_not_outlast_its_epoch() {
         let timestamps = Timestamps::new(TimestampsName::Batch8);
-        let mut slots = [Draws::new(SlotId(0)), Draws::new(SlotId(1))];
+        let mut slots = [Draws::new(0), Draws::new(1)];
         let [first, other] = [0, 1].map(|slot| timestamps.draw(&mut slots[slot]));
         assert!(timestamps.draw(&mut slots[0]) < other, "of the batch of the first");
         slots[0].begin_epoch();

@@ -149,8 +149,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
                     let (key, from) = (logged_key(tables, keys, access), log.get(write.bytes));
                     let inserts = access.is_revived && number == access.first_write;
                     redo.append(id, |writer| match inserts {
-                        true => writer.insert(access.table.0, key, from.len(), |row| row.copy_from_slice(from)),
-                        false => writer.update(access.table.0, key, span, |bytes| bytes.copy_from_slice(from)),
+                        true => {
+                            writer.insert(access.table.0, key, from.len(), |row| row.copy_from_slice(from))
+                        }
+                        false => {
+                            writer.update(access.table.0, key, span, |bytes| bytes.copy_from_slice(from))
+                        }
                     });
                 }
             }

@@ -86,16 +86,18 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             let mut relied_on = LeafRef::NONE;
             // SAFETY: the transaction waits for the answer.
             unsafe {
-                spot.at::<A, _>(site, |index, key| loop {
-                    let found = index.find(key);
-                    if let Some(record) = found.record {
-                        return (Some(record), ask::<A>(site, record, wish, who));
+                spot.at::<A, _>(site, |index, key| {
+                    loop {
+                        let found = index.find(key);
+                        if let Some(record) = found.record {
+                            return (Some(record), ask::<A>(site, record, wish, who));
+                        }
+                        if relied_on == found.leaf {
+                            return (None, Answer::Absent(0));
+                        }
+                        rely::<A>(site.leaf(index.leaf(found.leaf)), who.stamp);
+                        relied_on = found.leaf;
                     }
-                    if relied_on == found.leaf {
-                        return (None, Answer::Absent(0));
-                    }
-                    rely::<A>(site.leaf(index.leaf(found.leaf)), who.stamp);
-                    relied_on = found.leaf;
                 })
             }
         })
@@ -165,7 +167,9 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
         let mut asked = 0;
         loop {
-            let Some((record, token)) = self.be_granted(place, Wish::Read, &mut asked)? else { return Ok(None) };
+            let Some((record, token)) = self.be_granted(place, Wish::Read, &mut asked)? else {
+                return Ok(None);
+            };
             if self.copy_version(record, token, span) {
                 return Ok(Some((record, token)));
             }

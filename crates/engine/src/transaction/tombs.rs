@@ -32,7 +32,8 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         for _ in 0..tombs.len() {
             let Some((tomb, bytes)) = tombs.next(reclaimable) else { break };
             let Tomb { record, partition, word, .. } = tomb;
-            match self.architecture.at(partition, move |site| ProtocolOf::<A>::bury(site.meta(record), word)) {
+            match self.architecture.at(partition, move |site| ProtocolOf::<A>::bury(site.meta(record), word))
+            {
                 Answer::Absent(_) => self.unlink_tomb(tomb, bytes),
                 Answer::Wait => tombs.push_again(self.epoch, tomb),
                 _ => {}
