@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_batch_does_not_outlast_its_epoch() {
-        let timestamps = Timestamps::new(TimestampsName::Batch8);
+        let timestamps = Timestamps::new(TimestampsName::Batch8, 2);
         let mut slots = [Draws::new(0), Draws::new(1)];
         let [first, other] = [0, 1].map(|slot| timestamps.draw(&mut slots[slot]));
         assert!(timestamps.draw(&mut slots[0]) < other, "of the batch of the first");
