@@ -237,6 +237,7 @@ fn every_option_of_an_architecture_passes() {
         "--architecture delegation --protocol occ --timestamps batch-8",
         "--protocol wait-die --timestamps batch-16",
         "--protocol timestamp --timestamps batch-16 --epoch 1ms",
+        "--protocol mvcc --timestamps batch-16 --epoch 1ms",
         "--architecture delegation --protocol timestamp --timestamps batch-8",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",

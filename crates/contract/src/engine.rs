@@ -271,8 +271,10 @@ pub enum Header {
     /// Eight bytes of metadata: a lock, a count, a version.
     #[default]
     Narrow,
-    /// Twenty-four: room for two timestamps and a pointer to an older version, or for a set of readers.
+    /// Twenty-four: room for three timestamps, or for a set of readers.
     Wide,
+    /// Thirty-two: room for three timestamps and a pointer to an older version.
+    Versioned,
 }
 
 impl Header {
@@ -281,6 +283,7 @@ impl Header {
         match self {
             Header::Narrow => 8,
             Header::Wide => 24,
+            Header::Versioned => 32,
         }
     }
 }
@@ -329,7 +332,7 @@ pub struct EngineOptions {
     /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
     pub commit_ids: bool,
     /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
-    /// TICTOC are not drawn, nor those of TIMESTAMP, whose timestamps they are.
+    /// TICTOC are not drawn, nor those of TIMESTAMP and MVCC, whose timestamps they are.
     pub global_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,

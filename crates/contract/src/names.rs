@@ -97,6 +97,7 @@ names! {
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
+    Mvcc = "mvcc", "timestamp ordering that keeps what is overwritten: reads never come too late (thousand-cores 2.2)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Unprotected = "none", "no protocol, where an architecture needs none";
@@ -113,6 +114,7 @@ names! {
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
+    NewestVersion = "newest-version", "mvcc that shows the newest version to everybody";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
@@ -161,7 +163,7 @@ impl ProtocolName {
     pub const fn is_strict(self, timestamps: TimestampsName) -> bool {
         match self {
             ProtocolName::TicToc => false,
-            ProtocolName::Timestamp => timestamps.are_in_order_of_time(),
+            ProtocolName::Timestamp | ProtocolName::Mvcc => timestamps.are_in_order_of_time(),
             _ => true,
         }
     }
@@ -170,6 +172,7 @@ impl ProtocolName {
     pub const fn header(self) -> Header {
         match self {
             ProtocolName::Timestamp => Header::Wide,
+            ProtocolName::Mvcc => Header::Versioned,
             _ => Header::Narrow,
         }
     }
@@ -187,6 +190,7 @@ impl CanaryName {
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::UnmarkedReads => ProtocolName::Timestamp,
+            CanaryName::NewestVersion => ProtocolName::Mvcc,
             CanaryName::NoExtension => ProtocolName::TicToc,
         }
     }
@@ -200,6 +204,7 @@ impl CanaryName {
             | CanaryName::DirtyReads
             | CanaryName::LateStart
             | CanaryName::UnmarkedReads
+            | CanaryName::NewestVersion
             | CanaryName::NoExtension => "micro",
             CanaryName::EagerUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",

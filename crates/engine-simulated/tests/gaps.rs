@@ -83,6 +83,11 @@ fn no_phantom_comes_in_between_under_timestamp() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_mvcc() {
+    every_scene_under(ProtocolName::Mvcc);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_tictoc() {
     every_scene_under(ProtocolName::TicToc);
 }

@@ -135,6 +135,8 @@ fn operations_cost_what_the_protocols_say() {
             ProtocolName::Occ => ((shared(1.0), 1.0), (shared(1.0), 2.0)),
             // A read leaves its timestamp; an update is pending, and is published by a plain store.
             ProtocolName::Timestamp => ((shared(1.0), 1.0), (shared(1.0), 2.0)),
+            // The same, and an update copies what it overwrites.
+            ProtocolName::Mvcc => ((shared(1.0), 1.0), (shared(1.0), 3.0)),
             // One latch for all ten operations: a ticket is drawn by an addition, and the next one served by another.
             ProtocolName::Unprotected => ((0.2, 1.0), (0.2, 2.0)),
         };

@@ -109,7 +109,8 @@ fn who_holds_no_lock_has_no_time_of_holding_it() {
                 continue;
             }
             let validates =
-                [ProtocolName::Silo, ProtocolName::TicToc, ProtocolName::Timestamp].contains(&protocol);
+                [ProtocolName::Silo, ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc]
+                    .contains(&protocol);
             assert_eq!(lock_hold(pair, 2, false).is_none(), validates, "{pair}: reads");
             assert!(lock_hold(pair, 2, true).is_some_and(|ns| ns > 0.0), "{pair}: updates");
         }

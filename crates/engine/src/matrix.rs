@@ -101,7 +101,7 @@ pub(crate) fn arrange(
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
-/// is one of logical time, and TIMESTAMP's that in which transactions begin, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
+/// is one of logical time, and that of TIMESTAMP and MVCC the one in which transactions begin, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
 /// that one and come before it, so that what an epoch and those before it wrote is no prefix of the serial order.
 pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
@@ -110,7 +110,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Silo | P::Occ => {
             architecture == ArchitectureName::SharedEverything
         }
-        P::Timestamp | P::TicToc | P::Unprotected => false,
+        P::Timestamp | P::Mvcc | P::TicToc | P::Unprotected => false,
     }
 }
 
@@ -181,6 +181,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
         P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
+        P::Mvcc => shared_everything::<protocol::Mvcc, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
@@ -200,6 +201,7 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::DlDetect
         | P::WaitDie
         | P::Timestamp
+        | P::Mvcc
         | P::Silo
         | P::Occ
         | P::TicToc => Err(
@@ -220,6 +222,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
+        P::Mvcc => delegation::<protocol::Mvcc, D>(dispatch),
         P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => return Err(UNPROTECTED),
     })
@@ -232,9 +235,13 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Timestamp | P::Unprotected => {
-            Err(dispatch)
-        }
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::Timestamp
+        | P::Mvcc
+        | P::Unprotected => Err(dispatch),
     }
 }
 
@@ -251,7 +258,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
                  does not scale under updates (trireme 3.5)",
             );
         }
-        P::Timestamp => {
+        P::Timestamp | P::Mvcc => {
             return Err(
                 "what a delete leaves behind is unlinked between transactions, when a fiber is at home, and not where the record is",
             );
@@ -286,6 +293,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::UnmarkedReads => validating::<canary::UnmarkedReads, D>(architecture, dispatch),
+        CanaryName::NewestVersion => validating::<canary::NewestVersion, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }

@@ -58,7 +58,7 @@ pub(crate) type RunClients<'r> = &'r dyn Fn(
     &EngineOptions,
 ) -> Result<RunOutcome<ErasedClient>, RunError>;
 
-/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP where the layout is wide; no machine charges for it.
+/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP or MVCC where the layout is theirs; no machine charges for it.
 fn run_clients<C: Client>(
     store: &mut Store,
     clients: Vec<C>,
@@ -67,6 +67,7 @@ fn run_clients<C: Client>(
     let protocol = match store.layout().header {
         Header::Narrow => ProtocolName::Silo,
         Header::Wide => ProtocolName::Timestamp,
+        Header::Versioned => ProtocolName::Mvcc,
     };
     let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };

@@ -30,6 +30,7 @@
 
 mod dl_detect;
 mod lock_queue;
+mod mvcc;
 mod no_wait;
 mod occ;
 pub(crate) mod semaphore;
@@ -41,11 +42,12 @@ mod unprotected;
 mod wait_die;
 
 pub(crate) use dl_detect::{DlDetect, waits_for};
+pub(crate) use mvcc::{Chained, Mvcc};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
 pub(crate) use silo::{LastId, Silo};
 pub(crate) use tictoc::TicToc;
-pub(crate) use timestamp::{BasicTimestamp, Stamps};
+pub(crate) use timestamp::{BasicTimestamp, Drawn, Stamps};
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
 pub(crate) use wait_die::WaitDie;
@@ -214,6 +216,8 @@ pub(crate) enum Answer {
     Present(u64),
     /// Granted: this version, which is that the key has no row.
     Absent(u64),
+    /// The row is of somebody younger: there is a version before it, or there was none.
+    Older,
     /// Somebody older is to be decided first: ask again.
     Wait,
     /// No longer linked under its key: look it up again.
@@ -448,6 +452,9 @@ pub(crate) unsafe trait Validating: Preparing {
 /// Any thread may look whether a version still is there while others change the metadata by the other steps, also where one thread owns it:
 /// so it consists of atomics ([`Physical::SingleWriter`]).
 pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> {
+    /// Whether what is overwritten or deleted is kept for older readers.
+    const KEEPS_VERSIONS: bool = false;
+
     // Records.
 
     /// Asks to read, and to rely on what is answered.
@@ -460,8 +467,14 @@ pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> 
     /// Whether the row still is that of the version that `token` names, and nobody is copying another in. Of any thread.
     fn still_is<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool;
 
-    /// The requester's write is about to be copied in.
-    fn lock<P: Physical>(meta: &Self::Meta<P>);
+    /// The requester's write is about to be copied in; what it replaces is the version `previous` from now on, if that is kept, or else 0.
+    fn lock<P: Physical>(meta: &Self::Meta<P>, previous: u64);
+
+    /// The version before the row, or 0. Of any thread.
+    fn previous<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+        let _ = meta;
+        0
+    }
 
     /// The requester's write has committed: the row is there, or not.
     fn publish<P: Physical>(meta: &Self::Meta<P>, to_be: Presence, by: Halves);

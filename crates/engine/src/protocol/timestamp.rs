@@ -134,7 +134,7 @@ impl BasicTimestamp {
             return Answer::Unlinked;
         }
         if wts(state) > time {
-            return TOO_LATE;
+            return Answer::Older;
         }
         if state & PENDING != 0 {
             let pending = meta.pending.read();
@@ -144,6 +144,13 @@ impl BasicTimestamp {
             }
         }
         granted(state)
+    }
+
+    /// What a reader finds, who leaves its timestamp.
+    #[inline(always)]
+    pub fn mark_and_look<P: Physical>(meta: &Stamps<P>, time: u64) -> Answer {
+        raise(&meta.read, time);
+        Self::look(meta, time)
     }
 
     /// Accepts a write of a row that is as wanted.
@@ -191,9 +198,10 @@ impl Protocol for BasicTimestamp {
 unsafe impl Timestamping for BasicTimestamp {
     #[inline(always)]
     fn read<P: Physical>(meta: &Stamps<P>, by: Halves) -> Answer {
-        let time = by.time();
-        raise(&meta.read, time);
-        Self::look(meta, time)
+        match Self::mark_and_look(meta, by.time()) {
+            Answer::Older => TOO_LATE,
+            answer => answer,
+        }
     }
 
     #[inline(always)]
@@ -220,7 +228,7 @@ unsafe impl Timestamping for BasicTimestamp {
     }
 
     #[inline(always)]
-    fn lock<P: Physical>(meta: &Stamps<P>) {
+    fn lock<P: Physical>(meta: &Stamps<P>, _: u64) {
         // Nobody else changes it.
         meta.state.store(meta.state.read() | LOCKED);
     }

@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_record_costs_at_most_32_bytes_more_than_its_row() {
-        for (header, most) in [(Header::Narrow, 32), (Header::Wide, 48)] {
+        for (header, most) in [(Header::Narrow, 32), (Header::Wide, 48), (Header::Versioned, 56)] {
             for row_bytes in 0..5000 {
                 let shape = Shape::new(header, row_bytes, row_bytes);
                 assert!(shape.stride >= header_bytes(header) + row_bytes.next_multiple_of(8), "{shape:?}");

@@ -20,7 +20,7 @@ use crate::index::Index;
 use crate::index::hash::Hash;
 use crate::index::ordered::{Pruned, Unlinked};
 use crate::record::RecordRef;
-use crate::record::header::{Narrow, Wide};
+use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
@@ -239,7 +239,8 @@ impl Store {
         Some(log)
     }
 
-    /// After a run: unlinks what deletes have left linked, which to the next protocol would be rows.
+    /// After a run: unlinks what deletes have left linked, which to the next protocol would be rows; and frees versions that nobody finds any
+    /// more, once the metadata is reset.
     pub(crate) fn unlink_tombs(&mut self) {
         let (epoch, reusable) = (self.epochs.current(), self.epochs.reusable());
         for cache in &mut self.caches {
@@ -269,6 +270,9 @@ impl Store {
                 cache.retire(id, partition, record, epoch);
             }
             cache.tombs = tombs;
+            if self.layout.header == Header::Versioned {
+                cache.reclaim_versions(u64::MAX);
+            }
         }
     }
 
@@ -358,6 +362,7 @@ fn value_of(record: RecordRef, header: Header) -> Value {
         match header {
             Header::Narrow => record.row::<Narrow>().copy_out(0, &mut word),
             Header::Wide => record.row::<Wide>().copy_out(0, &mut word),
+            Header::Versioned => record.row::<Versioned>().copy_out(0, &mut word),
         }
         Value::of(&word)
     }

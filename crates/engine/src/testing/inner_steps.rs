@@ -12,7 +12,7 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Occ, Preparing, Protocol, RequestWith,
+    Attempt, BasicTimestamp, DlDetect, Locking, Mode, Mvcc, NoWait, Occ, Preparing, Protocol, RequestWith,
     Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, WaitDie, Wake,
     Waker,
 };
@@ -64,6 +64,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Timestamp => timestamp_loop::<BasicTimestamp>(exclusive, repeat),
+        ProtocolName::Mvcc => timestamp_loop::<Mvcc>(exclusive, repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Unprotected => {
@@ -74,8 +75,8 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
 
 /// A record's metadata, outside of a record.
 fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
-    const { assert!(size_of::<P::Meta<Shared>>() <= Header::Wide.metadata_bytes()) };
-    let words = [const { Cell::new(0u64) }; 3];
+    const { assert!(size_of::<P::Meta<Shared>>() <= Header::Versioned.metadata_bytes()) };
+    let words = [const { Cell::new(0u64) }; 4];
     // SAFETY: so many zeroed, 8-aligned bytes with interior mutability are valid metadata of every protocol.
     run(unsafe { &*(&raw const words).cast() });
 }
@@ -206,18 +207,18 @@ fn median(batches: usize, mut f: impl FnMut()) -> f64 {
 pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Procedure, repeat: u64) {
     // Timestamps begin anew.
     store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
+    if protocol.header() != Header::Narrow {
+        // Timestamps begin anew, and so must what records know of them.
+        store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
+    }
     match protocol {
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
-        ProtocolName::Timestamp => {
-            // Timestamps begin anew, and so must what records know of them.
-            let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-            store.prepare(pair.into());
-            commit_loop::<BasicTimestamp>(store, procedure, repeat);
-        }
+        ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),
+        ProtocolName::Mvcc => commit_loop::<Mvcc>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Unprotected => {

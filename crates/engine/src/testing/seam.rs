@@ -7,7 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, DlDetect, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
+    Attempt, BasicTimestamp, DlDetect, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait,
+    WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -44,6 +45,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
         ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
+        ProtocolName::Mvcc => stand::<Mvcc, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),

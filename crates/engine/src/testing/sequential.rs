@@ -6,12 +6,13 @@
 //! what is left agree with some serial order, and no metadata is held at the end.
 
 use super::canary::{
-    DirtyReads, EagerUpgrade, LateStart, NoExtension, NoReadValidation, SkippedCertify, UnmarkedReads,
+    DirtyReads, EagerUpgrade, LateStart, NewestVersion, NoExtension, NoReadValidation, SkippedCertify,
+    UnmarkedReads,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Answer, Attempt, BasicTimestamp, DlDetect, Locking, Mode, NoWait, Observation, Occ, Preparing, Protocol,
-    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
+    Answer, Attempt, BasicTimestamp, DlDetect, Locking, Mode, Mvcc, NoWait, Observation, Occ, Preparing,
+    Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
     TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
@@ -96,6 +97,13 @@ pub(super) trait Way<P: Protocol> {
     }
 
     fn lock<F: Physical>(_: &P::Meta<F>) {}
+
+    /// Whether old versions are kept.
+    const KEEPS_VERSIONS: bool = false;
+
+    fn time(_: StampOf<P>) -> u64 {
+        0
+    }
 
     /// What a transaction wrote has committed, or not.
     fn decide<F: Physical>(_: &P::Meta<F>, _: bool, _: StampOf<P>) {}
@@ -260,7 +268,13 @@ impl<P: Timestamping> Way<P> for ByTime {
     }
 
     fn lock<F: Physical>(meta: &P::Meta<F>) {
-        P::lock::<F>(meta);
+        P::lock::<F>(meta, 0);
+    }
+
+    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
+
+    fn time(by: Halves) -> u64 {
+        by.time()
     }
 
     fn decide<F: Physical>(meta: &P::Meta<F>, commits: bool, by: Halves) {
@@ -272,12 +286,14 @@ impl<P: Timestamping> Way<P> for ByTime {
 }
 
 /// Metadata of the largest header.
-pub(super) type MetaWords = [u64; 3];
+pub(super) type MetaWords = [u64; 4];
 
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
     metas: [Box<MetaWords>; 2],
     values: [Cell<u64>; 2],
+    /// Every version of each record, with its timestamp, where they are kept.
+    versions: [RefCell<Vec<(u64, u64)>>; 2],
     woken: Wakes,
     /// The last timestamp.
     drawn: Cell<u64>,
@@ -370,6 +386,14 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                         return self.abort(number, txn);
                     }
                 }
+                Answer::Older if mode == Mode::Shared => {
+                    let time = W::time(txn.state.stamp());
+                    let older =
+                        self.versions[record].borrow().iter().rfind(|(since, _)| *since <= time).copied();
+                    txn.held[record].token = Some(older.expect("a loaded one").0);
+                    return txn.phase = Phase::Copy(at);
+                }
+                Answer::Older => unreachable!("a write is accepted over the newest"),
                 Answer::Wait => return txn.stalled = true,
                 Answer::Abort(_) => return self.abort(number, txn),
                 Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
@@ -393,6 +417,11 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let token = txn.held[record].token.expect("a read was granted");
         if W::still_is::<F>(self.meta(record), token) {
             txn.seen.push((record, self.values[record].get()));
+            txn.phase = Self::after_operation_by_time(txn, at);
+        } else if W::KEEPS_VERSIONS {
+            let versions = self.versions[record].borrow();
+            let (_, value) = versions.iter().find(|(since, _)| *since == token).expect("it is kept");
+            txn.seen.push((record, *value));
             txn.phase = Self::after_operation_by_time(txn, at);
         } else if txn.seen.iter().any(|&(seen, _)| seen == record) {
             self.withdraw(txn);
@@ -509,6 +538,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             } else if txn.held[record].prepared {
                 W::publish::<F>(self.meta(record), txn.id);
             } else if txn.held[record].accepted {
+                let time = W::time(txn.state.stamp());
+                self.versions[record].borrow_mut().push((time, number as u64 + 1));
                 W::decide::<F>(self.meta(record), true, txn.state.stamp());
             }
         }
@@ -568,6 +599,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
         common: P::common(scripts.len(), 1, &EngineOptions::default()),
         metas: [Box::default(), Box::default()],
         values: [Cell::new(0), Cell::new(0)],
+        versions: [RefCell::new(vec![(0, 0)]), RefCell::new(vec![(0, 0)])],
         woken: Wakes::default(),
         drawn: Cell::new(0),
     };
@@ -724,6 +756,11 @@ fn timestamp_is_serializable_and_never_stuck() {
 }
 
 #[test]
+fn mvcc_is_serializable_and_never_stuck() {
+    accepts::<Mvcc, ByTime>();
+}
+
+#[test]
 fn tictoc_is_serializable() {
     accepts::<TicToc, Optimistic>();
 }
@@ -732,6 +769,7 @@ fn tictoc_is_serializable() {
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
     rejects::<UnmarkedReads, ByTime>();
+    rejects::<NewestVersion, ByTime>();
     rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();

@@ -9,8 +9,8 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    BasicTimestamp, DlDetect, GapMode, Locking, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo,
-    SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict,
+    BasicTimestamp, DlDetect, GapMode, Locking, Mvcc, NoWait, Occ, Protocol, Request, RequestWith, Requester,
+    Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict,
     WaitDie, Wake,
 };
 use crate::timestamp::Halves;
@@ -437,6 +437,7 @@ fn wait_die_lets_no_phantom_in() {
 #[test]
 fn timestamp_lets_no_phantom_in() {
     accepts::<BasicTimestamp, ByTime>();
+    accepts::<Mvcc, ByTime>();
 }
 
 #[test]

@@ -22,6 +22,7 @@
 //! | [`commit`] | commit and abort |
 //! | [`redo`] | what goes to the log |
 //! | [`versions`], [`ahead`] | previous versions of what it writes, for snapshots; made before anything is held |
+//! | [`old_versions`] | the same for older transactions, where timestamps decide |
 //! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
@@ -45,6 +46,7 @@ mod keys;
 mod linking;
 mod locking;
 mod observing;
+mod old_versions;
 mod operations;
 mod prefetch;
 mod read_own_writes;

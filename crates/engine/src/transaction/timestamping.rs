@@ -8,6 +8,7 @@
 
 use super::access::GapOf;
 use super::access_set::{Kind, Token};
+use super::old_versions::Found;
 use super::write_log::Bytes;
 use super::{HeaderOf, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
@@ -129,7 +130,7 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
                 self.stopwatch.enter(TimeClass::Useful);
                 return Ok(None);
             };
-            match self.heed_answer(answer, asked)? {
+            match self.heed_answer(record, answer, asked)? {
                 Heeded::Again => {}
                 Heeded::Granted(presence, token) => {
                     self.stopwatch.enter(TimeClass::Useful);
@@ -145,8 +146,17 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
 
     /// Does what an answer says.
     #[inline(always)]
-    pub(super) fn heed_answer(&mut self, answer: Answer, asked: &mut u32) -> Result<Heeded, Abort> {
+    pub(super) fn heed_answer(
+        &mut self,
+        record: RecordRef,
+        answer: Answer,
+        asked: &mut u32,
+    ) -> Result<Heeded, Abort> {
         match answer {
+            Answer::Older => {
+                let Found { presence, token, .. } = self.find_older(record);
+                Ok(Heeded::Granted(presence, token))
+            }
             Answer::Present(token) => Ok(Heeded::Granted(Presence::Present, Token(token))),
             Answer::Absent(token) => Ok(Heeded::Granted(Presence::Missing, Token(token))),
             Answer::Wait | Answer::Unlinked => {
@@ -193,7 +203,7 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             if answer == Answer::Unlinked {
                 return Err(self.poison(AbortReason::Conflict));
             }
-            match self.heed_answer(answer, &mut asked)? {
+            match self.heed_answer(record, answer, &mut asked)? {
                 Heeded::Granted(presence, token) if presence == wanted => return Ok(token),
                 // What the transaction relies on no one else may change.
                 Heeded::Granted(..) => return Err(self.poison(AbortReason::Conflict)),
@@ -202,16 +212,17 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         }
     }
 
-    /// Copies the named bytes of a version into the scratch buffer, if it still is there.
+    /// Copies the named bytes of a version into the scratch buffer, if it still is there, or was kept.
     #[inline(always)]
-    pub(super) fn copy_version(&mut self, record: RecordRef, Token(token): Token, span: Span) -> bool {
+    pub(super) fn copy_version(&mut self, record: RecordRef, token: Token, span: Span) -> bool {
         // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
         unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.scratch_for(span)) };
         // Acquire: the copy comes before the look; pairs with the Release fence before an install, so that a copy of any of its words
         // sees its lock.
         fence(Ordering::Acquire);
         // SAFETY: any thread may look, by the contract of `Timestamping`; the record lives as long as the tables.
-        ProtocolOf::<A>::still_is(unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }, token)
+        ProtocolOf::<A>::still_is(unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }, token.0)
+            || ProtocolOf::<A>::KEEPS_VERSIONS && self.copy_older(record, token, span)
     }
 
     /// Copies the named bytes of a row that the transaction will write into the log.

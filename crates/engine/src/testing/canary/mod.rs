@@ -12,6 +12,7 @@ mod late_start;
 mod locking;
 #[cfg(test)]
 mod lost_wake_up;
+mod newest_version;
 mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
@@ -25,7 +26,7 @@ pub(crate) use locking::{Broken, Defect};
 pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{BasicTimestamp, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{BasicTimestamp, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -50,3 +51,5 @@ pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::Skipp
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
 /// TIMESTAMP whose reads leave no timestamp behind.
 pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
+/// MVCC that shows the newest version to everybody.
+pub(crate) type NewestVersion = Amiss<Mvcc, newest_version::NewestVersion>;

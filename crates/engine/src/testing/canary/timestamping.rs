@@ -45,6 +45,8 @@ impl<B: Timestamping, D: Lapse<B>> Protocol for Amiss<B, D> {
 
 // SAFETY: the metadata is the real protocol's, at which any thread may look.
 unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
+    const KEEPS_VERSIONS: bool = B::KEEPS_VERSIONS;
+
     fn read<P: Physical>(meta: &B::Meta<P>, by: Halves) -> Answer {
         D::read(meta, by)
     }
@@ -57,8 +59,12 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
         B::still_is(meta, token)
     }
 
-    fn lock<P: Physical>(meta: &B::Meta<P>) {
-        B::lock(meta);
+    fn lock<P: Physical>(meta: &B::Meta<P>, previous: u64) {
+        B::lock(meta, previous);
+    }
+
+    fn previous<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::previous(meta)
     }
 
     fn publish<P: Physical>(meta: &B::Meta<P>, to_be: Presence, by: Halves) {

@@ -4,11 +4,15 @@ use super::Lapse;
 use crate::physical::Physical;
 use crate::protocol::{Answer, BasicTimestamp, Stamps};
 use crate::timestamp::Halves;
+use contract::AbortReason;
 
 pub(crate) struct UnmarkedReads;
 
 impl Lapse<BasicTimestamp> for UnmarkedReads {
     fn read<P: Physical>(meta: &Stamps<P>, by: Halves) -> Answer {
-        BasicTimestamp::look(meta, by.time())
+        match BasicTimestamp::look(meta, by.time()) {
+            Answer::Older => Answer::Abort(AbortReason::Conflict),
+            answer => answer,
+        }
     }
 }

@@ -78,7 +78,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
                 // Its key is missing, and nobody older inserts it again: the scan has left its timestamp in the leaf.
                 return Ok(Presence::Missing);
             }
-            match txn.heed_answer(answer, &mut asked)? {
+            match txn.heed_answer(record, answer, &mut asked)? {
                 Heeded::Granted(Presence::Missing, token) => {
                     txn.add(place, record, Kind::Absent, Some(token));
                     return Ok(Presence::Missing);
@@ -163,7 +163,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 
     fn met(txn: &mut Txn<'_, A>, place: Place<'_>, record: RecordRef, mut asked: u32) -> Result<bool, Abort> {
         let answer = txn.ask_met(place.partition, record, Wish::Read);
-        match txn.heed_answer(answer, &mut asked)? {
+        match txn.heed_answer(record, answer, &mut asked)? {
             Heeded::Granted(Presence::Present, token) => {
                 txn.add(place, record, Kind::Read, Some(token));
                 Ok(true)
@@ -218,14 +218,10 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 
     #[inline(always)]
     fn install(txn: &mut Txn<'_, A>, _: u64) {
-        for number in 0..txn.write_set.len() {
-            let access = txn.accesses[txn.write_set[number] as usize];
-            if access.kind == Kind::Write {
-                txn.architecture.at(access.partition, move |site| {
-                    ProtocolOf::<A>::lock(site.meta(access.record));
-                });
-            }
+        if ProtocolOf::<A>::KEEPS_VERSIONS {
+            txn.make_old_versions();
         }
+        txn.lock_write_set();
         txn.install_copies(|_, access, offset, bytes| {
             // SAFETY: the span was checked against the row; the transaction has locked the record, so it is the only writer.
             unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
@@ -246,6 +242,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
                 txn.leave_tomb(position, ProtocolOf::<A>::tombstone(by));
             }
         }
+        txn.retire_old_versions();
     }
 
     #[inline(always)]
@@ -274,6 +271,9 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 
     fn unlink_tombs(txn: &mut Txn<'_, A>, reclaimable: u64) {
         txn.unlink_tombs_until(reclaimable);
+        if ProtocolOf::<A>::KEEPS_VERSIONS {
+            txn.reclaim_old_versions(reclaimable);
+        }
     }
 
     fn claim(site: &SiteOf<'_, A>, record: RecordRef, who: RequesterOf<A>) {
@@ -305,6 +305,25 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 
     fn inherit(retired: &GapOf<A>, heir: &GapOf<A>) {
         ProtocolOf::<A>::inherit_gap(retired, heir);
+    }
+}
+
+impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
+    /// Locks the rows that are about to be overwritten, and links what they were, and deleted ones, where that is kept.
+    #[inline(always)]
+    fn lock_write_set(&mut self) {
+        let mut made = 0;
+        for number in 0..self.write_set.len() {
+            let access = self.accesses[self.write_set[number] as usize];
+            let (record, keeps) = (access.record, ProtocolOf::<A>::KEEPS_VERSIONS);
+            if access.kind == Kind::Write || keeps && access.kind == Kind::Delete {
+                let previous = if keeps { self.made_versions[made].version.to_bits() } else { 0 };
+                made += 1;
+                self.architecture.at(access.partition, move |site| {
+                    ProtocolOf::<A>::lock(site.meta(record), previous);
+                });
+            }
+        }
     }
 }
 
