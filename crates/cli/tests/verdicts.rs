@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 11] = [
+const SHOWN_BY: [(&str, &str); 13] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -16,6 +16,8 @@ const SHOWN_BY: [(&str, &str); 11] = [
     ("dirty-reads", "micro --records 100 --writes 50"),
     ("eager-upgrade", "lost-update"),
     ("late-start", "micro --records 100 --writes 50"),
+    ("unmarked-reads", "micro --records 100 --writes 50"),
+    ("newest-version", "micro --records 100 --writes 50"),
     ("no-extension", "micro --records 100 --writes 50"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),

@@ -216,7 +216,7 @@ pub(crate) enum Answer {
     Present(u64),
     /// Granted: this version, which is that the key has no row.
     Absent(u64),
-    /// The row is of somebody younger: there is a version before it, or there was none.
+    /// The row is of somebody younger, or will be at once: there is a version before it, or there was none.
     Older,
     /// Somebody older is to be decided first: ask again.
     Wait,

@@ -5,13 +5,13 @@
 //! timestamp it was the row, or that there was none, and where the one before it is.
 //!
 //! Steps are TIMESTAMP's, with two differences:
-//! - *Read* of a record whose row is younger than the reader: `Older`. The reader goes from version to version, down to the newest that is
-//!   older than itself, and holds nothing; a key that was inserted later has none.
+//! - *Read* of a record whose row is younger than the reader, or is being overwritten by somebody younger: `Older`. The reader goes from
+//!   version to version, down to the newest that is older than itself, and holds nothing; a key that was inserted later has none.
 //! - *Commit*: before a row is overwritten or deleted, a version of it goes to the head of the chain.
 //!
 //! Invariants, beside TIMESTAMP's:
 //! - Versions of a record stand in the order of their timestamps, and are never changed.
-//! - A read waits for an older pending write, or for one that is being installed, and never aborts; a transaction that only reads neither.
+//! - A read waits for older pending writes, and never aborts: so a transaction that only reads never does.
 //! - A write must be younger than the row, and than everybody who has read it: so there is never a write between two versions, and those who
 //!   read an old one leave no timestamp.
 //!

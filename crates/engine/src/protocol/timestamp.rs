@@ -17,8 +17,9 @@
 //! | PENDING | somebody has an accepted write |
 //!
 //! Steps, of a transaction with timestamp ts:
-//! - *Read*: raise rts to ts; then look. A version with wts > ts: too late. A pending write older than ts: ask again, until it is decided;
-//!   a younger one does not matter. Then copy the row and look whether the version is still there: a younger write may have been installed.
+//! - *Read*: raise rts to ts; then look. A version with wts > ts, or a younger write that is being installed: too late. A pending write
+//!   older than ts: ask again, until it is decided; a younger one does not matter. Then copy the row and look whether the version is still
+//!   there: a younger write may have been installed.
 //! - *Write*: a younger version, reader or pending write: too late. An older pending write: ask again. Otherwise set PENDING, tell
 //!   ts, and then look at rts: if somebody younger has read, take it back.
 //! - *Commit*: nothing is left to be asked. Lock what was written, copy the private copies in, publish wts = ts. *Abort*: clear PENDING.
@@ -29,7 +30,8 @@
 //! Invariants:
 //! - Who was granted a read of a version reads the newest one older than ts, for ever: nobody between the two will be accepted.
 //! - One write at a time is pending; as long as it is, nobody else changes `state`.
-//! - A transaction waits for older ones only, or for those that are being installed, who wait for nobody: no cycle of waiting.
+//! - A transaction waits for older ones only: no cycle of waiting. So nobody reads what has not committed, and nobody waits for ever.
+//! - What an abort leaves behind is its rts. That keeps others from writing for no reason, and never lets in what should be kept out.
 //! - wts and rts never go back. The status and wts of a tombstone name it for ever: timestamps are drawn once.
 //!
 //! Missing keys. A gap has one word, an rts: nobody older than that may insert there. A miss raises it and looks again; a scan raises a
@@ -138,9 +140,12 @@ impl BasicTimestamp {
         }
         if state & PENDING != 0 {
             let pending = meta.pending.read();
-            // If somebody else's write is pending by now, the first may have committed.
-            if pending <= time || state & LOCKED != 0 || meta.state.read() != state {
+            // Not told yet, or older; or somebody else's is pending by now, and the first may have committed.
+            if pending <= time || meta.state.read() != state {
                 return Answer::Wait;
+            }
+            if state & LOCKED != 0 {
+                return Answer::Older;
             }
         }
         granted(state)

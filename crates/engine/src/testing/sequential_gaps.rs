@@ -5,7 +5,7 @@
 //! protocol and each look at the index is a step. In each order: a transaction that commits has seen the range change by its own
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away.
 
-use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
+use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses};
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
@@ -68,6 +68,8 @@ trait Way<P: Protocol> {
     const LOCKS: bool;
     /// Whether a transaction sees the keys that older ones insert, and no others. A later one is younger.
     const ORDERS: bool = false;
+    /// Whether it goes on if somebody younger has inserted, too.
+    const KEEPS_VERSIONS: bool = false;
 
     fn hold<F: Physical>(_: &P::Gap<F>, _: GapMode, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
@@ -105,6 +107,7 @@ trait Way<P: Protocol> {
 impl<P: Timestamping> Way<P> for ByTime {
     const LOCKS: bool = false;
     const ORDERS: bool = true;
+    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
 
     fn retire<F: Physical>(gap: &P::Gap<F>, heir: &P::Gap<F>, _: &P::Common<F>) -> bool {
         P::inherit_gap::<F>(gap, heir);
@@ -228,7 +231,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             Link if W::LOCKS && !is_current => return self.start_again(number, txn),
             Link => return self.link(number, txn),
             // Somebody younger was there before: too late.
-            LookAgain if W::ORDERS && self.keys.borrow().iter().any(|&(by, done)| by > number && done) => {
+            LookAgain if W::ORDERS && !W::KEEPS_VERSIONS && self.has_younger(number) => {
                 return self.end(number, txn);
             }
             LookAgain => txn.is_broken = self.seen_by(number) != txn.seen + txn.own,
@@ -246,6 +249,11 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// Whether somebody older has inserted a key and is to be decided.
     fn is_to_wait(&self, number: usize) -> bool {
         self.keys.borrow().iter().any(|&(by, done)| by < number && !done)
+    }
+
+    /// Whether somebody younger has inserted a key, and has committed.
+    fn has_younger(&self, number: usize) -> bool {
+        self.keys.borrow().iter().any(|&(by, done)| by > number && done)
     }
 
     /// How many keys a transaction sees.
@@ -406,6 +414,10 @@ const WORLDS: &[&[&[Step]]] = &[
     &[MISS, INSERT, PRUNE],
     &[BOTH, INSERT, PRUNE],
     &[MISS, BOTH, PRUNE],
+    // The inserter is the older.
+    &[INSERT, MISS],
+    &[INSERT, MISS, PRUNE],
+    &[INSERT, BOTH, PRUNE],
 ];
 
 fn accepts<P: Protocol, W: Way<P>>() {
@@ -437,6 +449,10 @@ fn wait_die_lets_no_phantom_in() {
 #[test]
 fn timestamp_lets_no_phantom_in() {
     accepts::<BasicTimestamp, ByTime>();
+}
+
+#[test]
+fn mvcc_lets_no_phantom_in() {
     accepts::<Mvcc, ByTime>();
 }
 
@@ -461,6 +477,12 @@ fn misses_that_are_not_validated_let_them_in() {
 #[should_panic = "a phantom"]
 fn inserts_that_heed_nobody_let_them_in() {
     accepts::<UnlockedGaps, TwoPhase>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn misses_that_leave_no_timestamp_let_them_in() {
+    accepts::<UnmarkedMisses, ByTime>();
 }
 
 #[test]

@@ -267,6 +267,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
         self.clear();
+        if A::MIGRATES {
+            // Which may lead elsewhere.
+            AccessOf::<A>::unlink_tombs(self);
+        }
         self.begin_attempt(attempt);
         self.reconnaissance = false;
         self.enter_declared(plan);

@@ -61,11 +61,6 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         }
     }
 
-    /// Between transactions: frees versions that were replaced at epoch `reclaimable` or before.
-    pub(super) fn reclaim_old_versions(&mut self, reclaimable: u64) {
-        self.allocations.reclaim_versions(reclaimable);
-    }
-
     fn previous_of(&self, record: RecordRef) -> u64 {
         // SAFETY: any thread may look, by the contract of `Timestamping`; the record lives as long as the tables.
         ProtocolOf::<A>::previous(unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() })

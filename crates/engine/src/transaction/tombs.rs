@@ -7,6 +7,9 @@
 //! record for ever, if it still is that tombstone, and unlinks it as an abort unlinks an insert. One that is about to be written waits on; one
 //! that was written is a row again, or the tombstone of another, who has it in a queue of its own.
 //!
+//! A tombstone is unlinked where it is. A fiber that migrates does that when its next transaction begins, and not when it takes stock of its
+//! garbage, which is at home.
+//!
 //! When a run is over, what waits is unlinked by the store ([`crate::storage::Store`]): to the next protocol it would be a row.
 
 use super::access_set::{Access, Kind};
@@ -26,12 +29,18 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     }
 
     /// Between transactions: unlinks tombstones of epoch `reclaimable` and before.
+    #[cold]
     pub(super) fn unlink_tombs_until(&mut self, reclaimable: u64) {
         // Out of the slot's cache meanwhile, which unlinking needs.
         let mut tombs = std::mem::take(&mut self.allocations.tombs);
         for _ in 0..tombs.len() {
             let Some((tomb, bytes)) = tombs.next(reclaimable) else { break };
             let Tomb { record, partition, word, .. } = tomb;
+            if self.architecture.enter(partition).is_err() {
+                // It is about to have another owner.
+                tombs.push_again(self.epoch, tomb);
+                continue;
+            }
             match self.architecture.at(partition, move |site| ProtocolOf::<A>::bury(site.meta(record), word))
             {
                 Answer::Absent(_) => self.unlink_tomb(tomb, bytes),
@@ -40,6 +49,7 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             }
         }
         self.allocations.tombs = tombs;
+        self.release_all();
     }
 
     /// Unlinks a tombstone that is dead by now.

@@ -216,7 +216,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
     pub fn reclaim(&mut self) {
         let reclaimable = self.epochs.reusable();
-        AccessOf::<A>::unlink_tombs(self, reclaimable);
+        if !A::MIGRATES {
+            AccessOf::<A>::unlink_tombs(self);
+        }
+        AccessOf::<A>::free_old_versions(self, reclaimable);
         self.allocations.reclaim(reclaimable);
         if self.keeps_versions && self.epochs.reclaims() {
             let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);

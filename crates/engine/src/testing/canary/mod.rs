@@ -19,6 +19,8 @@ mod no_read_validation;
 mod skipped_certify;
 mod timestamping;
 mod unlocked_gaps;
+#[cfg(test)]
+mod unmarked_misses;
 mod unmarked_reads;
 mod validating;
 
@@ -49,6 +51,9 @@ pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValida
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
+/// TIMESTAMP whose misses leave no timestamp behind.
+#[cfg(test)]
+pub(crate) type UnmarkedMisses = Amiss<BasicTimestamp, unmarked_misses::UnmarkedMisses>;
 /// TIMESTAMP whose reads leave no timestamp behind.
 pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
 /// MVCC that shows the newest version to everybody.

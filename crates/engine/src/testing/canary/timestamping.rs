@@ -20,6 +20,10 @@ pub(crate) trait Lapse<B: Timestamping>: 'static {
     fn write<P: Physical>(meta: &B::Meta<P>, wanted: Presence, by: Halves) -> Answer {
         B::write(meta, wanted, by)
     }
+
+    fn rely<P: Physical>(gap: &B::Gap<P>, by: Halves) {
+        B::rely(gap, by);
+    }
 }
 
 impl<B: Timestamping, D: Lapse<B>> Protocol for Amiss<B, D> {
@@ -92,7 +96,7 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
     }
 
     fn rely<P: Physical>(gap: &B::Gap<P>, by: Halves) {
-        B::rely(gap, by);
+        D::rely(gap, by);
     }
 
     fn relied_on<P: Physical>(gap: &B::Gap<P>) -> u64 {

@@ -155,8 +155,13 @@ pub(crate) trait Access<A: Architecture>: Sized {
         Err(txn.poison(AbortReason::Conflict))
     }
 
-    /// Between transactions: unlinks what deletes of epoch `reclaimable` and before have left linked.
-    fn unlink_tombs(_: &mut Txn<'_, A>, _: u64) {}
+    /// Between transactions: unlinks what deletes have left linked, as far as their epochs have passed.
+    #[inline(always)]
+    fn unlink_tombs(_: &mut Txn<'_, A>) {}
+
+    /// Between transactions: frees versions that were replaced at epoch `reclaimable` or before.
+    #[inline(always)]
+    fn free_old_versions(_: &mut Txn<'_, A>, _: u64) {}
 
     // Commit and abort.
 

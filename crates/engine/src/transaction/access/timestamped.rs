@@ -269,10 +269,16 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
     #[inline(always)]
     fn release_gaps(_: &mut Txn<'_, A>) {}
 
-    fn unlink_tombs(txn: &mut Txn<'_, A>, reclaimable: u64) {
-        txn.unlink_tombs_until(reclaimable);
+    #[inline(always)]
+    fn unlink_tombs(txn: &mut Txn<'_, A>) {
+        if txn.allocations.tombs.len() > 0 {
+            txn.unlink_tombs_until(txn.epochs.reusable());
+        }
+    }
+
+    fn free_old_versions(txn: &mut Txn<'_, A>, reclaimable: u64) {
         if ProtocolOf::<A>::KEEPS_VERSIONS {
-            txn.reclaim_old_versions(reclaimable);
+            txn.allocations.reclaim_versions(reclaimable);
         }
     }
 
@@ -287,6 +293,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
     }
 
     fn split(gap: &GapOf<A>, fresh: &GapOf<A>) -> u64 {
+        // After the fence in `linked`, under the same latch.
         ProtocolOf::<A>::split_gap(gap, fresh);
         0
     }
