@@ -94,7 +94,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             let access = self.accesses[self.write_set[number] as usize];
             let table = self.table(access.table);
             // Rows that vary in length are replaced by their values' addresses, and never overwritten.
-            if access.kind != Kind::Write || table.varies() || table.shape.row_bytes == 0 {
+            // A tombstone has no row.
+            if access.kind != Kind::Write || access.is_revived || table.varies() || table.shape.row_bytes == 0
+            {
                 continue;
             }
             let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
