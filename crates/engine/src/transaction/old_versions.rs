@@ -47,8 +47,7 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             let row = &mut self.scratch.as_mut_bytes()[..row_bytes];
             // SAFETY: the whole row, or nothing of it; nobody else writes it: the transaction's own write is pending.
             unsafe { record.row::<HeaderOf<A>>().copy_out_racing(0, row) };
-            let version =
-                Version::make(self.allocations.versions.heap(), since(time, presence), previous, row);
+            let version = self.allocations.versions.make(since(time, presence), previous, row);
             let row_bytes = row_bytes as u32;
             self.made_versions.push(Superseded { version, row_bytes, has_value: false });
         }
