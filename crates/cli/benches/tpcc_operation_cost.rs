@@ -69,7 +69,8 @@ fn lines(protocol: ProtocolName, mix: &str) -> (f64, f64, f64) {
     explore(Schedule::RoundRobin, || {
         let workload = workload(mix);
         let mut store =
-            engine_simulated::ThisEngine::load(&workload, Layout::of(1), &|_| ()).expect("one warehouse");
+            engine_simulated::ThisEngine::load(&workload, Layout::of(1).for_protocol(protocol), &|_| ())
+                .expect("one warehouse");
         let sums = Arc::new(Mutex::new(TouchedLines::default()));
         let client = Watching { client: workload.client(Seat::new(0, 1, 1)), sums: sums.clone() };
         let before = accesses();
@@ -88,7 +89,8 @@ fn lines(protocol: ProtocolName, mix: &str) -> (f64, f64, f64) {
 /// Loads a warehouse and runs so many transactions.
 fn run(protocol: ProtocolName, mix: &str, transactions: u64) {
     let workload = workload(mix);
-    let mut store = engine::ThisEngine::load(&workload, Layout::of(1), &|_| ()).expect("one warehouse");
+    let mut store = engine::ThisEngine::load(&workload, Layout::of(1).for_protocol(protocol), &|_| ())
+        .expect("one warehouse");
     let clients = vec![workload.client(Seat::new(0, 1, 1))];
     let until = Until::Transactions(transactions);
     engine::ThisEngine::run(&mut store, pair(protocol), clients, until, &options()).expect("plans are right");

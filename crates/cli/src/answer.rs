@@ -149,10 +149,12 @@ fn memory(memory: &Memory) -> String {
         format!("{} MB, {} rows", thousands((bytes as f64 / 1e6).ceil()), thousands(rows as f64))
     };
     let mut loaded = format!("{} loaded", of(memory.loaded_bytes, memory.loaded_rows));
+    let megabytes = |bytes: u64| thousands((bytes as f64 / 1e6).ceil());
     if memory.lineage_bytes > 0 {
-        let megabytes = |bytes: u64| thousands((bytes as f64 / 1e6).ceil());
-        let [lineages, versions] = [memory.lineage_bytes, memory.most_version_bytes].map(megabytes);
-        loaded += &format!(", {lineages} MB of them for snapshots; {versions} MB of versions at most");
+        loaded += &format!(", {} MB of them for snapshots", megabytes(memory.lineage_bytes));
+    }
+    if memory.lineage_bytes > 0 || memory.most_version_bytes > 0 {
+        loaded += &format!("; {} MB of versions at most", megabytes(memory.most_version_bytes));
     }
     if memory.bytes == memory.loaded_bytes && memory.rows == memory.loaded_rows {
         return loaded;

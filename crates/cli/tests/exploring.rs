@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 11] = [
+const SHOWN_BY: [(&str, &str); 13] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -15,6 +15,8 @@ const SHOWN_BY: [(&str, &str); 11] = [
     ("skipped-certify", "micro"),
     ("dirty-reads", "micro"),
     ("eager-upgrade", "ycsb"),
+    ("unmarked-reads", "micro"),
+    ("newest-version", "micro"),
     ("no-extension", "micro"),
     ("unheld-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),

@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 12] = [
+const SHOWN_BY: [(&str, &str); 14] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -16,6 +16,8 @@ const SHOWN_BY: [(&str, &str); 12] = [
     ("dirty-reads", "micro --records 100 --writes 50"),
     ("eager-upgrade", "lost-update"),
     ("late-start", "micro --records 100 --writes 50"),
+    ("unmarked-reads", "micro --records 100 --writes 50"),
+    ("newest-version", "micro --records 100 --writes 50"),
     ("no-extension", "micro --records 100 --writes 50"),
     ("unheld-reads", "micro --records 100 --writes 50"),
     ("unlocked-gaps", "missing-key-write-skew"),
@@ -245,6 +247,9 @@ fn every_option_of_an_architecture_passes() {
         "--protocol occ --timestamps batch-16",
         "--architecture delegation --protocol occ --timestamps batch-8",
         "--protocol wait-die --timestamps batch-16",
+        "--protocol timestamp --timestamps batch-16 --epoch 1ms",
+        "--protocol mvcc --timestamps batch-16 --epoch 1ms",
+        "--architecture delegation --protocol timestamp --timestamps batch-8",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
         "--protocol silo --huge-pages off --snapshots on --epoch 1ms",

@@ -5,7 +5,9 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::measurement::Measurement;
-use crate::names::{ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, TimestampsName};
+use crate::names::{
+    ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,
+};
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Workload};
 use serde::{Deserialize, Serialize};
@@ -205,9 +207,9 @@ impl Selection {
         }
     }
 
-    /// Whether its histories are to be strictly serializable, or only serializable.
-    pub fn is_strict(self) -> bool {
-        self.pair().protocol.is_strict()
+    /// Whether its histories are to be strictly serializable, or only serializable, with timestamps from there.
+    pub fn is_strict(self, timestamps: TimestampsName) -> bool {
+        self.pair().protocol.is_strict(timestamps)
     }
 }
 
@@ -253,10 +255,15 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// So many partitions of records with narrow headers, in which every named protocol has its metadata, without snapshots, over huge
+    /// So many partitions of records with narrow headers, in which most protocols have their metadata, without snapshots, over huge
     /// pages.
     pub const fn of(partitions: u32) -> Layout {
         Layout { partitions, header: Header::Narrow, snapshot_every: 0, huge_pages: true }
+    }
+
+    /// The same with the header that a protocol needs.
+    pub const fn for_protocol(self, protocol: ProtocolName) -> Layout {
+        Layout { header: protocol.header(), ..self }
     }
 
     /// The same with a snapshot every so many epochs; 0 for none.
@@ -276,8 +283,10 @@ pub enum Header {
     /// Eight bytes of metadata: a lock, a count, a version.
     #[default]
     Narrow,
-    /// Twenty-four: room for two timestamps and a pointer to an older version, or for a set of readers.
+    /// Twenty-four: room for three timestamps, or for a set of readers.
     Wide,
+    /// Thirty-two: room for three timestamps and a pointer to an older version.
+    Versioned,
 }
 
 impl Header {
@@ -286,6 +295,7 @@ impl Header {
         match self {
             Header::Narrow => 8,
             Header::Wide => 24,
+            Header::Versioned => 32,
         }
     }
 }
@@ -338,7 +348,7 @@ pub struct EngineOptions {
     /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
     pub commit_ids: bool,
     /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
-    /// TICTOC are not drawn.
+    /// TICTOC are not drawn, nor those of TIMESTAMP and MVCC, whose timestamps they are.
     pub global_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,

@@ -1,5 +1,6 @@
 //! The systems' names on the command line, in files and in results: kebab-case of the papers' names.
 
+use crate::engine::Header;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -96,6 +97,8 @@ names! {
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     DeadlockFree = "deadlock-free", "two-phase locking; waits while it asks in the order of the keys, and aborts out of order (thousand-cores 4.2)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
+    Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
+    Mvcc = "mvcc", "timestamp ordering that keeps what is overwritten: reads never come too late (thousand-cores 2.2)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Mocc = "mocc", "optimistic, but what is hot is locked before it is read (Wang and Kimura, PVLDB 10(2), 2016)";
@@ -114,6 +117,8 @@ names! {
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
     UnguardedUpgrade = "unguarded-upgrade", "deadlock-free that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
+    UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
+    NewestVersion = "newest-version", "mvcc that shows the newest version to everybody";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnheldReads = "unheld-reads", "mocc that gives back the lock of a hot record right after the read, which it does not validate";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
@@ -147,6 +152,13 @@ names! {
     HardwareCounter = "hardware-counter", "a counter at the centre of the chip, which simulated machines have";
 }
 
+impl TimestampsName {
+    /// Whether one that is drawn later is larger. What is left of a batch is older than what others have drawn since.
+    pub const fn are_in_order_of_time(self) -> bool {
+        !matches!(self, TimestampsName::Batch8 | TimestampsName::Batch16)
+    }
+}
+
 impl PartitionLatchName {
     /// The latch of a partition that suits so many workers on a machine of so many cores.
     ///
@@ -166,9 +178,23 @@ impl ProtocolName {
         !matches!(self, ProtocolName::KeyValue)
     }
 
-    /// Whether transactions are also in the order of time: one that begins after another has ended comes after it.
-    pub const fn is_strict(self) -> bool {
-        !matches!(self, ProtocolName::TicToc)
+    /// Whether transactions are also in the order of time: one that begins after another has ended comes after it. `timestamps`: where
+    /// those come from that decide the order under some protocols.
+    pub const fn is_strict(self, timestamps: TimestampsName) -> bool {
+        match self {
+            ProtocolName::TicToc => false,
+            ProtocolName::Timestamp | ProtocolName::Mvcc => timestamps.are_in_order_of_time(),
+            _ => true,
+        }
+    }
+
+    /// What a record has before its row, so that the protocol's metadata fits.
+    pub const fn header(self) -> Header {
+        match self {
+            ProtocolName::Timestamp => Header::Wide,
+            ProtocolName::Mvcc => Header::Versioned,
+            _ => Header::Narrow,
+        }
     }
 }
 
@@ -184,6 +210,8 @@ impl CanaryName {
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
             CanaryName::UnguardedUpgrade => ProtocolName::DeadlockFree,
             CanaryName::LateStart => ProtocolName::Occ,
+            CanaryName::UnmarkedReads => ProtocolName::Timestamp,
+            CanaryName::NewestVersion => ProtocolName::Mvcc,
             CanaryName::NoExtension => ProtocolName::TicToc,
             CanaryName::UnheldReads => ProtocolName::Mocc,
         }
@@ -197,6 +225,8 @@ impl CanaryName {
             | CanaryName::SkippedCertify
             | CanaryName::DirtyReads
             | CanaryName::LateStart
+            | CanaryName::UnmarkedReads
+            | CanaryName::NewestVersion
             | CanaryName::NoExtension
             | CanaryName::UnheldReads => "micro",
             CanaryName::EagerUpgrade | CanaryName::UnguardedUpgrade => "lost-update",

@@ -45,7 +45,7 @@ pub enum Insertion {
 /// Why a transaction cannot go on. An outcome, not an error: the engine retries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AbortReason {
-    /// A lock was held in a conflicting mode, and the protocol does not wait.
+    /// A lock was held in a conflicting mode, and the protocol does not wait; or a younger transaction was there before.
     Conflict,
     /// Waiting would have closed a cycle of the waits-for graph.
     Deadlock,

@@ -83,6 +83,16 @@ fn no_phantom_comes_in_between_under_deadlock_free() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_timestamp() {
+    every_scene_under(ProtocolName::Timestamp);
+}
+
+#[test]
+fn no_phantom_comes_in_between_under_mvcc() {
+    every_scene_under(ProtocolName::Mvcc);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_tictoc() {
     every_scene_under(ProtocolName::TicToc);
 }

@@ -70,13 +70,13 @@ impl Workload for Rows {
     }
 }
 
-fn load(rows: u64) -> Store {
-    ThisEngine::load(&Rows(rows), Layout::of(1), &|_| ()).expect("fits in memory")
+fn load(rows: u64, protocol: ProtocolName) -> Store {
+    ThisEngine::load(&Rows(rows), Layout::of(1).for_protocol(protocol), &|_| ()).expect("fits in memory")
 }
 
 fn probes(c: &mut Criterion) {
     for rows in [10_000u64, 4_000_000] {
-        let store = load(rows);
+        let store = load(rows, ProtocolName::NoWait);
         let mut random = fastrand::Rng::with_seed(1);
         let keys: Vec<Key> = (0..1 << 16).map(|_| Key(random.u64(0..rows))).collect();
         let mut group = c.benchmark_group(format!("index/{rows} rows"));
@@ -119,8 +119,8 @@ fn locks(c: &mut Criterion) {
 }
 
 fn commits(c: &mut Criterion) {
-    let mut store = load(1_000);
     for protocol in measured() {
+        let mut store = load(1_000, protocol);
         let mut group = c.benchmark_group(format!("commit/{protocol}"));
         for records in [1u64, 16] {
             for update in [false, true] {

@@ -219,7 +219,7 @@ impl Embedded {
             true => engine.snapshots_of_layout(),
             false => 0,
         };
-        let layout = Layout::of(1).with_snapshots(snapshot_every);
+        let layout = Layout::of(1).for_protocol(pair.protocol).with_snapshots(snapshot_every);
         let (mut store, recovered) = match is_there {
             true => {
                 let (store, found) =

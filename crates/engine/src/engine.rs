@@ -8,9 +8,9 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName, Recovered,
-    RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, Layout, LeakCheck,
+    LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName,
+    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -148,8 +148,8 @@ fn begin<'a, C: Client>(
 
 /// With the memory that records and their versions take.
 fn with_space<C>(store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
-    let has_snapshots = store.layout().snapshot_every > 0;
-    outcome.measurement.version_bytes = has_snapshots.then(|| store.version_bytes().1);
+    let keeps_versions = store.layout().snapshot_every > 0 || store.layout().header == Header::Versioned;
+    outcome.measurement.version_bytes = keeps_versions.then(|| store.version_bytes().1);
     outcome.measurement.record_bytes = store.record_bytes();
     outcome
 }

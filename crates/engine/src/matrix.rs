@@ -109,13 +109,15 @@ pub(crate) fn arrange(
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
-    let layout = Layout::of(partitions as u32).with_snapshots(every).with_huge_pages(options.huge_pages);
+    let layout = Layout::of(partitions as u32).for_protocol(selection.pair().protocol);
+    let layout = layout.with_snapshots(every).with_huge_pages(options.huge_pages);
     Ok(Arrangement { layout, clients })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
-/// is one of logical time, and not that of epochs: a transaction that read what another then replaced may commit in a later epoch than
-/// that one and come before it, so that what an epoch and those before it wrote is no prefix of the serial order.
+/// is one of logical time, and that of TIMESTAMP and MVCC the one in which transactions begin, and not that of epochs: a transaction that
+/// read what another then replaced may commit in a later epoch than that one and come before it, so that what an epoch and those before it
+/// wrote is no prefix of the serial order. MVCC has versions of its own, and needs no snapshot for a reader not to abort.
 pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
@@ -128,7 +130,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         | P::Silo
         | P::Occ
         | P::Mocc => architecture == ArchitectureName::SharedEverything,
-        P::TicToc | P::KeyValue | P::Unprotected => false,
+        P::Timestamp | P::Mvcc | P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
 
@@ -214,6 +216,8 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
+        P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
+        P::Mvcc => shared_everything::<protocol::Mvcc, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Mocc => shared_everything::<protocol::Mocc, D>(dispatch),
@@ -234,6 +238,8 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::DlDetect
         | P::WaitDie
         | P::DeadlockFree
+        | P::Timestamp
+        | P::Mvcc
         | P::Silo
         | P::Occ
         | P::TicToc
@@ -256,6 +262,8 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
+        P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
+        P::Mvcc => delegation::<protocol::Mvcc, D>(dispatch),
         P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
@@ -276,6 +284,8 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         | P::WaitDie
         | P::DeadlockFree
         | P::KeyValue
+        | P::Timestamp
+        | P::Mvcc
         | P::Unprotected => Err(dispatch),
     }
 }
@@ -288,6 +298,8 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
         P::DlDetect => dora::<protocol::DlDetect, D>(dispatch),
         P::WaitDie => dora::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => dora::<protocol::DeadlockFree, D>(dispatch),
+        P::Timestamp => dora::<protocol::BasicTimestamp, D>(dispatch),
+        P::Mvcc => dora::<protocol::Mvcc, D>(dispatch),
         P::Silo => {
             return Err(
                 "silo's reads touch no metadata, so migrating to it would cost without need, and its longer validation \
@@ -325,20 +337,22 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
     match canary {
         CanaryName::NoReadValidation => validating::<canary::NoReadValidation, D>(architecture, dispatch),
         CanaryName::NoMissValidation => validating::<canary::NoMissValidation, D>(architecture, dispatch),
-        CanaryName::EarlyRelease => locking::<canary::EarlyRelease, D>(architecture, dispatch),
-        CanaryName::SkippedCertify => locking::<canary::SkippedCertify, D>(architecture, dispatch),
-        CanaryName::DirtyReads => locking::<canary::DirtyReads, D>(architecture, dispatch),
-        CanaryName::EagerUpgrade => locking::<canary::EagerUpgrade, D>(architecture, dispatch),
-        CanaryName::UnguardedUpgrade => locking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
+        CanaryName::EarlyRelease => asking::<canary::EarlyRelease, D>(architecture, dispatch),
+        CanaryName::SkippedCertify => asking::<canary::SkippedCertify, D>(architecture, dispatch),
+        CanaryName::DirtyReads => asking::<canary::DirtyReads, D>(architecture, dispatch),
+        CanaryName::EagerUpgrade => asking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::UnguardedUpgrade => asking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
+        CanaryName::UnmarkedReads => asking::<canary::UnmarkedReads, D>(architecture, dispatch),
+        CanaryName::NewestVersion => asking::<canary::NewestVersion, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
-        CanaryName::UnlockedGaps => locking::<canary::UnlockedGaps, D>(architecture, dispatch),
+        CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }
 }
 
-/// A broken protocol that locks.
-fn locking<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
+/// A broken protocol that locks, or goes by timestamps.
+fn asking<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
 where
     P::Common<Shared>: Send + Sync,
     P::Common<Owned>: Sync,

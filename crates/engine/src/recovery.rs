@@ -31,9 +31,9 @@ use crate::facade::shared::Arc;
 use crate::facade::{unobserved, worker};
 use crate::storage::Store;
 use contract::{
-    ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Layout, LogError, LogManifest,
-    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, TableDescription,
-    Workload,
+    ArchitectureName, Client, DurabilityCanary, EngineOptions, ErasedClient, Header, Layout, LogError,
+    LogManifest, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    TableDescription, Workload,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,16 +58,23 @@ pub(crate) type RunClients<'r> = &'r dyn Fn(
     &EngineOptions,
 ) -> Result<RunOutcome<ErasedClient>, RunError>;
 
-/// Runs them until they are at their end, over shared-everything SILO; no machine charges for it.
+/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP or MVCC where the layout is theirs; no machine charges for it.
 fn run_clients<C: Client>(
     store: &mut Store,
     clients: Vec<C>,
     run: RunClients<'_>,
 ) -> Result<Vec<C>, LogError> {
-    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
+    let protocol = match store.layout().header {
+        Header::Narrow => ProtocolName::Silo,
+        Header::Wide => ProtocolName::Timestamp,
+        Header::Versioned => ProtocolName::Mvcc,
+    };
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let options = EngineOptions { sample_one_in: 0, ..EngineOptions::default() };
-    // What the window before has left in the metadata serves this one, of the same system.
-    store.last = None;
+    if protocol == ProtocolName::Silo {
+        // What the window before has left in the metadata serves this one, of the same system. Timestamps begin anew.
+        store.last = None;
+    }
     let ran = unobserved(|| {
         contract::erased(clients, |clients| run(store, Selection::Pair(pair), clients, &options))
     });

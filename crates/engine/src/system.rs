@@ -7,7 +7,7 @@ use crate::commit_id::CommitIds;
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
-use crate::facade::worker;
+use crate::facade::{unobserved, worker};
 use crate::physical::{Concurrent, Owned, Physical};
 use crate::protocol::{Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
@@ -328,6 +328,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
         let ids = ids.as_ref();
         let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log };
         let mut reports = S::run(setting, clients);
+        unobserved(|| store.unlink_tombs());
         reports.log_failure = store.finish_log().and_then(Log::failure);
         (reports, slots)
     }

@@ -94,8 +94,8 @@ impl Workload for Numbers {
 
 const KINDS: [Indexing; 2] = [Indexing::Hashed, Indexing::Ordered];
 
-fn loaded(indexing: Indexing) -> Store {
-    ThisEngine::load(&Numbers(indexing), Layout::of(1), &|_| {}).expect("a page")
+fn loaded(indexing: Indexing, protocol: ProtocolName) -> Store {
+    ThisEngine::load(&Numbers(indexing), Layout::of(1).for_protocol(protocol), &|_| {}).expect("a page")
 }
 
 fn protocols() -> impl Iterator<Item = ProtocolName> {
@@ -121,7 +121,7 @@ fn content(store: &mut Store, protocol: ProtocolName) -> [u64; 3] {
 fn nobody_passes_what_is_prepared_and_either_decision_is_whole() {
     for (protocol, indexing) in protocols().flat_map(|p| KINDS.map(|indexing| (p, indexing))) {
         for commits in [false, true] {
-            let mut store = loaded(indexing);
+            let mut store = loaded(indexing, protocol);
             let before = ThisEngine::leak_check(&store);
             let reader = Act::Read(Default::default());
             let passed = stand(&mut store, protocol, &reader, commits);
@@ -132,7 +132,7 @@ fn nobody_passes_what_is_prepared_and_either_decision_is_whole() {
             assert_eq!(seen.map(AtomicU64::into_inner), expected, "{said}: what the reader saw");
             let after = ThisEngine::leak_check(&store);
             assert_eq!((after.held, after.linked_records), (0, before.linked_records), "{said}: {after:?}");
-            store = loaded(indexing);
+            store = loaded(indexing, protocol);
             let writer = Act::Add(CHANGED);
             assert_eq!(stand(&mut store, protocol, &writer, commits), Passed::After, "{said}: a writer");
             assert_eq!(ThisEngine::leak_check(&store).held, 0, "{said}");
@@ -145,7 +145,7 @@ fn nobody_passes_what_is_prepared_and_either_decision_is_whole() {
 #[test]
 fn others_pass_beside_it() {
     for protocol in protocols() {
-        let mut store = loaded(Indexing::Hashed);
+        let mut store = loaded(Indexing::Hashed, protocol);
         let beside = Act::Add(FREE);
         assert_eq!(stand(&mut store, protocol, &beside, true), Passed::While, "{protocol}");
     }

@@ -11,12 +11,13 @@
 //! | `Locked` | acquires `Shared`, looks in place | acquires `Exclusive`, the same | releases | [`Locking`] |
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
 //! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
+//! | `Timestamped` | asks by its timestamp, copies, looks again | asks by its timestamp, writes a private copy | copies in, publishes | [`Timestamping`] |
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //! | `MostlyValidated` | the same; what is hot is locked before | the same | locks, validates what it does not hold, copies in, publishes, releases | [`Protecting`], [`Validating`] |
 //!
 //! Keys that are missing are protected by *gaps*: a bucket or a leaf of the index carries metadata of its own type
-//! ([`Protocol::Gap`]), with verbs of its own. A miss or a scan holds the gap `Shared` (or observes it), an insert holds it
-//! `Insert` (or advances it); see [`crate::index::hash`].
+//! ([`Protocol::Gap`]), with verbs of its own. A miss or a scan holds the gap `Shared` (or observes it, or leaves its timestamp there), an
+//! insert holds it `Insert` (or advances it, or looks who relies on it); see [`crate::index::hash`].
 //!
 //! All-zero metadata means: present, and held by nobody.
 //!
@@ -34,11 +35,13 @@ mod dl_detect;
 mod key_value;
 mod lock_queue;
 mod mocc;
+mod mvcc;
 mod no_wait;
 mod occ;
 pub(crate) mod semaphore;
 mod silo;
 mod tictoc;
+mod timestamp;
 mod two_version_no_wait;
 mod unprotected;
 mod wait_die;
@@ -49,10 +52,12 @@ pub(crate) use deadlock_free::Turn;
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use mocc::{COOLS_ONE_IN, Mocc};
+pub(crate) use mvcc::{Chained, Mvcc};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
 pub(crate) use silo::{LastId, Silo};
 pub(crate) use tictoc::TicToc;
+pub(crate) use timestamp::{BasicTimestamp, Drawn, Stamps};
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
 pub(crate) use wait_die::WaitDie;
@@ -60,10 +65,10 @@ pub(crate) use wait_die::WaitDie;
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::access::Access;
 use crate::transaction::lock_list::LockList;
-use contract::{AbortReason, EngineOptions, Key, TableId};
+use contract::{AbortReason, EngineOptions, Key, Presence, TableId};
 use waits_for::SlotSet;
 
 /// A transaction's place among those that can be in flight at once.
@@ -253,6 +258,24 @@ pub(crate) enum Observation {
     Unlinked,
     /// Locked: ask again.
     Locked,
+}
+
+/// What a record answers to a request of a timestamp.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Granted: this version, which has a row.
+    Present(u64),
+    /// Granted: this version, which is that the key has no row.
+    Absent(u64),
+    /// The row is of somebody younger, or will be at once: there is a version before it, or there was none.
+    Older,
+    /// Somebody older is to be decided first: ask again.
+    Wait,
+    /// No longer linked under its key: look it up again.
+    Unlinked,
+    /// It never will be granted.
+    Abort(AbortReason),
 }
 
 /// What became of a token.
@@ -516,4 +539,70 @@ pub(crate) trait Protecting: Validating {
 
     /// Raises the temperature by one, if it still is `from`.
     fn warm<P: Physical>(meta: &Self::Meta<P>, from: u32);
+}
+
+/// Steps of a protocol that grants reads and writes by the transactions' timestamps, when they are asked for. Writes are private copies
+/// until commit.
+///
+/// A *token* names a version of a record.
+///
+/// # Safety
+/// Any thread may look whether a version still is there while others change the metadata by the other steps, also where one thread owns it:
+/// so it consists of atomics ([`Physical::SingleWriter`]).
+pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> {
+    /// Whether what is overwritten or deleted is kept for older readers.
+    const KEEPS_VERSIONS: bool = false;
+
+    // Records.
+
+    /// Asks to read, and to rely on what is answered.
+    fn read<P: Physical>(meta: &Self::Meta<P>, by: Halves) -> Answer;
+
+    /// Asks to write a row that is to be there, or not, as `wanted`; if it is not so, that is read. The requester has no pending write of
+    /// this record yet.
+    fn write<P: Physical>(meta: &Self::Meta<P>, wanted: Presence, by: Halves) -> Answer;
+
+    /// Whether the row still is that of the version that `token` names, and nobody is copying another in. Of any thread.
+    fn still_is<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool;
+
+    /// The requester's write is about to be copied in; what it replaces is the version `previous` from now on, if that is kept, or else 0.
+    fn lock<P: Physical>(meta: &Self::Meta<P>, previous: u64);
+
+    /// The version before the row, or 0. Of any thread.
+    fn previous<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+        let _ = meta;
+        0
+    }
+
+    /// The requester's write has committed: the row is there, or not.
+    fn publish<P: Physical>(meta: &Self::Meta<P>, to_be: Presence, by: Halves);
+
+    /// The requester's write is not to be.
+    fn withdraw<P: Physical>(meta: &Self::Meta<P>);
+
+    /// Makes the metadata of a record about to be linked that of one that is absent, with a pending write of the requester.
+    fn claim<P: Physical>(meta: &Self::Meta<P>, by: Halves);
+
+    /// Of a record about to be unlinked: it is dead from now on, and what must outlast it is the gap's.
+    fn mark_deleted<P: Physical>(meta: &Self::Meta<P>, gap: &Self::Gap<P>);
+
+    /// The first word of the metadata of a record that this transaction has deleted, for as long as nobody writes it again.
+    fn tombstone(by: Halves) -> u64;
+
+    /// Takes a record for ever if that is what it is: `Absent`. `Wait`: somebody is about to write it. `Unlinked`: it is something else.
+    fn bury<P: Physical>(meta: &Self::Meta<P>, tombstone: u64) -> Answer;
+
+    // Gaps.
+
+    /// The requester relies on keys being missing that a look-up from here on does not find.
+    fn rely<P: Physical>(gap: &Self::Gap<P>, by: Halves);
+
+    /// The largest timestamp of who relies on keys being missing.
+    fn relied_on<P: Physical>(gap: &Self::Gap<P>) -> u64;
+
+    /// A part of a gap's range is `fresh`'s from now on, which nobody can reach yet.
+    fn split_gap<P: Physical>(gap: &Self::Gap<P>, fresh: &Self::Gap<P>);
+
+    /// The range of a gap that leaves its index is `heir`'s from now on; nobody can come there yet.
+    fn inherit_gap<P: Physical>(retired: &Self::Gap<P>, heir: &Self::Gap<P>);
 }

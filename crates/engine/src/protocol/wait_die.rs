@@ -34,29 +34,15 @@ use super::{
 use crate::architecture::Architecture;
 use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::access::Locked;
 use contract::{AbortReason, EngineOptions};
 
 /// WAIT_DIE.
 pub(crate) struct WaitDie;
 
-/// The timestamp of a transaction's first attempt, in halves: a stamp is aligned as 32-bit words are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Age {
-    high: u32,
-    low: u32,
-}
-
-impl Age {
-    const fn of(Timestamp(birth): Timestamp) -> Age {
-        Age { high: (birth >> 32) as u32, low: birth as u32 }
-    }
-
-    const fn birth(self) -> u64 {
-        (self.high as u64) << 32 | self.low as u64
-    }
-}
+/// The timestamp of a transaction's first attempt.
+pub(crate) type Age = Halves;
 
 impl QueuedStamp for Age {
     /// Its timestamp.
@@ -69,7 +55,7 @@ impl QueuedStamp for Age {
 
     #[inline(always)]
     fn keep<P: Physical>(self, kept: &P::Word64) {
-        kept.store(self.birth());
+        kept.store(self.time());
     }
 }
 
@@ -104,7 +90,7 @@ pub(crate) struct Common<P: Physical> {
 
 /// Whether the transaction that has made a request is older than one that asks.
 fn is_older<P: Physical>(entry: &Entry<P, Age>, than: Requester) -> bool {
-    entry.kept().read() < than.stamp.birth()
+    entry.kept().read() < than.stamp.time()
 }
 
 /// Who asks, of what age.

@@ -45,3 +45,10 @@ pub(crate) struct Wide;
 impl RecordHeader for Wide {
     const HEADER: Header = Header::Wide;
 }
+
+/// Thirty-two.
+pub(crate) struct Versioned;
+
+impl RecordHeader for Versioned {
+    const HEADER: Header = Header::Versioned;
+}

@@ -156,6 +156,12 @@ impl RecordRef {
         unsafe { std::slice::from_raw_parts(first, header.metadata_bytes() / 8) }
     }
 
+    /// The first word of the metadata of a record of a quiet store.
+    pub fn first_word(self, header: Header) -> u64 {
+        // Relaxed: nobody else is running; workers have ended before.
+        self.meta_words(header)[0].load(Ordering::Relaxed)
+    }
+
     /// Gives unlinked memory its key and an all-zero metadata.
     #[inline]
     pub fn initialise(self, header: Header, key: Key) {
@@ -301,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_record_costs_at_most_32_bytes_more_than_its_row() {
-        for (header, most) in [(Header::Narrow, 32), (Header::Wide, 48)] {
+        for (header, most) in [(Header::Narrow, 32), (Header::Wide, 48), (Header::Versioned, 56)] {
             for row_bytes in 0..5000 {
                 let shape = Shape::new(header, row_bytes, row_bytes);
                 assert!(shape.stride >= header_bytes(header) + row_bytes.next_multiple_of(8), "{shape:?}");

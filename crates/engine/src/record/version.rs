@@ -109,6 +109,23 @@ impl Version {
         self.0.as_ptr().expose_provenance() as u64
     }
 
+    /// The version of which [`Version::to_bits`] says this, if it is not 0.
+    ///
+    /// # Safety
+    /// They are 0, or the bits of a version.
+    pub unsafe fn maybe(bits: u64) -> Option<Self> {
+        Self::of(bits)
+    }
+
+    /// Since when its row is what it is, as it was made.
+    ///
+    /// # Safety
+    /// It was not freed.
+    pub unsafe fn since(self) -> u64 {
+        // SAFETY: by the caller's contract.
+        unsafe { self.head() }.snapshot
+    }
+
     fn of(bits: u64) -> Option<Self> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(bits as usize)).map(Version)
     }

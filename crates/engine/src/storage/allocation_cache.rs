@@ -7,6 +7,7 @@
 //! the others, so nothing of a cache may be lent to a step ([`crate::transaction`]) while another is asked for; a caller that lends
 //! waits for the step's answer.
 
+use super::tombs::Tombs;
 use crate::facade::heap::Heap;
 use crate::facade::shared::Arc;
 use crate::index::ordered;
@@ -41,6 +42,8 @@ pub(crate) struct AllocationCache {
     pub values: ValueCache,
     /// Of all tables, if there are snapshots.
     pub versions: VersionCache,
+    /// Of all tables, what deletes have left linked.
+    pub tombs: Tombs,
 }
 
 impl AllocationCache {
@@ -71,6 +74,7 @@ impl AllocationCache {
     /// Nothing is at hand of a table any more: its memory is gone.
     pub fn forget_table(&mut self, table: TableId) {
         self.versions.forget_table(table);
+        self.tombs.forget_table(table);
         let first = table.index() * self.partitions;
         for place in &mut self.places[first..first + self.partitions] {
             if *place > 0 {

@@ -7,7 +7,7 @@ use crate::facade::shared::Arc;
 use crate::index::Linked;
 use crate::record::RecordRef;
 use crate::record::arena::Chunk;
-use crate::record::header::{Narrow, Wide};
+use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::ValueCache;
 use contract::{Header, Key, Span};
 
@@ -80,6 +80,7 @@ impl<'a> Linker<'a> {
             match self.table.shape.header {
                 Header::Narrow => record.row::<Narrow>().view_mut(whole, fill),
                 Header::Wide => record.row::<Wide>().view_mut(whole, fill),
+                Header::Versioned => record.row::<Versioned>().view_mut(whole, fill),
             }
         }
         record

@@ -5,6 +5,7 @@ mod fill;
 mod link;
 pub(crate) mod store;
 pub(crate) mod table;
+pub(crate) mod tombs;
 
 pub(crate) use allocation_cache::AllocationCache;
 pub(crate) use link::Linker;

@@ -8,6 +8,7 @@ use super::allocation_cache::AllocationCache;
 use super::fill::fill;
 use super::link::{Leftover, Linker};
 use super::table::{Table, pages_of};
+use super::tombs::Tomb;
 use crate::durability::Log;
 use crate::durability::manifest::RecoveredLog;
 use crate::epoch::Epochs;
@@ -15,8 +16,11 @@ use crate::facade::heap::Heap;
 use crate::facade::region::RegionError;
 use crate::facade::shared::Arc;
 use crate::facade::{memory, unobserved, worker};
+use crate::index::Index;
+use crate::index::hash::Hash;
+use crate::index::ordered::{Pruned, Unlinked};
 use crate::record::RecordRef;
-use crate::record::header::{Narrow, Wide};
+use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
@@ -179,7 +183,10 @@ impl Store {
     pub(crate) fn prepare(&mut self, selection: Selection) {
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
-            unobserved(|| self.reset());
+            unobserved(|| {
+                self.unlink_tombs();
+                self.reset();
+            });
         }
         self.last = Some(selection);
         let mut left = memory::available_bytes() / 2;
@@ -230,6 +237,43 @@ impl Store {
         let log = self.log.as_ref()?;
         log.finish(&mut self.epochs);
         Some(log)
+    }
+
+    /// After a run: unlinks what deletes have left linked, which to the next protocol would be rows; and frees versions that nobody finds any
+    /// more, once the metadata is reset.
+    pub(crate) fn unlink_tombs(&mut self) {
+        let (epoch, reusable) = (self.epochs.current(), self.epochs.reusable());
+        for cache in &mut self.caches {
+            let mut tombs = std::mem::take(&mut cache.tombs);
+            while let Some((tomb, key)) = tombs.next(u64::MAX) {
+                let Tomb { record, table: id, partition, word } = tomb;
+                if record.first_word(self.layout.header) != word {
+                    continue;
+                }
+                let table = &self.tables[id.index()];
+                match &table.partition(partition).index {
+                    Index::Hashed(index) => index.unlink(Hash::of(record.key()), record, |_| ()),
+                    Index::Ordered(index) => {
+                        let number = record.key().bytes();
+                        let key = if table.has_byte_strings() { key } else { &number };
+                        let nodes = &mut cache.at(id, partition).nodes;
+                        nodes.refresh(epoch, reusable);
+                        if index.unlink(nodes, key, record, |_| ()) == Unlinked::Emptied {
+                            let _: Pruned = index.prune(nodes, key, |_| true, |_, _| ());
+                        }
+                    }
+                }
+                if table.varies() {
+                    // SAFETY: the record was linked until now, and nobody else unlinks it.
+                    unsafe { cache.values.retire(value_of(record, self.layout.header), epoch) };
+                }
+                cache.retire(id, partition, record, epoch);
+            }
+            cache.tombs = tombs;
+            if self.layout.header == Header::Versioned {
+                cache.reclaim_versions(u64::MAX);
+            }
+        }
     }
 
     /// Where commits are logged.
@@ -318,6 +362,7 @@ fn value_of(record: RecordRef, header: Header) -> Value {
         match header {
             Header::Narrow => record.row::<Narrow>().copy_out(0, &mut word),
             Header::Wide => record.row::<Wide>().copy_out(0, &mut word),
+            Header::Versioned => record.row::<Versioned>().copy_out(0, &mut word),
         }
         Value::of(&word)
     }

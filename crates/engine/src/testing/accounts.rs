@@ -1,6 +1,6 @@
 //! Accounts between which money moves, for systems that are not of the matrix: the sum stays, and rows are whole.
 
-use crate::record::header::{Narrow, Wide};
+use crate::record::header::{Narrow, Versioned, Wide};
 use crate::storage::Store;
 use crate::system::{CountLeaks, Dispatch, Run, System};
 use contract::{
@@ -107,6 +107,7 @@ fn total(store: &Store) -> u64 {
                 match store.layout().header {
                     Header::Narrow => record.row::<Narrow>().view(whole, balance),
                     Header::Wide => record.row::<Wide>().view(whole, balance),
+                    Header::Versioned => record.row::<Versioned>().view(whole, balance),
                 }
             };
         });

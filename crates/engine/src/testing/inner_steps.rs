@@ -12,15 +12,17 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, Locking, Mocc, Mode, NoWait, Occ, Preparing, Protocol, RequestWith,
-    Requester, Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing,
+    Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait,
+    Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
+use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::Txn;
 use contract::{
-    ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Procedure, ProtocolName,
-    TableId,
+    ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Presence, Procedure,
+    ProtocolName, TableId,
 };
 use std::ptr::NonNull;
 
@@ -62,6 +64,8 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
         ProtocolName::DeadlockFree => lock_loop::<DeadlockFree>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
+        ProtocolName::Timestamp => timestamp_loop::<BasicTimestamp>(exclusive, repeat),
+        ProtocolName::Mvcc => timestamp_loop::<Mvcc>(exclusive, repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Mocc => prepare_loop::<Mocc>(repeat),
@@ -73,10 +77,24 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
 
 /// A record's metadata, outside of a record.
 fn with_meta<P: Protocol>(run: impl FnOnce(&P::Meta<Shared>)) {
-    const { assert!(size_of::<P::Meta<Shared>>() == 8) };
-    let word = Cell::new(0u64);
-    // SAFETY: eight zeroed, 8-aligned bytes with interior mutability are valid metadata of every protocol.
-    run(unsafe { &*(&raw const word).cast() });
+    const { assert!(size_of::<P::Meta<Shared>>() <= Header::Versioned.metadata_bytes()) };
+    let words = [const { Cell::new(0u64) }; 4];
+    // SAFETY: so many zeroed, 8-aligned bytes with interior mutability are valid metadata of every protocol.
+    run(unsafe { &*(&raw const words).cast() });
+}
+
+fn timestamp_loop<P: Timestamping>(exclusive: bool, repeat: u64) {
+    with_meta::<P>(|meta| {
+        for time in 1..=repeat {
+            let by = Halves::of(Timestamp(time));
+            if exclusive {
+                let _ = std::hint::black_box(P::write::<Shared>(meta, Presence::Present, by));
+                P::withdraw::<Shared>(meta);
+            } else {
+                let _ = std::hint::black_box(P::read::<Shared>(meta, by));
+            }
+        }
+    });
 }
 
 fn lock_loop<P: Locking>(exclusive: bool, repeat: u64) {
@@ -191,6 +209,10 @@ fn median(batches: usize, mut f: impl FnMut()) -> f64 {
 pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Procedure, repeat: u64) {
     // Timestamps begin anew.
     store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
+    if protocol.header() != Header::Narrow {
+        // Timestamps begin anew, and so must what records know of them.
+        store.prepare(PairName { architecture: ArchitectureName::SharedEverything, protocol }.into());
+    }
     match protocol {
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
@@ -198,6 +220,8 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::DeadlockFree => commit_loop::<DeadlockFree>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
+        ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),
+        ProtocolName::Mvcc => commit_loop::<Mvcc>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Mocc => commit_loop::<Mocc>(store, procedure, repeat),

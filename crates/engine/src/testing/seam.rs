@@ -7,8 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, Mocc, NoWait, Occ, Protocol, Silo, SlotId, TicToc, TwoVersionNoWait,
-    WaitDie,
+    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc,
+    TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -45,6 +45,8 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
+        ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
+        ProtocolName::Mvcc => stand::<Mvcc, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),
@@ -109,5 +111,6 @@ where
         has_passed.store(1, Ordering::Relaxed);
         None
     });
+    store.unlink_tombs();
     ended[0].expect("the first worker looks")
 }

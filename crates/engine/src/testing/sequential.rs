@@ -9,17 +9,18 @@
 //! is a step that it can make whenever its turn comes. The others still get on, without its help.
 
 use super::canary::{
-    DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NoExtension, NoReadValidation, SkippedCertify,
-    UnguardedUpgrade, UnheldReads, WaitsOutOfOrder,
+    DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NewestVersion, NoExtension, NoReadValidation,
+    SkippedCertify, UnguardedUpgrade, UnheldReads, UnmarkedReads, WaitsOutOfOrder,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Attempt, DeadlockFree, DlDetect, Held as Protection, Locking, Mocc, Mode, NoWait, Observation, Occ,
-    Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState,
-    TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake, Waker,
+    Answer, Attempt, BasicTimestamp, DeadlockFree, DlDetect, Held as Protection, Locking, Mocc, Mode, Mvcc,
+    NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith, Requester,
+    Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict,
+    WaitDie, Wake, Waker,
 };
-use crate::timestamp::Timestamp;
-use contract::{EngineOptions, Key, TableId};
+use crate::timestamp::{Halves, Timestamp};
+use contract::{EngineOptions, Key, Presence, TableId};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
@@ -42,11 +43,15 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Operation(usize),
+    /// Copies what a read was granted.
+    Copy(usize),
     Waiting(usize),
     /// Granted what it waited for, and has not looked.
     Told(usize),
     Prepare(usize),
     Validate,
+    /// Locks what it has written.
+    Lock,
     Install,
     Committed,
     Aborted,
@@ -65,6 +70,8 @@ struct Held {
     protection: Option<Protection>,
     /// Since before it was read.
     is_protected: bool,
+    /// Has an accepted write.
+    accepted: bool,
 }
 
 struct Transaction<S> {
@@ -88,6 +95,29 @@ pub(super) trait Way<P: Protocol> {
     const IN_PLACE: bool;
     /// Whether what was read is prepared, too.
     const PREPARES_READS: bool = false;
+    /// Whether records are asked by the transaction's timestamp.
+    const ORDERS: bool = false;
+
+    fn ask_by_time<F: Physical>(_: &P::Meta<F>, _: Mode, _: StampOf<P>) -> Answer {
+        unreachable!("no timestamps")
+    }
+
+    fn still_is<F: Physical>(_: &P::Meta<F>, _: u64) -> bool {
+        true
+    }
+
+    /// Before what it wrote is copied in.
+    fn lock_written<F: Physical>(_: &P::Meta<F>) {}
+
+    /// Whether old versions are kept.
+    const KEEPS_VERSIONS: bool = false;
+
+    fn time(_: StampOf<P>) -> u64 {
+        0
+    }
+
+    /// What a transaction wrote has committed, or not.
+    fn decide<F: Physical>(_: &P::Meta<F>, _: bool, _: StampOf<P>) {}
 
     fn ask<F: Physical>(_: &P::Meta<F>, _: Mode, _: Option<Mode>, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
@@ -159,6 +189,7 @@ pub(super) struct Certifying;
 pub(super) struct Optimistic;
 /// Of two records, those of which a bit is set are hot.
 pub(super) struct MostlyOptimistic<const HOT: usize>;
+pub(super) struct ByTime;
 
 fn ask<P: Locking, F: Physical>(
     meta: &P::Meta<F>,
@@ -322,10 +353,49 @@ impl<P: Protecting, const HOT: usize> Way<P> for MostlyOptimistic<HOT> {
     }
 }
 
+impl<P: Timestamping> Way<P> for ByTime {
+    const LOCKS: bool = false;
+    const IN_PLACE: bool = false;
+    const ORDERS: bool = true;
+
+    fn ask_by_time<F: Physical>(meta: &P::Meta<F>, mode: Mode, by: Halves) -> Answer {
+        match mode {
+            Mode::Shared => P::read::<F>(meta, by),
+            Mode::Exclusive => P::write::<F>(meta, Presence::Present, by),
+        }
+    }
+
+    fn still_is<F: Physical>(meta: &P::Meta<F>, token: u64) -> bool {
+        P::still_is::<F>(meta, token)
+    }
+
+    fn lock_written<F: Physical>(meta: &P::Meta<F>) {
+        P::lock::<F>(meta, 0);
+    }
+
+    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
+
+    fn time(by: Halves) -> u64 {
+        by.time()
+    }
+
+    fn decide<F: Physical>(meta: &P::Meta<F>, commits: bool, by: Halves) {
+        match commits {
+            true => P::publish::<F>(meta, Presence::Present, by),
+            false => P::withdraw::<F>(meta),
+        }
+    }
+}
+
+/// Metadata of the largest header.
+pub(super) type MetaWords = [u64; 4];
+
 struct World<P: Protocol, W, F: Physical> {
     common: P::Common<F>,
-    metas: [Box<u64>; 2],
+    metas: [Box<MetaWords>; 2],
     values: [Cell<u64>; 2],
+    /// Every version of each record, with its timestamp, where they are kept.
+    versions: [RefCell<Vec<(u64, u64)>>; 2],
     woken: Wakes,
     /// The last timestamp.
     drawn: Cell<u64>,
@@ -343,8 +413,8 @@ impl Waker for Wakes {
 
 impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn meta(&self, record: usize) -> &P::Meta<F> {
-        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
-        // SAFETY: eight zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
+        const { assert!(size_of::<P::Meta<F>>() <= size_of::<MetaWords>() && align_of::<P::Meta<F>>() <= 8) };
+        // SAFETY: as many zeroed bytes, 8-aligned, that live with `self`: valid metadata, which has interior mutability, and
         // the box is never touched otherwise.
         unsafe { &*(&raw const *self.metas[record]).cast() }
     }
@@ -359,7 +429,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
     fn step(&self, number: usize, txn: &mut Transaction<P::Slot>) {
         match txn.phase {
+            Phase::Operation(at) if W::ORDERS => self.operation_by_time(number, txn, at),
             Phase::Operation(at) => self.operation(number, txn, at),
+            Phase::Copy(at) => self.copy(txn, at),
+            Phase::Lock => self.lock(txn),
             Phase::Prepare(at) => self.prepare(number, txn, at),
             Phase::Validate => self.validate(number, txn),
             Phase::Install => self.install(number, txn),
@@ -425,6 +498,90 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 txn.stalled = false;
             }
         }
+    }
+
+    fn operation_by_time(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        if !std::mem::replace(&mut txn.has_begun, true) {
+            txn.state.begin(Attempt::First, || self.draw());
+        }
+        let op = txn.script[at];
+        let record = op.record();
+        let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
+        if !txn.held[record].accepted {
+            if mode == Mode::Shared && txn.held[record].token.is_some() {
+                return txn.phase = Phase::Copy(at);
+            }
+            match W::ask_by_time::<F>(self.meta(record), mode, txn.state.stamp()) {
+                Answer::Present(token) if mode == Mode::Shared => {
+                    txn.held[record].token = Some(token);
+                    return txn.phase = Phase::Copy(at);
+                }
+                Answer::Present(token) => {
+                    txn.held[record].accepted = true;
+                    if txn.held[record].token.is_some_and(|seen| seen != token) {
+                        // Under a canary only.
+                        return self.abort(number, txn);
+                    }
+                }
+                Answer::Older if mode == Mode::Shared => {
+                    let time = W::time(txn.state.stamp());
+                    let older =
+                        self.versions[record].borrow().iter().rfind(|(since, _)| *since <= time).copied();
+                    txn.held[record].token = Some(older.expect("a loaded one").0);
+                    return txn.phase = Phase::Copy(at);
+                }
+                Answer::Older => unreachable!("a write is accepted over the newest"),
+                Answer::Wait => return txn.stalled = true,
+                Answer::Abort(_) => return self.abort(number, txn),
+                Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
+            }
+        }
+        if mode == Mode::Exclusive {
+            txn.held[record].written = true;
+        } else if !txn.held[record].written {
+            txn.seen.push((record, self.values[record].get()));
+        }
+        txn.phase = Self::after_operation_by_time(txn, at);
+    }
+
+    fn after_operation_by_time(txn: &Transaction<P::Slot>, at: usize) -> Phase {
+        if at + 1 < txn.script.len() { Phase::Operation(at + 1) } else { Phase::Lock }
+    }
+
+    /// Copies what is there, if it still is what was granted; asks again otherwise, or aborts if it has seen it before.
+    fn copy(&self, txn: &mut Transaction<P::Slot>, at: usize) {
+        let record = txn.script[at].record();
+        let token = txn.held[record].token.expect("a read was granted");
+        if W::still_is::<F>(self.meta(record), token) {
+            txn.seen.push((record, self.values[record].get()));
+            txn.phase = Self::after_operation_by_time(txn, at);
+        } else if W::KEEPS_VERSIONS {
+            let versions = self.versions[record].borrow();
+            let (_, value) = versions.iter().find(|(since, _)| *since == token).expect("it is kept");
+            txn.seen.push((record, *value));
+            txn.phase = Self::after_operation_by_time(txn, at);
+        } else if txn.seen.iter().any(|&(seen, _)| seen == record) {
+            self.withdraw_writes(txn);
+            txn.phase = Phase::Aborted;
+        } else {
+            txn.held[record].token = None;
+            txn.phase = Phase::Operation(at);
+        }
+    }
+
+    fn withdraw_writes(&self, txn: &Transaction<P::Slot>) {
+        for (record, held) in txn.held.iter().enumerate() {
+            if held.accepted {
+                W::decide::<F>(self.meta(record), false, txn.state.stamp());
+            }
+        }
+    }
+
+    fn lock(&self, txn: &mut Transaction<P::Slot>) {
+        for record in (0..2).filter(|&record| txn.held[record].written) {
+            W::lock_written::<F>(self.meta(record));
+        }
+        txn.phase = Phase::Install;
     }
 
     /// The lock of an operation, if it has one, is held: does it.
@@ -523,6 +680,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             } else if txn.held[record].prepared {
                 W::publish::<F>(self.meta(record), txn.id);
                 txn.held[record].protection = None;
+            } else if txn.held[record].accepted {
+                let time = W::time(txn.state.stamp());
+                self.versions[record].borrow_mut().push((time, number as u64 + 1));
+                W::decide::<F>(self.meta(record), true, txn.state.stamp());
             }
         }
         self.release(number, txn);
@@ -538,6 +699,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 W::unprepare::<F>(self.meta(record), self.request(number, txn, record));
             }
         }
+        self.withdraw_writes(txn);
         self.release(number, txn);
         txn.phase = Phase::Aborted;
     }
@@ -585,8 +747,9 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
     let world = World::<P, W, F> {
         way: PhantomData,
         common: P::common(scripts.len(), 1, &EngineOptions::default()),
-        metas: [Box::new(0), Box::new(0)],
+        metas: [Box::default(), Box::default()],
         values: [Cell::new(0), Cell::new(0)],
+        versions: [RefCell::new(vec![(0, 0)]), RefCell::new(vec![(0, 0)])],
         woken: Wakes::default(),
         drawn: Cell::new(0),
     };
@@ -775,6 +938,16 @@ fn who_waits_out_of_order_is_stuck() {
 }
 
 #[test]
+fn timestamp_is_serializable_and_never_stuck() {
+    accepts::<BasicTimestamp, ByTime>();
+}
+
+#[test]
+fn mvcc_is_serializable_and_never_stuck() {
+    accepts::<Mvcc, ByTime>();
+}
+
+#[test]
 fn tictoc_is_serializable() {
     accepts::<TicToc, Optimistic>();
 }
@@ -811,6 +984,8 @@ fn mocc_is_serializable_and_never_stuck_whatever_is_hot() {
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
     rejects::<UnguardedUpgrade, TwoPhase>();
+    rejects::<UnmarkedReads, ByTime>();
+    rejects::<NewestVersion, ByTime>();
     rejects::<LateStart, Optimistic>();
     rejects::<NoExtension, Optimistic>();
     rejects::<DirtyReads, TwoPhase>();

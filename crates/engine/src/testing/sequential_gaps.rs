@@ -6,15 +6,17 @@
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away. Where requests
 //! wait, one transaction after the other may take its request back, as in [`super::sequential`].
 
-use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps};
-use super::sequential::{Optimistic, TwoPhase, Wakes, started};
+use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses};
+use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DeadlockFree, DlDetect, GapMode, Locking, Mocc, NoWait, Occ, Protocol, Request, RequestWith, Requester,
-    Silo, SlotId, SlotState, TicToc, TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    BasicTimestamp, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol, Request,
+    RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
+    Validating, Validity, Verdict, WaitDie, Wake,
 };
+use crate::timestamp::Halves;
 use contract::EngineOptions;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,10 @@ struct Transaction {
 trait Way<P: Protocol> {
     /// Whether gaps are held.
     const LOCKS: bool;
+    /// Whether a transaction sees the keys that older ones insert, and no others. A later one is younger.
+    const ORDERS: bool = false;
+    /// Whether it goes on if somebody younger has inserted, too.
+    const KEEPS_VERSIONS: bool = false;
 
     fn hold<F: Physical>(_: &P::Gap<F>, _: GapMode, _: Request<'_, P, F, Wakes>) -> Verdict {
         Verdict::Granted
@@ -94,6 +100,33 @@ trait Way<P: Protocol> {
 
     fn validate<F: Physical>(_: &P::Gap<F>, _: u64) -> bool {
         true
+    }
+
+    /// Leaves a timestamp.
+    fn rely<F: Physical>(_: &P::Gap<F>, _: StampOf<P>) {}
+
+    /// Whether somebody younger relies on the gap, so that an insert aborts.
+    fn is_too_late<F: Physical>(_: &P::Gap<F>, _: StampOf<P>) -> bool {
+        false
+    }
+}
+
+impl<P: Timestamping> Way<P> for ByTime {
+    const LOCKS: bool = false;
+    const ORDERS: bool = true;
+    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
+
+    fn retire<F: Physical>(gap: &P::Gap<F>, heir: &P::Gap<F>, _: &P::Common<F>) -> bool {
+        P::inherit_gap::<F>(gap, heir);
+        true
+    }
+
+    fn rely<F: Physical>(gap: &P::Gap<F>, by: Halves) {
+        P::rely::<F>(gap, by);
+    }
+
+    fn is_too_late<F: Physical>(gap: &P::Gap<F>, by: Halves) -> bool {
+        P::relied_on::<F>(gap) > by.time()
     }
 }
 
@@ -148,22 +181,26 @@ impl<P: Validating> Way<P> for Optimistic {
     }
 }
 
+fn stamp_of<P: Protocol>(number: usize) -> StampOf<P> {
+    started::<P>(number).stamp()
+}
+
 struct World<P: Protocol, W, F: Physical> {
     way: PhantomData<W>,
     /// A record that is linked.
-    record: Box<u64>,
+    record: Box<MetaWords>,
     common: P::Common<F>,
     gaps: [Box<u64>; 2],
     /// The leaf responsible for the range: the heir, once the first has died.
     current: Cell<usize>,
-    /// Keys in the range.
-    keys: Cell<u64>,
+    /// Keys in the range: who has inserted each, and whether that has committed.
+    keys: RefCell<Vec<(usize, bool)>>,
     woken: Wakes,
 }
 
 impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn record(&self) -> &P::Meta<F> {
-        const { assert!(size_of::<P::Meta<F>>() == 8 && align_of::<P::Meta<F>>() <= 8) };
+        const { assert!(size_of::<P::Meta<F>>() <= size_of::<MetaWords>() && align_of::<P::Meta<F>>() <= 8) };
         // SAFETY: as in `gap`.
         unsafe { &*(&raw const *self.record).cast() }
     }
@@ -176,7 +213,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn request(&self, number: usize) -> Request<'_, P, F, Wakes> {
-        let stamp = started::<P>(number).stamp();
+        let stamp = stamp_of::<P>(number);
         let who = Requester { slot: SlotId(number as u32), partition: 0, access: 1, stamp };
         RequestWith { common: &self.common, who, waker: &self.woken }
     }
@@ -193,10 +230,12 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 let verdict = W::hold::<F>(gap, mode, request);
                 return self.heed(number, txn, verdict);
             }
+            Hold(GapMode::Shared) if W::ORDERS => W::rely::<F>(self.gap(txn.leaf), stamp_of::<P>(number)),
             Hold(GapMode::Shared) => txn.token = W::observe::<F>(self.gap(txn.leaf)),
             Hold(_) => {}
             Look if !is_current => return self.start_again(number, txn),
-            Look => txn.seen = self.keys.get(),
+            Look if W::ORDERS && self.is_to_wait(number) => return self.end(number, txn),
+            Look => txn.seen = self.seen_by(number),
             Upgrade if W::LOCKS => {
                 let (gap, request) = (self.gap(txn.leaf), self.request(number));
                 let verdict = W::upgrade::<F>(gap, request);
@@ -204,8 +243,12 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             }
             Upgrade => {}
             Link if W::LOCKS && !is_current => return self.start_again(number, txn),
-            Link => self.link(txn),
-            LookAgain => txn.is_broken = self.keys.get() != txn.seen + txn.own,
+            Link => return self.link(number, txn),
+            // Somebody younger was there before: too late.
+            LookAgain if W::ORDERS && !W::KEEPS_VERSIONS && self.has_younger(number) => {
+                return self.end(number, txn);
+            }
+            LookAgain => txn.is_broken = self.seen_by(number) != txn.seen + txn.own,
             Prune => {
                 if W::retire::<F>(self.gap(0), self.gap(1), &self.common) {
                     self.current.set(1);
@@ -226,8 +269,27 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         Self::granted(txn);
     }
 
-    fn link(&self, txn: &mut Transaction) {
-        self.keys.set(self.keys.get() + 1);
+    /// Whether somebody older has inserted a key and is to be decided.
+    fn is_to_wait(&self, number: usize) -> bool {
+        self.keys.borrow().iter().any(|&(by, done)| by < number && !done)
+    }
+
+    /// Whether somebody younger has inserted a key, and has committed.
+    fn has_younger(&self, number: usize) -> bool {
+        self.keys.borrow().iter().any(|&(by, done)| by > number && done)
+    }
+
+    /// How many keys a transaction sees.
+    fn seen_by(&self, number: usize) -> u64 {
+        self.keys.borrow().iter().filter(|&&(by, _)| !W::ORDERS || by <= number).count() as u64
+    }
+
+    fn link(&self, number: usize, txn: &mut Transaction) {
+        if W::ORDERS && W::is_too_late::<F>(self.gap(self.current.get()), stamp_of::<P>(number)) {
+            return self.end(number, txn);
+        }
+        txn.at += 1;
+        self.keys.borrow_mut().push((number, false));
         txn.own += 1;
         let current = self.current.get();
         let advanced = W::advance::<F>(self.gap(current), self.record());
@@ -272,10 +334,14 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn commit(&self, number: usize, txn: &mut Transaction) {
         let is_valid = |token| W::validate::<F>(self.gap(txn.leaf), token);
         assert!(!txn.is_broken || !txn.token.is_none_or(is_valid), "a phantom");
+        self.keys.borrow_mut().iter_mut().filter(|(by, _)| *by == number).for_each(|(_, done)| *done = true);
         self.end(number, txn);
     }
 
     fn end(&self, number: usize, txn: &mut Transaction) {
+        if W::ORDERS {
+            self.keys.borrow_mut().retain(|&(by, done)| by != number || done);
+        }
         self.let_go(number, txn);
         txn.state = State::Ended;
     }
@@ -297,11 +363,11 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn run(scripts: &[&'static [Step]], choices: &[usize], impatient: Option<usize>) -> Vec<usize> {
         let world = World::<P, W, F> {
             way: PhantomData,
-            record: Box::new(0),
+            record: Box::default(),
             common: P::common(scripts.len(), 1, &EngineOptions::default()),
             gaps: [Box::new(0), Box::new(0)],
             current: Cell::new(0),
-            keys: Cell::new(0),
+            keys: RefCell::default(),
             woken: Wakes::default(),
         };
         let start = |&script: &&'static [Step]| Transaction {
@@ -381,6 +447,10 @@ const WORLDS: &[&[&[Step]]] = &[
     &[MISS, INSERT, PRUNE],
     &[BOTH, INSERT, PRUNE],
     &[MISS, BOTH, PRUNE],
+    // The inserter is the older.
+    &[INSERT, MISS],
+    &[INSERT, MISS, PRUNE],
+    &[INSERT, BOTH, PRUNE],
 ];
 
 fn accepts<P: Protocol, W: Way<P>>() {
@@ -433,6 +503,16 @@ fn who_takes_a_request_back_lets_no_phantom_in() {
 }
 
 #[test]
+fn timestamp_lets_no_phantom_in() {
+    accepts::<BasicTimestamp, ByTime>();
+}
+
+#[test]
+fn mvcc_lets_no_phantom_in() {
+    accepts::<Mvcc, ByTime>();
+}
+
+#[test]
 fn tictoc_lets_no_phantom_in() {
     accepts::<TicToc, Optimistic>();
 }
@@ -454,6 +534,12 @@ fn misses_that_are_not_validated_let_them_in() {
 #[should_panic = "a phantom"]
 fn inserts_that_heed_nobody_let_them_in() {
     accepts::<UnlockedGaps, TwoPhase>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn misses_that_leave_no_timestamp_let_them_in() {
+    accepts::<UnmarkedMisses, ByTime>();
 }
 
 #[test]

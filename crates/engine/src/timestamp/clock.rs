@@ -3,9 +3,9 @@
 //! | bits | what |
 //! |---|---|
 //! | 0..s | the slot; s is as many bits as the run's slots take |
-//! | s..61 | ticks since the run began, or since the store was opened, without their finest bits |
+//! | s..60 | ticks since the run began, or since the store was opened, without their finest bits |
 //!
-//! With four ticks in a nanosecond, and sixteen at a time, they last for 4.5 years with 64 slots, and 104 days with 1024, the most that
+//! With four ticks in a nanosecond, and sixteen at a time, they last for 2.2 years with 64 slots, and 52 days with 1024, the most that
 //! there are; then drawing panics.
 //!
 //! It takes clocks that agree ([`clock::agrees`]). Two readings that are equal are in the order of their slots; no transaction is as short as

@@ -27,8 +27,29 @@ use contract::TimestampsName;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timestamp(pub u64);
 
-/// More than all timestamps of a run: metadata has room for it beside three bits of a status.
-pub(crate) const END_OF_TIME: u64 = 1 << 61;
+/// A timestamp as it travels with a step, in halves: stamps are aligned as 32-bit words are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Halves {
+    high: u32,
+    low: u32,
+}
+
+impl Halves {
+    /// Of a timestamp.
+    #[inline(always)]
+    pub const fn of(Timestamp(time): Timestamp) -> Self {
+        Halves { high: (time >> 32) as u32, low: time as u32 }
+    }
+
+    /// The timestamp.
+    #[inline(always)]
+    pub const fn time(self) -> u64 {
+        (self.high as u64) << 32 | self.low as u64
+    }
+}
+
+/// More than all timestamps of a run: metadata has room for it beside four bits of a status.
+pub(crate) const END_OF_TIME: u64 = 1 << 60;
 
 /// Where a run's timestamps come from.
 pub(crate) enum Timestamps {
@@ -50,6 +71,13 @@ impl Draws {
     /// Of the slot of a number, which has drawn none.
     pub fn new(slot: u32) -> Self {
         Draws { slot, last: 0, batch: Batch::default() }
+    }
+
+    /// The slot goes on to another epoch, and what is left of a batch is lost. So a timestamp that is drawn in an epoch is larger than those
+    /// of all who had ended in the last epoch but one, or before.
+    #[inline]
+    pub fn begin_epoch(&mut self) {
+        self.batch = Batch::default();
     }
 }
 
@@ -107,6 +135,16 @@ mod tests {
             all.dedup();
             assert_eq!(all.len(), SLOTS * EACH, "{way}");
         }
+    }
+
+    #[test]
+    fn a_batch_does_not_outlast_its_epoch() {
+        let timestamps = Timestamps::new(TimestampsName::Batch8, 2);
+        let mut slots = [Draws::new(0), Draws::new(1)];
+        let [first, other] = [0, 1].map(|slot| timestamps.draw(&mut slots[slot]));
+        assert!(timestamps.draw(&mut slots[0]) < other, "of the batch of the first");
+        slots[0].begin_epoch();
+        assert!(timestamps.draw(&mut slots[0]) > other && first < other);
     }
 
     #[test]

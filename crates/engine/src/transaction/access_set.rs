@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Delete,
     /// Inserted it, then deleted it.
     Vanished,
-    /// Found it without a row: to this transaction the key is missing (optimistic protocols).
+    /// Found it without a row: to this transaction the key is missing (protocols that do not lock what they read).
     Absent,
 }
 
@@ -42,6 +42,8 @@ pub(crate) struct Access {
     pub kind: Kind,
     /// Of the writes that the log keeps for install: the record's first one's number, or [`NO_WRITE`].
     pub first_write: u32,
+    /// Whether the record had no row when the transaction wrote it, whose first write is the whole row.
+    pub is_revived: bool,
     /// Whether the transaction has made a version of the committed row, which has its value, if it has one.
     pub has_version: bool,
 }
@@ -204,6 +206,7 @@ mod tests {
             table,
             kind: Kind::Read,
             first_write: NO_WRITE,
+            is_revived: false,
             has_version: false,
         }
     }

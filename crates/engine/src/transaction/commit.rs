@@ -76,11 +76,17 @@ impl<A: Architecture> Txn<'_, A> {
     /// it reads its epoch: see [`crate::durability`].
     #[inline(always)]
     pub(super) fn draw_epoch_and_id(&mut self) {
+        self.draw_epoch();
+        self.draw_id();
+    }
+
+    /// Reads the transaction's epoch, where that matters.
+    #[inline(always)]
+    pub(super) fn draw_epoch(&mut self) {
         if self.redo().is_some() || self.keeps_versions {
             let epoch = self.epochs.serialization_point();
             self.commits_in(epoch);
         }
-        self.draw_id();
     }
 
     /// Draws the transaction's id, where ids are asked for.
@@ -182,7 +188,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     #[inline(always)]
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.accesses.clear();
         self.gaps.clear();
         self.write_set.clear();

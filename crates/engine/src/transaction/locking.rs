@@ -266,7 +266,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// A look-up that is part of a step cannot be timed by itself: in a sampled transaction it is made once for the clock and
     /// then once more with the lock, if the step runs in place. The owner's look-up for others is time that they wait.
     #[inline(always)]
-    fn look_up_for_the_clock(&mut self, place: Place<'_>) {
+    pub(super) fn look_up_for_the_clock(&mut self, place: Place<'_>) {
         if self.stopwatch.is_on() && self.architecture.is_here(place.partition) {
             std::hint::black_box(self.look_up_timed(place));
         }

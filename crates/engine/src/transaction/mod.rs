@@ -13,14 +13,17 @@
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
+//! | [`timestamping`] | asking records by timestamps |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
+//! | [`tombs`] | what deletes leave behind where timestamps decide |
 //! | [`values`] | rows that vary in length |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
 //! | [`redo`] | what goes to the log |
 //! | [`versions`], [`ahead`] | previous versions of what it writes, for snapshots; made before anything is held |
+//! | [`old_versions`] | the same for older transactions, where timestamps decide |
 //! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
@@ -45,6 +48,7 @@ mod linking;
 pub(crate) mod lock_list;
 mod locking;
 mod observing;
+mod old_versions;
 mod operations;
 mod prefetch;
 pub(crate) mod protecting;
@@ -55,6 +59,8 @@ mod snapshot;
 mod snapshot_scan;
 mod stopwatch;
 mod structure;
+mod timestamping;
+mod tombs;
 mod values;
 mod versions;
 mod walk;
@@ -273,6 +279,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     pub fn begin(&mut self, attempt: Attempt, plan: &Plan) {
         self.clear();
+        if A::MIGRATES {
+            // Which may lead elsewhere.
+            AccessOf::<A>::unlink_tombs(self);
+        }
         self.begin_attempt(attempt);
         self.reconnaissance = false;
         self.enter_declared(plan);
@@ -323,8 +333,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Goes on to the global epoch. The slot has found nothing that it will look at again.
     #[inline(always)]
     fn refresh_epoch(&mut self) {
-        let redo = &mut self.redo;
+        let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
+            draws.begin_epoch();
             if let Some(redo) = redo {
                 redo.before_epoch();
             }
@@ -346,6 +357,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Before the first transaction after [`Txn::suspend`].
     pub fn resume(&mut self) {
+        self.draws.begin_epoch();
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 
@@ -523,6 +535,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 table: table.id,
                 kind,
                 first_write: NO_WRITE,
+                is_revived: false,
                 has_version: false,
             },
             hash,

@@ -138,7 +138,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let Txn { redo: Some(redo), accesses, tables, keys, log, id, .. } = self else { return };
         let id = id.expect("who logs has ids").0;
         if !AccessOf::<A>::WRITES_IN_PLACE {
-            for write in log.writes() {
+            for (number, write) in (0..).zip(log.writes()) {
                 let (access, span) = (accesses[write.access as usize], write.span);
                 if access.kind == Kind::Write && tables[access.table.index()].varies() {
                     // SAFETY: the word of the value that was installed.
@@ -147,8 +147,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 } else if access.kind == Kind::Write {
                     Redo::work(span.length());
                     let (key, from) = (logged_key(tables, keys, access), log.get(write.bytes));
-                    redo.append(id, |writer| {
-                        writer.update(access.table.0, key, span, |bytes| bytes.copy_from_slice(from));
+                    let inserts = access.is_revived && number == access.first_write;
+                    redo.append(id, |writer| match inserts {
+                        true => {
+                            writer.insert(access.table.0, key, from.len(), |row| row.copy_from_slice(from))
+                        }
+                        false => {
+                            writer.update(access.table.0, key, span, |bytes| bytes.copy_from_slice(from))
+                        }
                     });
                 }
             }

@@ -114,6 +114,11 @@ impl Cursor {
         self.partition
     }
 
+    /// Where it goes on, and what it copies leaves into.
+    pub(super) fn bound_and_copy(&mut self) -> (Bound<&[u8]>, &mut LeafCopy) {
+        (self.onward.map(|()| self.bound.as_slice()), &mut self.copy)
+    }
+
     /// The leaf that was read last.
     pub(super) fn leaf(&self) -> LeafRef {
         self.copy.leaf()

@@ -23,7 +23,7 @@ use contract::{Abort, AbortReason, Insertion, Key, PartitionId, Presence, TableI
 /// What an attempt to link a new record came to; `None`: somebody was in the way, or was waited for.
 pub(crate) type Attempted = Option<Linked<Option<Versions>>>;
 
-/// What linking did to the tokens of gaps (optimistic protocols).
+/// What linking did to the tokens of gaps (optimistic protocols), or found there (timestamp ordering).
 #[derive(Clone, Copy)]
 pub(crate) struct Versions {
     /// The gap in which the key was missing, and its token before and after.
@@ -73,7 +73,9 @@ impl<A: Architecture> Txn<'_, A> {
         };
         if let Ok(Some(Linked::Done(versions))) = attempted {
             self.add(place, record, Kind::Insert, None);
-            self.heed_versions(place, versions)?;
+            if let Some(versions) = versions {
+                AccessOf::<A>::heed(self, place, versions)?;
+            }
         } else {
             // It was never linked, so that nobody has seen it.
             self.unmake_value_of(place.table, record);
@@ -111,8 +113,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// The insert advanced the version of its gap. If the transaction relies on the version before, it relies on the new
     /// one now, and on what was split from the gap; if it relies on an older one, somebody else inserted.
-    fn heed_versions(&mut self, place: Place<'_>, versions: Option<Versions>) -> Result<(), Abort> {
-        let Some(versions) = versions else { return Ok(()) };
+    pub(super) fn heed_versions(&mut self, place: Place<'_>, versions: Versions) -> Result<(), Abort> {
         let Some(gap) = self.find_gap(place.gap(versions.gap)) else { return Ok(()) };
         if !AccessOf::<A>::is_same(self.gaps[gap].token, Token(versions.before)) {
             return Err(self.poison(AbortReason::Phantom));
@@ -127,8 +128,13 @@ impl<A: Architecture> Txn<'_, A> {
     fn insert_own(&mut self, position: usize, row: &[u8]) -> Result<Insertion, Abort> {
         match self.accesses[position].kind {
             Kind::Read | Kind::Write | Kind::Insert => return Ok(Insertion::Exists),
-            // Another's insert was there, not yet committed, when this transaction found the key missing.
-            Kind::Absent => return Err(self.poison(AbortReason::Conflict)),
+            Kind::Absent => {
+                AccessOf::<A>::revive(self, position)?;
+                let access = &mut self.accesses[position];
+                (access.kind, access.is_revived) = (Kind::Write, true);
+                self.write_set.push(position as u32);
+                self.put_row(position, row);
+            }
             Kind::Vanished => {
                 self.accesses[position].kind = Kind::Insert;
                 self.put_row(position, row);

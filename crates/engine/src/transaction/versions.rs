@@ -94,7 +94,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             let access = self.accesses[self.write_set[number] as usize];
             let table = self.table(access.table);
             // Rows that vary in length are replaced by their values' addresses, and never overwritten.
-            if access.kind != Kind::Write || table.varies() || table.shape.row_bytes == 0 {
+            // A tombstone has no row.
+            if access.kind != Kind::Write || access.is_revived || table.varies() || table.shape.row_bytes == 0
+            {
                 continue;
             }
             let row = &mut self.scratch.as_mut_bytes()[..table.shape.row_bytes];
@@ -216,6 +218,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Between transactions, within an epoch: frees what was unlinked when its epoch has passed, and versions that nobody needs any more.
     pub fn reclaim(&mut self) {
         let reclaimable = self.epochs.reusable();
+        if !A::MIGRATES {
+            AccessOf::<A>::unlink_tombs(self);
+        }
+        AccessOf::<A>::free_old_versions(self, reclaimable);
         self.allocations.reclaim(reclaimable);
         if self.keeps_versions && self.epochs.reclaims() {
             let early = self.snapshot_canary == Some(SnapshotCanary::EarlyReclamation);

@@ -9,7 +9,9 @@ use engine::ThisEngine;
 #[test]
 fn global_ids_are_counted() {
     const EACH: u64 = 200;
-    for pair in supported().filter(|pair| pair.protocol != ProtocolName::TicToc) {
+    let draws =
+        |protocol| ![ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc].contains(&protocol);
+    for pair in supported().filter(|pair| draws(pair.protocol)) {
         let mut loaded = Loaded::<ThisEngine>::load(pair);
         let scripts = |worker| vec![vec![Write::Update(worker as u64)], vec![]];
         loaded.run_all(TABLES[0], scripts, EACH).expect("nobody panics");

@@ -185,7 +185,7 @@ impl Trial<'_> {
         verdict: Verdict,
         mut checks: Vec<Check>,
     ) -> Result<CheckSummary, Failure> {
-        let strictly = self.selection.is_strict();
+        let strictly = self.selection.is_strict(self.options().engine.timestamps);
         let name = if strictly { "strictly-serializable" } else { "serializable" };
         let found = || verdict.counts.keys().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         checks.insert(0, Check::new(name, verdict.holds(strictly), found));

@@ -38,7 +38,7 @@ impl<E: Engine, W: Workload> Told<E> for Checked<W> {
         history.finals = read.versions(setting.read_back::<E>(store, &read));
         // Without the time that it took: a find that is replayed is the same.
         let verdict = Verdict { elapsed: Duration::ZERO, ..history::check(&history) };
-        if !verdict.holds(setting.selection.is_strict()) {
+        if !verdict.holds(setting.selection.is_strict(setting.options.timestamps)) {
             return Err(format!("what was recovered is no prefix of the serial order:\n{verdict}"));
         }
         let loaded: u64 = self.tables().iter().map(|table| table.rows).sum();

@@ -32,8 +32,8 @@ enum UsedBy {
     Protocols(&'static [ProtocolName]),
     /// And an architecture that is told something else, in words.
     ProtocolsAnd(&'static [ProtocolName], ArchitectureName, &'static str),
-    /// All but those with one protocol.
-    AllBut(ProtocolName),
+    /// All but those with these protocols.
+    AllBut(&'static [ProtocolName]),
 }
 
 /// The protocols whose requests wait in a lock's queue.
@@ -86,7 +86,7 @@ impl OptionDescription {
             UsedBy::ProtocolsAnd(protocols, architecture, _) => {
                 protocols.contains(&pair.protocol) || pair.architecture == architecture
             }
-            UsedBy::AllBut(protocol) => pair.protocol != protocol,
+            UsedBy::AllBut(protocols) => !protocols.contains(&pair.protocol),
         }
     }
 
@@ -104,7 +104,7 @@ impl OptionDescription {
             UsedBy::ProtocolsAnd(protocols, architecture, told) => {
                 Some(format!("{}; {architecture} {told}", either_of(protocols)))
             }
-            UsedBy::AllBut(protocol) => Some(format!("not with {protocol}")),
+            UsedBy::AllBut(protocols) => Some(format!("not with {}", either_of(protocols))),
         }
     }
 
@@ -384,7 +384,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "global-ids",
         value: "on|off",
         help: "Draw an id for every commit from one counter that all share (silo 5.2)",
-        used_by: UsedBy::AllBut(ProtocolName::TicToc),
+        used_by: UsedBy::AllBut(&[ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.global_ids),
@@ -439,7 +439,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
         used_by: UsedBy::ProtocolsAnd(
-            &[ProtocolName::WaitDie, ProtocolName::Occ],
+            &[ProtocolName::WaitDie, ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Occ],
             ArchitectureName::PartitionedSerial,
             "whose partition-latch is timestamp",
         ),

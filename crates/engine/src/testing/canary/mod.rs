@@ -2,7 +2,8 @@
 //! nothing.
 //!
 //! A canary states the steps of a real protocol that are broken, everything else is the real protocol's: so each file here holds
-//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, or a [`Flaw`] of one that validates.
+//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, a [`Flaw`] of one that validates, or a [`Lapse`] of one that goes
+//! by timestamps.
 
 mod dirty_reads;
 mod eager_upgrade;
@@ -13,21 +14,29 @@ mod late_start;
 mod locking;
 #[cfg(test)]
 mod lost_wake_up;
+mod newest_version;
 mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
+mod timestamping;
 mod unguarded_upgrade;
 mod unheld_reads;
 mod unlocked_gaps;
+#[cfg(test)]
+mod unmarked_misses;
+mod unmarked_reads;
 mod validating;
 #[cfg(test)]
 mod waits_out_of_order;
 
 pub(crate) use locking::{Broken, Defect};
+pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
-use crate::protocol::{DeadlockFree, Mocc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie};
+use crate::protocol::{
+    BasicTimestamp, DeadlockFree, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie,
+};
 
 /// NO_WAIT that reads without a lock.
 pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
@@ -60,3 +69,10 @@ pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;
 /// DEADLOCK_FREE that waits out of order, too. No checker can reject it: its runs do not end.
 #[cfg(test)]
 pub(crate) type WaitsOutOfOrder = Broken<DeadlockFree, waits_out_of_order::WaitsOutOfOrder>;
+/// TIMESTAMP whose misses leave no timestamp behind.
+#[cfg(test)]
+pub(crate) type UnmarkedMisses = Amiss<BasicTimestamp, unmarked_misses::UnmarkedMisses>;
+/// TIMESTAMP whose reads leave no timestamp behind.
+pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
+/// MVCC that shows the newest version to everybody.
+pub(crate) type NewestVersion = Amiss<Mvcc, newest_version::NewestVersion>;

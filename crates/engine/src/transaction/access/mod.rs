@@ -6,11 +6,12 @@
 //! | [`locked`] | in place, under a lock | in place, under a lock |
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
 //! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
+//! | [`timestamped`] | a copy, granted by the transaction's timestamp | a private copy, granted in the same way, installed at commit |
 //! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
 //! | [`mostly_validated`] | the same, of what is hot under a lock | the same |
 //!
 //! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
-//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them.
+//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them, [`super::timestamping`] for requests by timestamps.
 //!
 //! Some verbs are parts of steps, and run where the metadata may be touched: they are given a site.
 
@@ -19,6 +20,7 @@ mod certified;
 mod locked;
 mod mostly_validated;
 mod single;
+mod timestamped;
 mod validated;
 
 pub(crate) use alone::Alone;
@@ -26,23 +28,24 @@ pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
 pub(crate) use mostly_validated::MostlyValidated;
 pub(crate) use single::Single;
+pub(crate) use timestamped::Timestamped;
 pub(crate) use validated::Validated;
 
 use super::access_set::Token;
 use super::scan::Cursor;
-use super::structure::Attempted;
+use super::structure::{Attempted, Versions};
 use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Mode, Protocol};
 use crate::record::RecordRef;
-use contract::{Abort, Presence, Scan, Span};
+use contract::{Abort, AbortReason, Presence, Scan, Span};
 
 /// The way of access of an architecture's protocol.
 pub(super) type AccessOf<A> = <ProtocolOf<A> as Protocol>::Access<A>;
 /// The metadata of its gaps.
 pub(crate) type GapOf<A> = <ProtocolOf<A> as Protocol>::Gap<<A as Architecture>::Physical>;
 
-/// What linking did to a gap's token, before and after (optimistic protocols).
+/// What linking did to a gap's token, before and after (optimistic protocols); or which timestamp it has found there (timestamp ordering).
 pub(crate) type Advanced = Option<(u64, u64)>;
 
 /// How transactions access records.
@@ -171,6 +174,25 @@ pub(crate) trait Access<A: Architecture>: Sized {
     /// An entry was found invalid.
     #[inline(always)]
     fn is_invalid(_: &mut Txn<'_, A>, _position: usize) {}
+
+    /// A record was linked, and has an entry: what that means to the transaction.
+    fn heed(txn: &mut Txn<'_, A>, place: Place<'_>, versions: Versions) -> Result<(), Abort> {
+        txn.heed_versions(place, versions)
+    }
+
+    /// Makes an entry for a record without a row one into which a row is to be inserted.
+    fn revive(txn: &mut Txn<'_, A>, _: usize) -> Result<(), Abort> {
+        // Another's insert was there, not yet committed, when this transaction found the key missing.
+        Err(txn.poison(AbortReason::Conflict))
+    }
+
+    /// Between transactions: unlinks what deletes have left linked, as far as their epochs have passed.
+    #[inline(always)]
+    fn unlink_tombs(_: &mut Txn<'_, A>) {}
+
+    /// Between transactions: frees versions that were replaced at epoch `reclaimable` or before.
+    #[inline(always)]
+    fn free_old_versions(_: &mut Txn<'_, A>, _: u64) {}
 
     // Commit and abort.
 

@@ -1,0 +1,242 @@
+//! What timestamp ordering leaves behind and takes away again, under chosen interleavings: tombstones of deletes, and MVCC's versions, with
+//! epochs so short that many pass in a run. The machine looks whether anybody touches what was freed.
+
+#[path = "../../engine/tests/shared/mod.rs"]
+mod shared;
+
+use contract::{
+    Abort, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key,
+    LeakCheck, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+};
+use engine_simulated::ThisEngine;
+use machine::simulated::{Schedule, explore};
+use shared::concurrent::bank_run;
+use shared::queues::queues_run;
+use std::ops::Bound;
+use std::time::Duration;
+
+const WORKERS: usize = 3;
+/// Of a worker, after which its slots have looked at least twice for what they may free.
+const TRANSACTIONS: u64 = 160;
+
+fn schedules(seed: u64) -> [Schedule; 3] {
+    [
+        Schedule::Random { seed, switch_one_in: 2 },
+        Schedule::Random { seed, switch_one_in: 50 },
+        Schedule::Pct { seed, depth: 3, steps: 40_000 },
+    ]
+}
+
+fn options(seed: u64) -> EngineOptions {
+    EngineOptions {
+        seed,
+        epoch_interval: Duration::from_nanos(500),
+        back_off_first_ns: 200,
+        in_flight: 2,
+        ..EngineOptions::default()
+    }
+}
+
+/// The pairs with one of these protocols.
+fn pairs_of(protocols: &[ProtocolName]) -> impl Iterator<Item = PairName> {
+    shared::supported::<ThisEngine>().into_iter().filter(|pair| protocols.contains(&pair.protocol))
+}
+
+const ORDERED_BY_TIME: [ProtocolName; 2] = [ProtocolName::Timestamp, ProtocolName::Mvcc];
+
+#[test]
+fn the_sums_stay_while_epochs_pass() {
+    for pair in pairs_of(&ORDERED_BY_TIME) {
+        for seed in 0..40 {
+            for schedule in schedules(seed) {
+                let (pair, options) = (Selection::Pair(pair), options(seed));
+                let run = || bank_run::<ThisEngine>(pair, WORKERS, seed, TRANSACTIONS, &options);
+                explore(schedule, run).unwrap_or_else(|broken| panic!("{pair:?}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_queues_stay_while_epochs_pass() {
+    for pair in pairs_of(&ORDERED_BY_TIME) {
+        for indexing in shared::ORDERED {
+            for seed in 0..12 {
+                for schedule in schedules(seed) {
+                    let (pair, options) = (Selection::Pair(pair), options(seed));
+                    let run =
+                        || queues_run::<ThisEngine>(pair, indexing, WORKERS, seed, TRANSACTIONS, &options);
+                    explore(schedule, run)
+                        .unwrap_or_else(|broken| panic!("{pair:?}, {indexing:?}, {schedule:?}: {broken}"));
+                }
+            }
+        }
+    }
+}
+
+const T: TableId = TableId(0);
+/// Keys of which the first half always exist, and the others come and go.
+const KEYS: u64 = 8;
+
+/// Rows that some workers look at and others change.
+struct Watched;
+
+#[derive(Default)]
+struct Person {
+    reads: bool,
+    next: u64,
+    /// The most attempts that a transaction took.
+    most_attempts: u32,
+    ended: u64,
+}
+
+/// Looks at all rows, by keys and by a scan; or changes two of them.
+struct Visit {
+    reads: bool,
+    number: u64,
+}
+
+impl Visit {
+    fn look<X: Transaction + ?Sized>(txn: &mut X) -> Result<(), Abort> {
+        let mut found = [None; KEYS as usize];
+        for (key, found) in (0..).zip(&mut found) {
+            *found = txn.read_row::<u64, _>(T, Key(key), |row| *row)?;
+        }
+        let scan = Scan {
+            table: T,
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            direction: Direction::Forward,
+            limit: usize::MAX,
+            span: Span::whole(8),
+            within: None,
+        };
+        let mut scanned = [None; KEYS as usize];
+        txn.scan(&scan, &mut |key, row| {
+            let key = u64::from_be_bytes(key.try_into().expect("eight bytes"));
+            scanned[key as usize] = Some(u64::from_ne_bytes(row.try_into().expect("eight bytes")));
+        })?;
+        assert_eq!(found, scanned, "what is read and what is scanned are of one time");
+        Ok(())
+    }
+
+    fn change<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<(), Abort> {
+        let (stays, comes_and_goes) =
+            (Key(self.number % (KEYS / 2)), Key(KEYS / 2 + self.number % (KEYS / 2)));
+        let _ = txn.update_row::<u64, _>(T, stays, |row| *row += 1)?;
+        if txn.insert_row(T, comes_and_goes, &self.number)? == Insertion::Exists {
+            let _ = txn.delete(T, comes_and_goes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Procedure for Visit {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        match self.reads {
+            true => Self::look(txn)?,
+            false => self.change(txn)?,
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        (0..KEYS).for_each(|key| plan.declare(T, Key(key)));
+        Ok(())
+    }
+}
+
+impl Client for Person {
+    type Procedure = Visit;
+
+    fn next(&mut self) -> Visit {
+        self.next += 1;
+        Visit { reads: self.reads, number: self.next }
+    }
+
+    fn finished(&mut self, _: Visit, completion: &Completion<'_>) {
+        self.most_attempts = self.most_attempts.max(completion.attempts);
+        self.ended += 1;
+    }
+}
+
+impl Workload for Watched {
+    type Client = Person;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "watched",
+            row_bytes: 8,
+            length: RowLength::Fixed,
+            kept_bytes: 8,
+            rows: KEYS,
+            capacity: 2 * KEYS,
+            indexing: Indexing::Ordered,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> Person {
+        Person { reads: seat.worker == 0, next: seat.worker as u64 * 3, ..Person::default() }
+    }
+}
+
+/// The most attempts that a reader's transaction and a writer's took, and what was left behind.
+fn watch(pair: PairName, transactions: u64, options: &EngineOptions) -> ([u32; 2], LeakCheck) {
+    let Arrangement { layout, clients } = shared::arrange_with::<ThisEngine>(pair, WORKERS, options);
+    let mut store = ThisEngine::load(&Watched, layout, &|_| ()).expect("a few rows");
+    let seat = |worker| Seat::new(worker, clients, options.seed).over(layout.partitions);
+    let clients = (0..clients).map(|worker| Watched.client(seat(worker))).collect();
+    let until = Until::Transactions(transactions);
+    let run = ThisEngine::run_checked(&mut store, Selection::Pair(pair), clients, until, options);
+    let clients = run.expect("it runs").clients;
+    assert!(clients.iter().all(|client| client.ended == transactions), "everybody's");
+    let most = |reads| {
+        let those = clients.iter().filter(|client| client.reads == reads);
+        those.map(|client| client.most_attempts).max().expect("somebody")
+    };
+    ([most(true), most(false)], ThisEngine::leak_check(&store))
+}
+
+/// Who only reads needs one attempt, whatever others do; who writes needs more, and so does, without versions, who reads.
+#[test]
+fn who_only_reads_never_aborts_under_mvcc() {
+    let most_attempts = |protocol| {
+        let mut most = [0; 2];
+        for pair in pairs_of(&[protocol]) {
+            for seed in 0..30 {
+                for schedule in schedules(seed) {
+                    let run = || watch(pair, TRANSACTIONS, &options(seed)).0;
+                    let [reader, writer] = explore(schedule, run);
+                    most = [most[0].max(reader), most[1].max(writer)];
+                }
+            }
+        }
+        most
+    };
+    let [reader, writer] = most_attempts(ProtocolName::Mvcc);
+    assert_eq!(reader, 1, "of a transaction that reads");
+    assert!(writer > 1, "of a transaction that writes");
+    assert!(most_attempts(ProtocolName::Timestamp)[0] > 1, "without versions");
+}
+
+/// However long a run is, a slot keeps what it has replaced since it last looked, and in the epochs that had not passed by then.
+#[test]
+fn versions_take_what_a_few_epochs_replace() {
+    /// A word that says since when, one that says what was before, and the row.
+    const VERSION_BYTES: u64 = 16 + 8;
+    for pair in pairs_of(&[ProtocolName::Mvcc]) {
+        let most = |transactions| {
+            let schedule = Schedule::Random { seed: 1, switch_one_in: 4 };
+            let leaks = explore(schedule, || watch(pair, transactions, &options(1)).1);
+            assert_eq!(leaks.version_bytes, 0, "{pair}: nobody runs");
+            leaks.most_version_bytes / VERSION_BYTES
+        };
+        let (short, long) = (most(400), most(8_000));
+        println!("{pair}: {short} versions at most, {long} in a run twenty times as long");
+        assert!(short > 0 && long < 2 * short, "{pair}: {short}, then {long}");
+    }
+}
