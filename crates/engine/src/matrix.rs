@@ -200,9 +200,17 @@ fn shared_everything_pair<D: Dispatch>(
     };
     match protocol {
         P::KeyValue => Ok(shared_everything::<protocol::KeyValue, D>(dispatch)),
-        P::NoWait | P::TwoVersionNoWait | P::DlDetect | P::WaitDie | P::Occ | P::TicToc | P::Silo => {
-            unreachable!("dispatched above")
-        }
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::WaitDie
+        | P::DeadlockFree
+        | P::Timestamp
+        | P::Mvcc
+        | P::Occ
+        | P::TicToc
+        | P::Mocc
+        | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => Err(UNPROTECTED),
     }
 }

@@ -221,7 +221,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
         if ProtocolOf::<A>::KEEPS_VERSIONS {
             txn.make_old_versions();
         }
-        txn.lock_write_set();
+        txn.lock_accepted_writes();
         txn.install_copies(|_, access, offset, bytes| {
             // SAFETY: the span was checked against the row; the transaction has locked the record, so it is the only writer.
             unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
@@ -318,7 +318,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     /// Locks the rows that are about to be overwritten, and links what they were, and deleted ones, where that is kept.
     #[inline(always)]
-    fn lock_write_set(&mut self) {
+    fn lock_accepted_writes(&mut self) {
         let mut made = 0;
         for number in 0..self.write_set.len() {
             let access = self.accesses[self.write_set[number] as usize];
