@@ -6,7 +6,7 @@
 //! and auto traits, which [`handles_go_from_thread_to_thread`] asks for.
 
 use prettyplease::unparse;
-use quote::format_ident;
+use quote::{ToTokens, format_ident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
@@ -264,12 +264,24 @@ fn definitions(item: &Item) -> Vec<String> {
     }
 }
 
+/// By what it is sorted: a type is followed by what is implemented for it, and macros come last.
+fn subject(item: &Item) -> (bool, String, bool) {
+    match item {
+        Item::Impl(item) => {
+            let of = item.self_ty.to_token_stream().to_string();
+            (false, words(&of).next().unwrap_or_default().to_owned(), true)
+        }
+        Item::Macro(item) => (true, item.mac.path.to_token_stream().to_string(), false),
+        _ => (false, definitions(item).concat(), false),
+    }
+}
+
 /// What is there at all: not tests, nor what is made for one system only.
 fn items(file: &File) -> impl Iterator<Item = &Item> {
     file.items.iter().filter(|item| !matches!(item, Item::Mod(_)))
 }
 
-/// The interface in words, sorted.
+/// The interface in words, sorted ([`subject`]).
 fn interface() -> String {
     let lib = syn::parse_file(&fs::read_to_string(here("src/lib.rs")).expect("lib.rs")).expect("lib.rs");
     let exported = exported(&lib);
@@ -289,12 +301,13 @@ fn interface() -> String {
             let all = if name == "crate" { &all } else { names };
             let Some(item) = seen(item, names, all, &own) else { continue };
             defined.extend(definitions(&item));
-            lines.insert(unparse(&File { shebang: None, attrs: Vec::new(), items: vec![item] }));
+            let subject = subject(&item);
+            lines.insert((subject, unparse(&File { shebang: None, attrs: Vec::new(), items: vec![item] })));
         }
     }
     let missing: Vec<&String> = all.difference(&defined).collect();
     assert!(missing.is_empty(), "where is {missing:?} defined?");
-    lines.into_iter().collect::<Vec<_>>().join("\n")
+    lines.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
 }
 
 /// Lines of one that the other does not have.
