@@ -50,7 +50,11 @@ fn day(number: u64, folder: &Path, backup: &Path) -> Result<(), Error> {
     let db = Database::builder().durability(Durability::Sync).snapshots(true).open(folder)?;
     let (orders, by_customer) = (db.table(ORDERS)?, db.index(BY_CUSTOMER)?);
     if let Some(recovered) = db.recovered() {
-        println!("day {number}: {} transactions were recovered", recovered.transactions);
+        let rows = recovered.checkpoint.map_or(0, |checkpoint| checkpoint.rows);
+        println!(
+            "day {number}: {rows} rows of a checkpoint and {} transactions were recovered",
+            recovered.transactions
+        );
     }
     let order = |id: u64| Order { customer: format!("customer {}", id % 7), cents: 100 + id };
     let first = number * 100;
@@ -69,7 +73,7 @@ fn day(number: u64, folder: &Path, backup: &Path) -> Result<(), Error> {
         mine.len(),
         mine.iter().map(|(_, order)| order.cents).sum::<u64>()
     );
-    // What was there some epochs ago, whoever writes now. It is read a few milliseconds after the last order, or has fewer.
+    // What was there some epochs ago, to be read as long as one likes, whoever writes now. The last orders may be too new for it.
     let mut snapshot = db.snapshot()?;
     println!("a snapshot has {} orders", snapshot.range(orders, ..)?.count());
     drop(snapshot);

@@ -18,6 +18,9 @@ const NUMBERS: Table<u64, u64> = Table::new("numbers");
 
 const LEVELS: [Durability; 3] = [Durability::Buffered, Durability::Group, Durability::Sync];
 
+/// Longer than who waits, and the epochs' service, try to end an epoch that a transaction keeps open, unless the machine is busy.
+const LASTS: Duration = Duration::from_millis(100);
+
 /// As long as nothing in a test takes.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -106,19 +109,24 @@ fn who_waits_for_a_transaction_that_lasts_goes_on_when_that_has_ended() -> Resul
                 let db = builder(durability, loggers).epoch(day).open(folder.path())?;
                 let numbers = db.table(NUMBERS)?;
                 let lasting = db.begin()?;
-                let commit = || db.submit(|tx| tx.insert(numbers, 1, &1));
-                let ((), ticket) = thread::scope(|scope| scope.spawn(commit).join().expect("no panic"))?;
                 let (told, tells) = channel();
-                let waiting = ticket.clone();
-                thread::spawn(move || {
-                    let waited = if awaits { block_on(waiting) } else { waiting.wait() };
-                    told.send(waited).expect("somebody listens");
-                });
-                thread::sleep(Duration::from_millis(100));
-                assert!(!ticket.is_durable(), "its epoch is not complete");
+                // The first has the epoch end in which the transaction began; the second is of the next one, which cannot end.
+                for key in 0..2 {
+                    let commit = || db.submit(|tx| tx.insert(numbers, key, &key));
+                    let ((), ticket) = thread::scope(|scope| scope.spawn(commit).join().expect("no panic"))?;
+                    let told = told.clone();
+                    thread::spawn(move || {
+                        let waited = if awaits { block_on(ticket) } else { ticket.wait() };
+                        told.send(waited).expect("somebody listens");
+                    });
+                    thread::sleep(LASTS);
+                    assert!(tells.try_recv().is_err(), "its epoch is not complete");
+                }
                 drop(lasting);
-                let waited = tells.recv_timeout(FOR_EVER);
-                assert_eq!(waited, Ok(Ok(())), "{durability}, {loggers} loggers, awaits: {awaits}");
+                for _ in 0..2 {
+                    let waited = tells.recv_timeout(FOR_EVER);
+                    assert_eq!(waited, Ok(Ok(())), "{durability}, {loggers} loggers, awaits: {awaits}");
+                }
                 db.close()?;
             }
         }
