@@ -38,7 +38,7 @@ struct Inner {
     /// Of this process's databases.
     number: u64,
     shared: Arc<Shared>,
-    servants: Servants,
+    servants: Arc<Servants>,
     durable: Arc<Durable>,
     retry: RetryPolicy,
     memory_limit: Option<u64>,
@@ -75,7 +75,7 @@ impl Database {
         let durable = Arc::new(Durable::new(options.log.as_ref(), embedded.services()));
         let folders = options.log.as_ref().map_or(Vec::new(), |log| log.folders.clone());
         let shared = Arc::new(Shared::new(number, options.slots, embedded, &durable));
-        let servants = Servants::engage(&shared, &durable);
+        let servants = Arc::new(Servants::engage(&shared, &durable));
         let inner = Inner { number, shared, servants, durable, retry, memory_limit, recovered, folders };
         let database = Database { inner: Arc::new(inner) };
         database.change(Store::drop_unfinished)?;
@@ -337,6 +337,12 @@ impl Database {
         inner.close()
     }
 
+    /// What its servants have of it.
+    #[cfg(test)]
+    pub(crate) fn with_parts<R>(&self, f: impl FnOnce(&Arc<Shared>, &Arc<Durable>) -> R) -> R {
+        f(&self.inner.shared, &self.inner.durable)
+    }
+
     pub(crate) fn number(&self) -> u64 {
         self.inner.number
     }
@@ -375,23 +381,38 @@ impl Database {
 
 impl Inner {
     fn close(&self) -> Result<(), Error> {
-        // They may have a slot; what they leave undone is done below.
-        self.servants.dismiss();
-        self.durable.close();
-        let closed = match self.shared.close() {
-            Ok(None) => return Ok(()),
-            Ok(Some(embedded)) => {
-                embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() })
-            }
-            Err(error) => Err(error),
-        };
-        match &closed {
-            Ok(()) => self.durable.tell(u64::MAX, None),
-            Err(Error::LogStopped { why }) => self.durable.tell(0, Some(why.clone())),
-            Err(error) => self.durable.tell(0, Some(format!("it was closed although {error}"))),
+        if !self.servants.is_here() {
+            return close(&self.servants, &self.durable, &self.shared);
         }
-        closed
+        // A waker had the last handle. Who closes waits for this thread, too.
+        let (servants, durable, shared) =
+            (Arc::clone(&self.servants), Arc::clone(&self.durable), Arc::clone(&self.shared));
+        let closing = move || drop(close(&servants, &durable, &shared));
+        let spawned = thread::Builder::new().name("trireme-close".to_owned()).spawn(closing);
+        spawned.map(drop).map_err(|error| {
+            let why = format!("there is no thread to close the database: {error}");
+            self.durable.tell(0, Some(why.clone()));
+            Error::LogStopped { why }
+        })
     }
+}
+
+/// Nobody has a handle any more: ends the services, and makes durable what has committed.
+fn close(servants: &Servants, durable: &Durable, shared: &Shared) -> Result<(), Error> {
+    // They may have a slot; what they leave undone is done below.
+    servants.dismiss();
+    durable.close();
+    let closed = match shared.close() {
+        Ok(None) => return Ok(()),
+        Ok(Some(embedded)) => embedded.close().map_err(|error| Error::LogStopped { why: error.to_string() }),
+        Err(error) => Err(error),
+    };
+    match &closed {
+        Ok(()) => durable.tell(u64::MAX, None),
+        Err(Error::LogStopped { why }) => durable.tell(0, Some(why.clone())),
+        Err(error) => durable.tell(0, Some(format!("it was closed although {error}"))),
+    }
+    closed
 }
 
 impl Drop for Inner {

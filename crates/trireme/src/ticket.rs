@@ -6,6 +6,7 @@ use crossbeam_utils::CachePadded;
 use engine::embedded::Services;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -104,7 +105,11 @@ impl Durable {
         if has_sleepers {
             self.changed.notify_all();
         }
-        woken.into_iter().for_each(|(_, waker)| waker.wake());
+        for (_, waker) in woken {
+            // What a program has it do may panic; that is nobody else's, and least of all the thread's that happens to wake it. The panic has
+            // been reported by the hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
     }
 
     /// Whether an epoch is durable; an error if it will never be.

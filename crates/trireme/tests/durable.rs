@@ -1,16 +1,15 @@
 //! What a database with a folder has when it is opened again.
 
+mod shared;
+
 use contract::{ArchitectureName, LogOptions, PairName, ProtocolName};
 use engine::embedded::{Embedded, OpenOptions};
+use shared::block_on;
 use std::fs;
-use std::future::Future;
 use std::path::Path;
-use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::channel;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 use trireme::{Bytes, Database, Durability, Error, Index, LogError, OpenError, Serde, Table};
@@ -179,26 +178,6 @@ fn every_level_is_recovered() -> Result<(), Error> {
         assert_eq!(db.transact(|tx| Ok::<_, Error>(tx.range(numbers, ..)?.count()))?, 20, "{durability}");
     }
     Ok(())
-}
-
-/// Parks the thread that waits.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
-        }
-    }
 }
 
 #[test]

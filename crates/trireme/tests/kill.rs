@@ -1,8 +1,12 @@
-//! A process that is killed while its threads commit: whatever it had been told was durable is there, and nothing by halves.
+//! A process that is killed while its threads commit and checkpoints are taken: whatever it had been told was durable is there, and nothing by
+//! halves.
 //!
-//! The test runs itself again as the process that is killed. `TRIREME_KILLS` says how often; 30 by default.
+//! The test runs itself again as the process that is killed. `TRIREME_KILLS` says how often; 30 by default. It counts the kills that fell into a
+//! checkpoint, by the files that it leaves, and the recoveries that began from one.
 
+use contract::Engine as _;
 use std::env;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,6 +22,8 @@ const FOLDER: &str = "TRIREME_KILLED_FOLDER";
 const LEVEL: &str = "TRIREME_KILLED_LEVEL";
 /// And how many loggers it has.
 const LOGGERS: &str = "TRIREME_KILLED_LOGGERS";
+/// And whether one of its threads asks for checkpoints, one after the other.
+const ASKS: &str = "TRIREME_KILLED_ASKS";
 
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 /// By thread: how often it has committed.
@@ -33,7 +39,7 @@ const CENTS: i64 = 1000;
 
 fn open(folder: &Path, durability: Durability, loggers: usize) -> Result<Database, Error> {
     let builder = Database::builder().durability(durability).epoch(Duration::from_millis(2)).loggers(loggers);
-    // A checkpoint is nearly always being taken.
+    // A checkpoint is taken again and again, whoever asks.
     builder.checkpoint_after(100 << 10).open(folder)
 }
 
@@ -44,6 +50,7 @@ fn killed() -> Result<(), Error> {
     let Some(folder) = env::var_os(FOLDER) else { return Ok(()) };
     let durability = env::var(LEVEL).expect("set together").parse().expect("a level");
     let loggers = env::var(LOGGERS).expect("set together").parse().expect("a number");
+    let asks: bool = env::var(ASKS).expect("set together").parse().expect("whether");
     let db = open(Path::new(&folder), durability, loggers)?;
     let (accounts, done, notes, tasks) =
         (db.table(ACCOUNTS)?, db.table(DONE)?, db.table(NOTES)?, db.table(TASKS)?);
@@ -73,6 +80,9 @@ fn killed() -> Result<(), Error> {
         Ok(())
     };
     thread::scope(|scope| {
+        if asks {
+            scope.spawn(|| while db.checkpoint().is_ok() {});
+        }
         let running: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(thread))).collect();
         running.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
     })
@@ -83,6 +93,7 @@ fn kill_one(
     folder: &Path,
     durability: Durability,
     loggers: usize,
+    asks: bool,
     after: Duration,
 ) -> [u64; THREADS as usize] {
     let mut process = Command::new(env::current_exe().expect("this test"))
@@ -90,6 +101,7 @@ fn kill_one(
         .env(FOLDER, folder)
         .env(LEVEL, durability.name())
         .env(LOGGERS, loggers.to_string())
+        .env(ASKS, asks.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs again");
@@ -116,9 +128,19 @@ fn kill_one(
     reading.join().expect("no panic")
 }
 
+/// Whether a checkpoint was being taken: there are files of one that the manifest does not name, or no longer.
+fn is_within_a_checkpoint(folder: &Path) -> bool {
+    let inspected = engine::ThisEngine::inspect_log(&[folder.to_owned()]).expect("a log");
+    let is_named = |path: &Path| inspected.checkpoint_files.iter().any(|file| file.path == path);
+    let paths = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let is_of_one = |path: &Path| path.extension().is_some_and(|extension| extension == "trc");
+    paths.into_iter().any(|path| is_of_one(&path) && !is_named(&path))
+}
+
 #[test]
 fn what_was_durable_survives_kills() -> Result<(), Error> {
     let kills: u64 = env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(30);
+    let (mut killed, mut within_checkpoint, mut from_checkpoint) = (0, 0, 0);
     for (level, durability) in
         [Durability::Buffered, Durability::Group, Durability::Sync].into_iter().enumerate()
     {
@@ -132,9 +154,12 @@ fn what_was_durable_survives_kills() -> Result<(), Error> {
             let after = Duration::from_millis((kill * 37 + level as u64 * 11) % 120);
             // Of the threads that wait one writes, or two loggers do.
             let loggers = 1 + (kill % 2) as usize;
-            let told = kill_one(folder.path(), durability, loggers, after);
+            let told = kill_one(folder.path(), durability, loggers, kill % 4 >= 2, after);
             assert!(told.iter().any(|&count| count > 0), "nothing was durable before it was killed");
+            within_checkpoint += u64::from(is_within_a_checkpoint(folder.path()));
             let db = open(folder.path(), durability, loggers)?;
+            killed += 1;
+            from_checkpoint += u64::from(db.recovered().is_some_and(|log| log.checkpoint.is_some()));
             let (accounts, done, notes, tasks) =
                 (db.table(ACCOUNTS)?, db.table(DONE)?, db.table(NOTES)?, db.table(TASKS)?);
             let by_thread = db.index(BY_THREAD)?;
@@ -161,5 +186,10 @@ fn what_was_durable_survives_kills() -> Result<(), Error> {
             })?;
         }
     }
+    println!(
+        "{killed} kills, {within_checkpoint} of them within a checkpoint; {from_checkpoint} recoveries from one"
+    );
+    assert!(killed < 30 || within_checkpoint > 0, "no kill fell into a checkpoint");
+    assert!(2 * from_checkpoint > killed, "{from_checkpoint} of {killed} recoveries began from a checkpoint");
     Ok(())
 }

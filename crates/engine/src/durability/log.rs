@@ -305,6 +305,16 @@ impl Log {
         }
     }
 
+    /// Ends epochs up to one that somebody wants closed, if no transaction lasts that keeps it from that: once those that did have ended, nobody
+    /// waits for the time of an epoch.
+    pub fn close_waited_for(&self, epochs: &Epochs) {
+        // Relaxed: see `close`.
+        let wanted = self.wanted.0.load(Ordering::Relaxed);
+        if epochs.complete() < wanted {
+            self.complete(epochs, wanted, 3);
+        }
+    }
+
     /// Closes an epoch, and does what the services would: writes all of it, in the thread that calls. If the epoch is not soon complete, has
     /// the services do that.
     pub fn write_through(&self, epochs: &Epochs, epoch: u64) {

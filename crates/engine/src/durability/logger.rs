@@ -177,15 +177,26 @@ impl Logger {
 
     /// Answers the epoch up to which all is written, and synced; `None`: the log has failed.
     fn write_complete(&self, files: &mut Files, log: &Log, epochs: &Epochs) -> Option<u64> {
+        /// A round; one that does not come to its end has lost what it had taken from the slots.
+        struct Round<'a>(&'a Log);
+        impl Drop for Round<'_> {
+            fn drop(&mut self) {
+                self.0
+                    .fail(&LogError::Refused { why: "a thread panicked while it wrote the log".to_owned() });
+            }
+        }
         if log.has_failed() {
             return None;
         }
+        let round = Round(log);
         // An Acquire: the blocks of these epochs have been handed over.
         let complete = epochs.complete();
         if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
             self.publish(log, Some(complete));
         }
-        match self.write_files(files, log, complete) {
+        let written = self.write_files(files, log, complete);
+        std::mem::forget(round);
+        match written {
             Ok(()) => Some(complete),
             Err(error) => {
                 log.fail(&error);

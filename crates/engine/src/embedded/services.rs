@@ -24,6 +24,9 @@ impl Services {
     pub fn serve(&self, number: usize, has_ended: &dyn Fn() -> bool, done: &(dyn Fn() + Sync)) {
         let Runtime { epochs, log, options, .. } = &*self.runtime;
         let work = || {
+            if let Some(log) = log {
+                log.close_waited_for(epochs);
+            }
             log::do_service(number, epochs, log.as_ref());
             done();
         };
@@ -47,6 +50,13 @@ impl Services {
     pub fn close_early(&self, epoch: u64) {
         if let Some(log) = &self.runtime.log {
             log.close(epoch);
+        }
+    }
+
+    /// Nothing more becomes durable: who serves cannot go on.
+    pub fn stop(&self, why: &str) {
+        if let Some(log) = &self.runtime.log {
+            log.fail(&LogError::Refused { why: why.to_owned() });
         }
     }
 

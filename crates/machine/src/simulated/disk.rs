@@ -79,6 +79,8 @@ pub enum Failing {
     NoSpace,
     /// An append is done in part, and says so.
     Short,
+    /// It is not done, and whoever does it panics.
+    Panic,
 }
 
 /// A fault: the operation of this number fails.
@@ -306,7 +308,10 @@ impl Disk {
         let mut state = self.lock();
         let number = state.begun;
         state.begun += 1;
-        state.faults.iter().find(|fault| fault.operation == number).map(|fault| fault.failing)
+        let failing = state.faults.iter().find(|fault| fault.operation == number).map(|fault| fault.failing);
+        drop(state);
+        assert!(failing != Some(Failing::Panic), "operation {number} of the disk panics");
+        failing
     }
 
     fn done(&self, operation: Operation) {
@@ -366,6 +371,7 @@ impl Disk {
             }
             Some(Failing::Device) => Err(io::Error::other("the device failed")),
             Some(Failing::NoSpace) => Err(io::Error::new(ErrorKind::StorageFull, "no space left on device")),
+            Some(Failing::Panic) => unreachable!("it has panicked"),
         };
         others_go_on();
         result
@@ -598,7 +604,7 @@ impl File {
         let failing = self.disk.begin();
         let written = match failing {
             None => bytes.len(),
-            Some(Failing::Device) => 0,
+            Some(Failing::Device | Failing::Panic) => 0,
             Some(Failing::Short | Failing::NoSpace) => bytes.len() / 2,
         };
         if written > 0 {
@@ -609,6 +615,7 @@ impl File {
         match failing {
             Some(Failing::Device) => Err(io::Error::other("the device failed")),
             Some(Failing::NoSpace) => Err(io::Error::new(ErrorKind::StorageFull, "no space left on device")),
+            Some(Failing::Panic) => unreachable!("it has panicked"),
             None | Some(Failing::Short) => Ok(written),
         }
     }
