@@ -195,7 +195,7 @@ fn crash(seed: u64, canary: Option<DurabilityCanary>, counts: &mut Counts) -> Re
     let options = options(seed, level, canary);
     let failings = [Failing::Device, Failing::NoSpace, Failing::Short, Failing::Panic];
     let failing = failings[random.usize(..failings.len())];
-    let fault = (seed % 3 != 0).then(|| Fault { operation: random.usize(12..60), failing });
+    let fault = (!seed.is_multiple_of(3)).then(|| Fault { operation: random.usize(12..60), failing });
     let disk = fault.map_or_else(Disk::new, |fault| Disk::failing(vec![fault]));
     let schedule = match seed % 2 {
         0 => Schedule::Random { seed, switch_one_in: 2 + random.u32(..20) },

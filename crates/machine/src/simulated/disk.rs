@@ -37,11 +37,12 @@ enum Operation {
         name: String,
         file: usize,
     },
-    /// At a byte up to which the file was appended to.
+    /// At a byte up to which the file was appended to; whether that is all that was to be appended.
     Append {
         file: usize,
         at: usize,
         bytes: Vec<u8>,
+        is_whole: bool,
     },
     /// Zeroes from the file's end on, up to there.
     Zero {
@@ -144,7 +145,8 @@ pub struct Flipped {
     pub path: PathBuf,
     /// In which byte.
     pub byte: u64,
-    /// Whether somebody may know that the byte had been synced: something was appended to its file since.
+    /// Whether somebody may know that the byte had been synced: something was appended to its file since, and not only a part of that. Who
+    /// writes down what had been synced writes a checksum, too, and of a part nobody can tell what it says.
     pub is_known: bool,
 }
 
@@ -385,7 +387,7 @@ fn apply(contents: &mut Contents, operation: &Operation) {
             let files = contents.files.len().max(file + 1);
             contents.files.resize_with(files, Vec::new);
         }
-        Operation::Append { file, at, bytes } => {
+        Operation::Append { file, at, bytes, .. } => {
             let content = &mut contents.files[*file];
             let length = content.len().max(at + bytes.len());
             content.resize(length, 0);
@@ -397,14 +399,16 @@ fn apply(contents: &mut Contents, operation: &Operation) {
     }
 }
 
-/// Bytes at the start of a file of which somebody may know that they had been synced: those that were when the last of it was appended.
+/// Bytes at the start of a file of which somebody may know that they had been synced: those that were when the last of it was appended as a
+/// whole, or the last part of it.
 fn known_to_be_synced(before: &Contents, journal: &[(Operation, u64)], wanted: usize) -> usize {
     let length = before.files.get(wanted).map_or(0, Vec::len);
     let (mut length, mut synced, mut known) = (length, length, length);
     for (operation, _) in journal {
         match operation {
-            Operation::Append { file, at, bytes } if *file == wanted => {
-                (length, known) = (at + bytes.len(), synced);
+            Operation::Append { file, at, bytes, is_whole } if *file == wanted => {
+                length = at + bytes.len();
+                known = if *is_whole { synced } else { known };
             }
             Operation::Sync { file } if *file == wanted => synced = length,
             _ => {}
@@ -599,7 +603,11 @@ impl File {
     /// Appends some of the bytes, and answers how many.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let at = self.len as usize;
-        let operation = |bytes: &[u8]| Operation::Append { file: self.file, at, bytes: bytes.to_vec() };
+        let all = bytes.len();
+        let operation = |bytes: &[u8]| {
+            let is_whole = bytes.len() == all;
+            Operation::Append { file: self.file, at, bytes: bytes.to_vec(), is_whole }
+        };
         self.disk.take_time(&operation(bytes));
         let failing = self.disk.begin();
         let written = match failing {

@@ -141,3 +141,30 @@ fn faults_strike_where_they_are_told_to() {
     });
     assert_eq!(written(&disk), [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
 }
+
+/// A record that was cut says nothing of those before it.
+#[test]
+fn what_was_synced_is_known_once_something_was_appended_whole() {
+    let known = |failing: &[Failing]| {
+        let faults = (3..).zip(failing).map(|(operation, &failing)| Fault { operation, failing }).collect();
+        let disk = Disk::failing(faults);
+        disk.on(|| {
+            let mut file = Folder::open(Path::new("f")).unwrap().create("a").expect("not yet");
+            file.append(&[1; 10]).expect("room");
+            file.sync().expect("it works");
+            let mut rest = 10;
+            while rest > 0 {
+                match file.append(&vec![2; rest]) {
+                    Ok(written) => rest -= written,
+                    Err(_) => break,
+                }
+            }
+        });
+        let state = disk.lock();
+        known_to_be_synced(&state.before, &state.journal, 0)
+    };
+    assert_eq!(known(&[]), 10);
+    assert_eq!(known(&[Failing::Short]), 10, "the rest follows");
+    assert_eq!(known(&[Failing::NoSpace]), 0);
+    assert_eq!(known(&[Failing::Short, Failing::NoSpace]), 0);
+}
