@@ -81,7 +81,7 @@ const LINES: &[(&str, &str)] = &[
         "--protocol key-value: allowed: a protocol with transactions; ",
     ),
     (
-        "crash ycsb --accesses 1 --protocol key-value",
+        "crash --protocol key-value",
         "--protocol key-value: allowed: a protocol with transactions; without them there is no log",
     ),
     (
@@ -117,7 +117,7 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --huge-pages maybe", "--huge-pages maybe: allowed: on, off"),
     (
         "check ycsb --protocol silo --huge-pages off --explore random",
-        "--huge-pages off: allowed: on on simulated machines, whose memory has no pages",
+        "--huge-pages off: allowed: on, on simulated machines, whose memory has no pages",
     ),
     ("run ycsb --protocol sillo", "--protocol sillo: allowed: no-wait, "),
     ("run ycsb --protocol silo --architecture x", "--architecture x: allowed: shared-everything"),

@@ -69,7 +69,7 @@ pub(crate) fn arrange(
         });
     }
     if !options.huge_pages && !region::HAS_PAGES {
-        let allowed = "on on simulated machines, whose memory has no pages".to_owned();
+        let allowed = "on, on simulated machines, whose memory has no pages".to_owned();
         return Err(Misfit { option: "huge-pages", value: "off".to_owned(), allowed });
     }
     if support(selection) == Support::SingleRecords && !options.single_records {
