@@ -36,7 +36,8 @@
 //!
 //! Missing keys. A gap has one word, an rts: nobody older than that may insert there. A miss raises it and looks again; a scan raises a
 //! leaf's and then copies it; an insert links its record, ABSENT and PENDING, and then looks at it. A leaf that is split gives it to both
-//! halves, one that leaves the index to its heir, and a record that is unlinked gives its rts to the gap.
+//! halves, one that leaves the index to its heir, and a record that is unlinked gives its rts to the gap. Who has inserted a key and deleted
+//! it again has found it missing, and leaves no version: its own timestamp goes to the gap.
 //!
 //! A delete leaves a tombstone, so that an older reader finds that it came too late, and an older insert, too. Once everybody has ended who
 //! was active at the delete, and so all that are older, it is unlinked, between transactions ([`crate::transaction`]). An insert of the key

@@ -24,6 +24,11 @@ use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
 
+/// Versions that slots are expected to keep until their epochs have passed, under a protocol that makes one of each row that is replaced: what
+/// is to be allocated for them is before a run. It is address space; memory is what is used of it.
+const VERSIONS_EXPECTED: usize = 1 << 20;
+const VERSIONS_EXPECTED_OF_A_SLOT: usize = 1 << 17;
+
 /// A loaded database.
 pub struct Store {
     pub(crate) tables: Vec<Table>,
@@ -210,6 +215,11 @@ impl Store {
         }
         let (reusable, caches) = (self.epochs.reusable(), &mut self.caches[..slots]);
         caches.iter_mut().for_each(|cache| cache.reclaim(reusable));
+        if self.layout.header == Header::Versioned {
+            self.heap.provide();
+            let each = (VERSIONS_EXPECTED / slots.max(1)).min(VERSIONS_EXPECTED_OF_A_SLOT);
+            caches.iter_mut().for_each(|cache| cache.versions.expect(each));
+        }
         (&self.tables, &self.epochs, caches, self.log.as_ref())
     }
 

@@ -68,8 +68,8 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     /// What the transaction's timestamp finds in a record whose row is younger, or is being overwritten by somebody younger.
     pub(super) fn find_older(&self, record: RecordRef) -> Found {
         let latest = since(self.time().time(), Presence::Missing);
-        // SAFETY: it is what `to_bits` has answered. What was replaced by somebody younger than the transaction was not freed, for it is in an
-        // epoch in which that one might have been active: see the protocol.
+        // SAFETY: it is what `to_bits` has answered. Each version that is come to was replaced by somebody younger than this transaction, which
+        // runs: so the epoch in which that was has not passed, and the version was not freed (see the protocol).
         let version =
             unsafe { Version::maybe(self.previous_of(record)).and_then(|newest| newest.shown_by(latest)) };
         match version {

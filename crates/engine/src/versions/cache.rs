@@ -69,6 +69,11 @@ impl VersionCache {
         cache
     }
 
+    /// So many versions may wait at once: there is room for them from now on, and for more once more are there.
+    pub fn expect(&mut self, versions: usize) {
+        self.superseded.reserve(versions.saturating_sub(self.superseded.len()));
+    }
+
     /// Where graves and tombs come from.
     pub fn heap(&self) -> &Heap {
         &self.heap

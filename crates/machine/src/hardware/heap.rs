@@ -2,7 +2,7 @@
 //!
 //! What is taken often, and in one size, comes from a `Region`. Who takes and gives back again and again, in a few sizes, keeps [`Pieces`]
 //! at hand: they are cut from slabs of huge pages, unless there are to be none, and what comes back waits for the next of its size, so that neither asks the process's
-//! allocator, nor the system.
+//! allocator, nor the system. A piece that waits says itself which one waits behind it.
 
 use super::memory;
 use super::region::{Pages as Backing, Region};
@@ -78,6 +78,11 @@ impl Heap {
         self.slabs.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Many pieces are to be made: asks the system for memory for them now, unless it has before.
+    pub fn provide(&self) {
+        self.slabs.lock().unwrap_or_else(PoisonError::into_inner).provide();
+    }
+
     /// The bytes that are taken, by what it was told.
     pub fn told_bytes(&self) -> i64 {
         self.told.load(Ordering::Relaxed)
@@ -93,6 +98,13 @@ const _: () =
     assert!(REGION_BYTES[0].is_multiple_of(SLAB_BYTES) && REGION_BYTES[1].is_multiple_of(SLAB_BYTES));
 
 impl Slabs {
+    fn provide(&mut self) {
+        if self.regions.is_empty() {
+            let region = Region::reserve_to_grow(REGION_BYTES[1], REGION_BYTES[1], self.backing);
+            self.regions.push(region.unwrap_or_else(|error| panic!("{error}")));
+        }
+    }
+
     fn take(&mut self) -> NonNull<u8> {
         if self.regions.last().is_none_or(|last| self.used == last.len()) {
             let region = match self.regions.is_empty() {
@@ -127,10 +139,30 @@ pub struct Pieces {
 
 #[derive(Clone, Debug, Default)]
 struct OfOneSize {
-    given_back: Vec<NonNull<u8>>,
+    /// The one that came back last. Each begins with the address of the one that came back before it.
+    given_back: Option<NonNull<u8>>,
     /// The rest of the last slab: so many pieces, behind `cut` bytes.
     slab: Option<NonNull<u8>>,
     cut: usize,
+}
+
+impl OfOneSize {
+    #[inline]
+    fn pop(&mut self) -> Option<NonNull<u8>> {
+        let piece = self.given_back?;
+        // SAFETY: `push` has written it, and nobody has had the piece since; pieces are aligned to steps.
+        self.given_back = unsafe { piece.cast::<Option<NonNull<u8>>>().read() };
+        Some(piece)
+    }
+
+    /// # Safety
+    /// The piece is of this size, and nobody uses it any more.
+    #[inline]
+    unsafe fn push(&mut self, piece: NonNull<u8>) {
+        // SAFETY: it has a step of bytes at least, and is aligned to one; by the caller's contract nobody else looks.
+        unsafe { piece.cast::<Option<NonNull<u8>>>().write(self.given_back) };
+        self.given_back = Some(piece);
+    }
 }
 
 // SAFETY: pieces that nobody else has; where they are means the same to every thread.
@@ -146,7 +178,7 @@ impl Pieces {
     #[inline]
     pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
         let steps = bytes.div_ceil(STEP_BYTES);
-        match self.sizes.get_mut(steps).and_then(|size| size.given_back.pop()) {
+        match self.sizes.get_mut(steps).and_then(OfOneSize::pop) {
             Some(piece) => piece,
             None => self.take_new(steps, bytes),
         }
@@ -183,7 +215,8 @@ impl Pieces {
     #[inline]
     pub unsafe fn give_back(&mut self, piece: NonNull<u8>, bytes: usize) {
         match self.sizes.get_mut(bytes.div_ceil(STEP_BYTES)) {
-            Some(size) => size.given_back.push(piece),
+            // SAFETY: by the caller's contract the piece, of a step at least, is nobody's.
+            Some(size) => unsafe { size.push(piece) },
             // SAFETY: by the caller's contract.
             None => unsafe { self.give_back_large(piece, bytes) },
         }

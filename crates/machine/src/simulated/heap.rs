@@ -79,6 +79,9 @@ impl Heap {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).told += bytes;
     }
 
+    /// As [`hardware::Heap::provide`](crate::hardware::heap::Heap::provide); here memory is the host's affair.
+    pub fn provide(&self) {}
+
     /// As [`hardware::Heap::told_bytes`](crate::hardware::heap::Heap::told_bytes).
     pub fn told_bytes(&self) -> i64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).told

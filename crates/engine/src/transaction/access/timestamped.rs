@@ -16,7 +16,7 @@ use crate::facade::atomic::{Ordering, fence};
 use crate::index::ordered::LeafCopy;
 use crate::protocol::{Answer, Mode, Timestamping};
 use crate::record::RecordRef;
-use crate::timestamp::Halves;
+use crate::timestamp::{Halves, Timestamp};
 use contract::{Abort, AbortReason, CommitId, Direction, PartitionId, Presence, Scan, Span, TableId};
 use std::ops::Bound;
 
@@ -298,8 +298,12 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
         0
     }
 
-    fn unlinking(site: &SiteOf<'_, A>, record: RecordRef, gap: &GapOf<A>, _: u64) {
+    fn unlinking(site: &SiteOf<'_, A>, record: RecordRef, gap: &GapOf<A>, id: u64) {
         ProtocolOf::<A>::mark_deleted(site.meta(record), gap);
+        if id > 0 {
+            // Inserted and deleted by one transaction, which relies on the key having been missing, and leaves no version that says so.
+            ProtocolOf::<A>::rely(gap, Halves::of(Timestamp(id)));
+        }
     }
 
     fn unlinked(_: &SiteOf<'_, A>, _: RecordRef, _: RequesterOf<A>) {}
