@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn a_system_is_told_options_of_its_own() {
         let text = "workload = 'micro'\n[base]\nprefetch = false\n[axes]\nsystem = ";
-        let systems = "['shared-everything silo', 'shared-everything silo prefetch=on seed=7', 'delegation seed=8']";
+        let systems =
+            "['shared-everything silo', 'shared-everything silo prefetch=on seed=7', 'delegation seed=8']";
         let resolved = resolve(&format!("{text}{systems}")).expect("an experiment");
         let told = |case: &Case| (case.settings["prefetch"].clone(), case.settings["seed"].clone());
         let told: Vec<_> = resolved.cases.iter().map(told).collect();
@@ -205,7 +206,9 @@ mod tests {
             refused("['shared-everything silo prefetch=maybe']"),
             "e.toml:5:11: prefetch maybe: allowed: on, off"
         );
-        for systems in ["['shared-everything silo theta=1']", "['shared-everything silo seed=1 silo']", "['seed=1']"] {
+        for systems in
+            ["['shared-everything silo theta=1']", "['shared-everything silo seed=1 silo']", "['seed=1']"]
+        {
             assert!(refused(systems).contains("allowed: an architecture and a protocol"), "{systems}");
         }
     }
