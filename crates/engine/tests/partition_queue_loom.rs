@@ -128,8 +128,8 @@ fn the_oldest_is_let_in_first() {
         let both_wait = shared.0.waiting(0) == 2;
         shared.0.leave(0);
         others.into_iter().for_each(|other| other.join().expect("no panic"));
-        // SAFETY: everybody has left.
         shared.1.with(|order| {
+            // SAFETY: everybody has left.
             let order = unsafe { &*order };
             assert!(order.len() == 2 && (!both_wait || *order == [5, 7]), "{order:?}");
         });

@@ -129,6 +129,7 @@ impl PartitionQueues {
 
     /// How many wait for a partition.
     #[cfg(test)]
+    #[allow(dead_code, reason = "its test under loom asks")]
     pub fn waiting(&self, partition: usize) -> usize {
         let queue = &self.queues[partition].0;
         queue.latch.lock();
