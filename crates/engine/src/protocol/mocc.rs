@@ -96,7 +96,7 @@ const HOTTEST: u32 = (TEMPERATURE / DEGREE) as u32;
 const _: () = assert!(HOT <= HOTTEST, "records get hot");
 
 /// Of locks that are given back without having been in anybody's way, one in so many cools its record.
-pub(crate) const COOLS_ONE_IN: u32 = 64;
+const COOLS_ONE_IN: u32 = 64;
 
 /// MOCC.
 pub(crate) struct Mocc;
@@ -314,6 +314,8 @@ unsafe impl Validating for Mocc {
 }
 
 impl Protecting for Mocc {
+    const COOLS_ONE_IN: u32 = COOLS_ONE_IN;
+
     fn locks(slot: &LockList) -> &LockList {
         slot
     }

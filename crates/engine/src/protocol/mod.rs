@@ -51,7 +51,7 @@ pub(crate) use deadlock_free::DeadlockFree;
 pub(crate) use deadlock_free::Turn;
 pub(crate) use dl_detect::{DlDetect, waits_for};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
-pub(crate) use mocc::{COOLS_ONE_IN, Mocc};
+pub(crate) use mocc::Mocc;
 pub(crate) use mvcc::{Chained, Mvcc};
 pub(crate) use no_wait::NoWait;
 pub(crate) use occ::{Occ, Start as OccStart};
@@ -515,6 +515,9 @@ pub(crate) unsafe trait Validating: Preparing {
 /// A step that is denied answers `Retry`: the transaction then gives back what it must not hold while it waits
 /// ([`crate::transaction::protecting`]).
 pub(crate) trait Protecting: Validating {
+    /// Of locks that are given back after a commit, one in so many may cool its record.
+    const COOLS_ONE_IN: u32;
+
     /// What the slot's transaction holds.
     fn locks(slot: &Self::Slot) -> &LockList;
 

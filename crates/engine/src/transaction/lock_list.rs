@@ -1,15 +1,28 @@
 //! What a transaction has locked of what it validates, and what its retry will want: the current lock list and the retrospective one
 //! of MOCC ([`crate::protocol::Mocc`]). A slot keeps both.
 //!
-//! A lock is that of an entry of the access set, or of the one that is about to be added. What was wanted is known by table and key, for
-//! entries are an attempt's own, as are the numbers of keys that are byte strings.
+//! A lock is that of an entry of the access set, or of the one that is about to be added; it names its record, so that it can be given back
+//! also if the entry never is. What was wanted is known by table and key, for entries are an attempt's own, as are the numbers of keys that
+//! are byte strings.
 
 use super::access_set::Kind;
 use crate::index::hash::Hash;
 use crate::protocol::{Attempt, Held, Mode, SlotId};
-use contract::{Key, TableId};
+use crate::record::RecordRef;
+use contract::{Key, PartitionId, TableId};
 use std::cmp::Ordering;
 use std::ops::Range;
+
+/// A record that is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    /// Of its entry.
+    pub position: usize,
+    pub record: RecordRef,
+    pub table: TableId,
+    pub key: Key,
+    pub partition: PartitionId,
+}
 
 /// A key that the attempt before wanted locked.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +55,8 @@ pub(crate) enum WantedKey<'a> {
 pub(crate) struct LockList {
     /// How each entry is held, as far as any is.
     modes: Vec<Option<Held>>,
-    /// The entries that are held, in the order in which they were locked.
-    held: Vec<u32>,
+    /// What is held, in the order in which it was locked.
+    held: Vec<Lock>,
     /// The entries that the attempt has locked at an access, and those that were found invalid: what a retry will want.
     to_want: Vec<u32>,
     /// What this attempt wants, in the canonical order.
@@ -86,33 +99,34 @@ impl LockList {
         self.modes.get(position).copied().flatten()
     }
 
-    /// Those that are held, in the order in which they were locked.
+    /// What is held, in the order in which it was locked.
     #[inline(always)]
-    pub fn held(&self) -> &[u32] {
+    pub fn held(&self) -> &[Lock] {
         &self.held
     }
 
     /// An entry is held so from now on.
     #[inline(always)]
-    pub fn set(&mut self, position: usize, held: Held) {
+    pub fn set(&mut self, lock: Lock, held: Held) {
+        let position = lock.position;
         if self.modes.len() <= position {
             self.modes.resize(position + 1, None);
         }
         if self.modes[position].replace(held).is_none() {
-            self.held.push(position as u32);
+            self.held.push(lock);
         }
     }
 
     /// An entry was locked at an access.
-    pub fn protect(&mut self, position: usize, held: Held) {
-        self.set(position, held);
-        self.to_want.push(position as u32);
+    pub fn protect(&mut self, lock: Lock, held: Held) {
+        self.set(lock, held);
+        self.to_want.push(lock.position as u32);
         self.taken += 1;
     }
 
     /// An entry is held no more; answers how it was.
     pub fn remove(&mut self, position: usize) -> Held {
-        let place = self.held.iter().position(|&held| held as usize == position);
+        let place = self.held.iter().position(|lock| lock.position == position);
         self.held.remove(place.expect("an entry that is held"));
         self.modes[position].take().expect("an entry that is held")
     }
@@ -129,12 +143,15 @@ impl LockList {
         self.to_want.push(position as u32);
     }
 
-    /// The attempt is aborted. What it has locked, and failed on, is what the next one wants: `kept` tells what an entry is.
-    pub fn look_back<'a>(&mut self, kept: impl Fn(usize) -> (TableId, WantedKey<'a>, Kind)) {
+    /// The attempt is aborted. What it has locked, and failed on, is what the next one wants: `kept` tells what each of its `entries` entries
+    /// is.
+    pub fn look_back<'a>(&mut self, entries: usize, kept: impl Fn(usize) -> (TableId, WantedKey<'a>, Kind)) {
         self.wanted.clear();
         self.bytes.clear();
         self.next = 0;
         let LockList { to_want, wanted, bytes, .. } = self;
+        // But for one that was not added.
+        to_want.retain(|&position| (position as usize) < entries);
         to_want.sort_unstable();
         to_want.dedup();
         to_want.sort_unstable_by(|&a, &b| {
@@ -210,6 +227,14 @@ impl LockList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr::NonNull;
+
+    /// Of a record that nobody may touch.
+    fn lock(position: usize) -> Lock {
+        // SAFETY: the record is never touched; the address is aligned.
+        let record = unsafe { RecordRef::new(NonNull::without_provenance(64.try_into().expect("not zero"))) };
+        Lock { position, record, table: TableId(0), key: Key(0), partition: PartitionId(0) }
+    }
 
     #[test]
     fn what_was_locked_and_failed_on_is_wanted_in_order_once() {
@@ -217,14 +242,17 @@ mod tests {
         list.begin(Attempt::First);
         let keys: [&[u8]; 4] = [b"d", b"b", b"c", b"a"];
         let kinds = [Kind::Read, Kind::Write, Kind::Insert, Kind::Delete];
-        list.protect(0, Held::Shared);
-        list.protect(1, Held::Exclusive);
-        list.set(2, Held::Locked);
+        list.protect(lock(0), Held::Shared);
+        list.protect(lock(1), Held::Exclusive);
+        list.set(lock(2), Held::Locked);
+        // Its entry is not added.
+        list.protect(lock(4), Held::Shared);
         list.want(3);
         list.want(1);
         assert_eq!(list.remove(1), Held::Exclusive);
-        assert_eq!((list.of(0), list.of(1), list.held()), (Some(Held::Shared), None, &[0, 2][..]));
-        list.look_back(|at| (TableId(0), WantedKey::Bytes(keys[at]), kinds[at]));
+        let held: Vec<usize> = list.held().iter().map(|lock| lock.position).collect();
+        assert_eq!((list.of(0), list.of(1), held), (Some(Held::Shared), None, vec![0, 2, 4]));
+        list.look_back(4, |at| (TableId(0), WantedKey::Bytes(keys[at]), kinds[at]));
         list.begin(Attempt::Retry);
         assert!(list.held().is_empty());
         assert!(list.is_wanted(TableId(0), WantedKey::Bytes(b"b")));

@@ -10,10 +10,10 @@
 
 use super::access_set::{Kind, Token};
 use super::copies::canonical_order;
-use super::lock_list::{LockList, WantedKey};
+use super::lock_list::{Lock, LockList, WantedKey};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::protocol::{COOLS_ONE_IN, Held, Mode, Observation, Protecting, Verdict};
+use crate::protocol::{Held, Mode, Observation, Protecting, Verdict};
 use crate::record::RecordRef;
 use contract::{Abort, Key, TableId};
 use std::cmp::Ordering;
@@ -105,13 +105,16 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
                 asked += 1;
                 continue;
             }
-            if self.locks().of(self.accesses.len()).is_some() {
-                let Observation::Present(token) = self.look(record) else {
-                    unreachable!("a record that is held has a row, and nobody installs another")
-                };
-                self.add(place, record, Kind::Read, Some(Token(token)));
+            if self.locks().of(self.accesses.len()).is_none() {
+                break;
             }
-            break;
+            if let Observation::Present(token) = self.look(record) {
+                self.add(place, record, Kind::Read, Some(Token(token)));
+                break;
+            }
+            // Who holds a record finds its row, unless it runs a canary that let it go.
+            self.wait_in_order((place.table.id, place.key), asked);
+            asked += 1;
         }
         Ok(())
     }
@@ -122,8 +125,9 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
             self.architecture.at(place.partition, move |site| ProtocolOf::<A>::hold(site.meta(record), mode));
         match verdict {
             Verdict::Granted => {
-                let next = self.accesses.len();
-                self.locks_mut().protect(next, mode.into());
+                let Place { table, key, partition, .. } = place;
+                let lock = Lock { position: self.accesses.len(), record, table: table.id, key, partition };
+                self.locks_mut().protect(lock, mode.into());
                 self.stopwatch.holds_something();
                 true
             }
@@ -145,14 +149,13 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
 
     /// Gives back all that is held of a record and of those behind it.
     #[cold]
-    pub(super) fn give_back_from(&mut self, key: (TableId, Key)) {
+    pub(super) fn give_back_from(&mut self, from: (TableId, Key)) {
         for nth in (0..self.locks().held().len()).rev() {
-            let position = self.locks().held()[nth] as usize;
-            let access = self.accesses[position];
-            if self.order((access.table, access.key), key) != Ordering::Less {
-                let (record, held) = (access.record, self.locks_mut().remove(position));
+            let Lock { position, record, table, key, partition } = self.locks().held()[nth];
+            if self.order((table, key), from) != Ordering::Less {
+                let held = self.locks_mut().remove(position);
                 // Not posted: it must not be left behind while its owner waits.
-                self.architecture.at(access.partition, move |site| {
+                self.architecture.at(partition, move |site| {
                     ProtocolOf::<A>::give_back(site.meta(record), held, false);
                 });
             }
@@ -206,7 +209,9 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
             .architecture
             .at(access.partition, move |site| ProtocolOf::<A>::lock(site.meta(record), held, inserted));
         if verdict == Verdict::Granted {
-            self.locks_mut().set(position, Held::Locked);
+            let lock =
+                Lock { position, record, table: access.table, key: access.key, partition: access.partition };
+            self.locks_mut().set(lock, Held::Locked);
             self.stopwatch.holds_something();
         }
         verdict
@@ -216,12 +221,12 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn give_back_unwritten(&mut self) {
         for nth in (0..self.locks().held().len()).rev() {
-            let position = self.locks().held()[nth] as usize;
-            let held = self.locks().of(position).expect("it is held");
+            let lock = self.locks().held()[nth];
+            let held = self.locks().of(lock.position).expect("it is held");
             if held != Held::Locked {
                 let slot = self.slot;
-                let cools = self.locks_mut().happens(slot, COOLS_ONE_IN);
-                self.post_back(position, held, cools);
+                let cools = self.locks_mut().happens(slot, ProtocolOf::<A>::COOLS_ONE_IN);
+                self.post_back(lock, held, cools);
             }
         }
         self.locks_mut().forget_locks();
@@ -231,7 +236,7 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
     #[cold]
     pub(super) fn give_back_all(&mut self) {
         let Txn { state, accesses, tables, keys, .. } = self;
-        ProtocolOf::<A>::locks_mut(state).look_back(|position| {
+        ProtocolOf::<A>::locks_mut(state).look_back(accesses.len(), |position| {
             let access = &accesses[position];
             let key = match tables[access.table.index()].has_byte_strings() {
                 true => WantedKey::Bytes(keys.bytes(access.key)),
@@ -240,17 +245,15 @@ impl<A: Architecture<Protocol: Protecting>> Txn<'_, A> {
             (access.table, key, access.kind)
         });
         for nth in (0..self.locks().held().len()).rev() {
-            let position = self.locks().held()[nth] as usize;
-            let held = self.locks().of(position).expect("it is held");
-            self.post_back(position, held, false);
+            let lock = self.locks().held()[nth];
+            let held = self.locks().of(lock.position).expect("it is held");
+            self.post_back(lock, held, false);
         }
         self.locks_mut().forget_locks();
     }
 
-    fn post_back(&mut self, position: usize, held: Held, cools: bool) {
-        let access = self.accesses[position];
-        let record = access.record;
-        self.architecture.post(access.partition, move |site| {
+    fn post_back(&mut self, Lock { record, partition, .. }: Lock, held: Held, cools: bool) {
+        self.architecture.post(partition, move |site| {
             ProtocolOf::<A>::give_back(site.meta(record), held, cools);
         });
     }

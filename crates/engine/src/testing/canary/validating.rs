@@ -163,6 +163,8 @@ unsafe impl<B: Validating, D: Flaw<B>> Validating for Flawed<B, D> {
 }
 
 impl<B: Protecting, D: Flaw<B>> Protecting for Flawed<B, D> {
+    const COOLS_ONE_IN: u32 = B::COOLS_ONE_IN;
+
     fn locks(slot: &B::Slot) -> &LockList {
         B::locks(slot)
     }
