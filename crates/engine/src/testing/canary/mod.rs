@@ -62,7 +62,7 @@ pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValida
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 /// DEADLOCK_FREE that upgrades a read to a write although others read.
 pub(crate) type UnguardedUpgrade = Broken<DeadlockFree, unguarded_upgrade::UnguardedUpgrade>;
-/// MOCC that neither keeps the lock of a hot record that it reads nor validates the read.
+/// MOCC that neither keeps the lock of a record that it reads, each of which it takes for hot, nor validates the read.
 pub(crate) type UnheldReads = Flawed<Mocc, unheld_reads::UnheldReads>;
 /// NO_WAIT whose inserts do not hold the gaps of their keys.
 pub(crate) type UnlockedGaps = Broken<NoWait, unlocked_gaps::UnlockedGaps>;

@@ -27,6 +27,13 @@ pub(crate) trait Flaw<B: Validating>: Sized + 'static {
         B::validate_gap(gap, token, id)
     }
 
+    fn is_hot<P: Physical>(meta: &B::Meta<P>) -> bool
+    where
+        B: Protecting,
+    {
+        B::is_hot(meta)
+    }
+
     fn hold<P: Physical>(meta: &B::Meta<P>, mode: Mode) -> Verdict
     where
         B: Protecting,
@@ -174,7 +181,7 @@ impl<B: Protecting, D: Flaw<B>> Protecting for Flawed<B, D> {
     }
 
     fn is_hot<P: Physical>(meta: &B::Meta<P>) -> bool {
-        B::is_hot(meta)
+        D::is_hot(meta)
     }
 
     fn hold<P: Physical>(meta: &B::Meta<P>, mode: Mode) -> Verdict {
