@@ -86,7 +86,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "sweep bare.toml",
-        "bare.toml:3:10: protocol key-value: allowed: with transactions of one read or write of a row that is there",
+        "bare.toml: protocol key-value: allowed: with transactions of one read or write of a row that is there",
     ),
     (
         "run ycsb --architecture asymmetric-delegation --protocol silo --workers 1",
