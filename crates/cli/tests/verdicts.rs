@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 14] = [
+const SHOWN_BY: [(&str, &str); 15] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -15,6 +15,7 @@ const SHOWN_BY: [(&str, &str); 14] = [
     ("skipped-certify", "micro --records 100 --writes 50"),
     ("dirty-reads", "micro --records 100 --writes 50"),
     ("eager-upgrade", "lost-update"),
+    ("unguarded-upgrade", "lost-update"),
     ("late-start", "micro --records 100 --writes 50"),
     ("unmarked-reads", "micro --records 100 --writes 50"),
     ("newest-version", "micro --records 100 --writes 50"),

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | what can a transaction do? | [`transaction`], [`scan`] |
 //! | how is a transaction written down? | [`procedure`], [`plan`] |
-//! | what does it run over? | [`table`] |
+//! | what does it run over? | [`table`], [`header`] |
 //! | who decides which transaction runs next? | [`workload`] |
 //! | who runs them? | [`engine`]; of any type, compiled once: [`mod@erased`]; which of the two: [`compilation`] |
 //! | what survives? | [`durability`] |
@@ -19,6 +19,7 @@ pub mod compilation;
 pub mod durability;
 pub mod engine;
 pub mod erased;
+pub mod header;
 pub mod measurement;
 pub mod names;
 pub mod plan;
@@ -34,10 +35,11 @@ pub use durability::{
     LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
-    Arrangement, Engine, EngineOptions, Header, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
+    Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
     Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
+pub use header::Header;
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
     ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,

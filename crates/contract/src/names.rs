@@ -1,6 +1,6 @@
 //! The systems' names on the command line, in files and in results: kebab-case of the papers' names.
 
-use crate::engine::Header;
+use crate::header::Header;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

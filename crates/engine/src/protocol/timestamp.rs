@@ -241,7 +241,7 @@ unsafe impl Timestamping for BasicTimestamp {
 
     #[inline(always)]
     fn publish<P: Physical>(meta: &Stamps<P>, to_be: Presence, by: Halves) {
-        debug_assert!(meta.state.read() & PENDING != 0 && meta.pending.read() == by.time());
+        assert!(meta.state.read() & PENDING != 0 && meta.pending.read() == by.time());
         meta.pending.store(0);
         meta.state.store(match to_be {
             Presence::Present => by.time() << TIME_SHIFT,

@@ -30,9 +30,10 @@ impl Memory {
         Memory { loaded_bytes: bytes, loaded_rows: rows, bytes, rows, ..Memory::default() }
     }
 
-    /// Whether nothing has been inserted or deleted since, as far as the numbers tell.
+    /// Whether nothing has been inserted or deleted since, nor has a version been made, as far as the numbers tell. What versions have left is
+    /// used again elsewhere, and so is as far from a core as chance will have it.
     pub fn is_as_loaded(&self) -> bool {
-        (self.bytes, self.rows) == (self.loaded_bytes, self.loaded_rows)
+        (self.bytes, self.rows, self.most_version_bytes) == (self.loaded_bytes, self.loaded_rows, 0)
     }
 
     /// With what is there now.
