@@ -61,9 +61,10 @@ fn without_the_latch_a_lost_write_is_found() {
     assert!(found.iter().any(|words| words.contains("a lost write")), "{found:?}");
 }
 
+/// A row that is whole may be of before a write that has the smaller id.
 #[test]
 fn without_the_second_look_a_torn_row_is_found() {
     let found = found(Mutant::OneLook);
-    assert!(found.len() > 5, "{found:?}");
-    assert!(found.iter().all(|words| words.contains("a torn row")), "{found:?}");
+    assert!(found.len() > 10, "{found:?}");
+    assert!(found.iter().any(|words| words.contains("a torn row")), "{found:?}");
 }
