@@ -195,7 +195,9 @@ fn a_scan_under_delegation_locks_a_leafs_records_by_one_message() {
 /// Keys alternate between partitions. Each row was shown where its record was locked.
 #[test]
 fn a_scan_under_dora_does_not_migrate_for_each_record() {
-    for pair in locking(ArchitectureName::Dora) {
+    // Who goes by timestamps asks each record when it is shown, not some of a leaf together.
+    let by_time = [ProtocolName::Timestamp, ProtocolName::Mvcc];
+    for pair in locking(ArchitectureName::Dora).filter(|pair| !by_time.contains(&pair.protocol)) {
         let migrations = by_scan(pair, |effort| effort.migrations);
         println!("{pair}: {migrations} migrations a scan");
         assert!(migrations < SCANNED as f64 / 2.0, "{pair}: {migrations}");

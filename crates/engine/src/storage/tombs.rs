@@ -43,7 +43,8 @@ impl Tombs {
 
     /// Takes the oldest, with its key, if its epoch is `reclaimable` or before.
     pub fn next(&mut self, reclaimable: u64) -> Option<(Tomb, &[u8])> {
-        let Waiting { tomb, key_bytes, .. } = self.queue.pop_front_if(|first| first.epoch <= reclaimable)?;
+        self.queue.front().filter(|first| first.epoch <= reclaimable)?;
+        let Waiting { tomb, key_bytes, .. } = self.queue.pop_front().expect("the first was there");
         self.key.clear();
         self.key.extend(self.keys.drain(..usize::from(key_bytes)));
         Some((tomb, &self.key))

@@ -220,7 +220,7 @@ impl LockList {
     pub fn happens(&mut self, slot: SlotId, one_in: u32) -> bool {
         self.draws += 1;
         let drawn = Hash::of(Key(self.draws << 16 ^ u64::from(slot.0))).0 >> u32::BITS;
-        drawn * u64::from(one_in) >> u32::BITS == 0
+        (drawn * u64::from(one_in)) >> u32::BITS == 0
     }
 }
 

@@ -186,7 +186,7 @@ mod tests {
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
             COSTS.iter().all(|cost| json[cost.name].is_null())
-                && json.as_object().map(|o| o.len()) == Some(7)
+                && json.as_object().map(|o| o.len()) == Some(8)
         );
     }
 }
