@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_word_counts_all_slots_and_keeps_its_temperature() {
-        let hot = V | u64::from(HOTTEST) * DEGREE;
+        let hot = V | (u64::from(HOTTEST) * DEGREE);
         let full = (0..MOST_READERS).fold(hot, |word, _| share(word).0);
         assert_eq!((full & READERS, temperature(full), full & VERSION), (READERS, HOTTEST, V));
         assert_eq!(full & STATUS, 0);
