@@ -21,7 +21,7 @@ impl Slot {
         self.lent.begin(if is_first { Attempt::First } else { Attempt::Retry });
     }
 
-    /// Whether there are snapshots: the store was opened with [`EngineOptions::snapshots`], and the pair has them.
+    /// Whether there are snapshots: the store was opened with [`EngineOptions::snapshots`](contract::EngineOptions::snapshots), and the pair has them.
     pub fn has_snapshots(&self) -> bool {
         self.lent.has_snapshots()
     }
