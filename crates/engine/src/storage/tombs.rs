@@ -43,7 +43,10 @@ impl Tombs {
 
     /// Takes the oldest, with its key, if its epoch is `reclaimable` or before.
     pub fn next(&mut self, reclaimable: u64) -> Option<(Tomb, &[u8])> {
-        let Waiting { tomb, key_bytes, .. } = self.queue.pop_front_if(|first| first.epoch <= reclaimable)?;
+        if self.queue.front()?.epoch > reclaimable {
+            return None;
+        }
+        let Waiting { tomb, key_bytes, .. } = self.queue.pop_front()?;
         self.key.clear();
         self.key.extend(self.keys.drain(..usize::from(key_bytes)));
         Some((tomb, &self.key))
