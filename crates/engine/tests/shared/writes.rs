@@ -8,9 +8,9 @@ use contract::{
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-const WORKERS: usize = 3;
+pub const WORKERS: usize = 3;
 /// Keys below this are loaded.
-const LOADED: u64 = 12;
+pub const LOADED: u64 = 12;
 /// Keys are below this.
 const KEYS: u64 = 24;
 const ROW_BYTES: usize = 16;
