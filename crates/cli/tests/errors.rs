@@ -34,7 +34,7 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb", "--protocol is missing; allowed: no-wait, "),
     (
         "run ycsb --architecture dora",
-        "--protocol is missing; allowed: no-wait, 2v-no-wait, dl-detect, wait-die, deadlock-free, timestamp, mvcc\n",
+        "--protocol is missing; allowed: no-wait, 2v-no-wait, dl-detect, dreadlocks, wait-die, deadlock-free, timestamp, mvcc\n",
     ),
     (
         "run ycsb --protocol none",

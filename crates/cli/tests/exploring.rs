@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 14] = [
+const SHOWN_BY: [(&str, &str); 15] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -15,6 +15,7 @@ const SHOWN_BY: [(&str, &str); 14] = [
     ("skipped-certify", "micro"),
     ("dirty-reads", "micro"),
     ("eager-upgrade", "ycsb"),
+    ("forced-upgrade", "ycsb"),
     ("unguarded-upgrade", "ycsb"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),

@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 15] = [
+const SHOWN_BY: [(&str, &str); 16] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -15,6 +15,7 @@ const SHOWN_BY: [(&str, &str); 15] = [
     ("skipped-certify", "micro --records 100 --writes 50"),
     ("dirty-reads", "micro --records 100 --writes 50"),
     ("eager-upgrade", "lost-update"),
+    ("forced-upgrade", "lost-update"),
     ("unguarded-upgrade", "lost-update"),
     ("late-start", "micro --records 100 --writes 50"),
     ("unmarked-reads", "micro --records 100 --writes 50"),
@@ -236,6 +237,9 @@ fn every_option_of_an_architecture_passes() {
         "--architecture dora --protocol dl-detect --hand-over-every 200",
         "--protocol dl-detect --deadlock-timeout 0",
         "--protocol dl-detect --deadlock-timeout 10us",
+        "--protocol dreadlocks --deadlock-timeout 10us",
+        "--architecture asymmetric-delegation --protocol dreadlocks --workers 4 --servers 2",
+        "--architecture dora --protocol dreadlocks --in-flight 16 --hand-over-every 200",
         "--protocol wait-die --deadlock-timeout 10us",
         "--architecture delegation --protocol dl-detect --deadlock-timeout 10us",
         "--architecture dora --protocol dl-detect --deadlock-timeout 10us",
@@ -273,7 +277,9 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ"] {
+    for protocol in
+        ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "dreadlocks", "occ"]
+    {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

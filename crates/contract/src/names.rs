@@ -94,6 +94,7 @@ names! {
     NoWait = "no-wait", "two-phase locking; a conflicting request aborts (trireme 3.1)";
     TwoVersionNoWait = "2v-no-wait", "no-wait with certify locks: readers pass a writer until it commits (trireme 3.1)";
     DlDetect = "dl-detect", "two-phase locking; waits, unless that would close a cycle of waiting (trireme 3.1)";
+    Dreadlocks = "dreadlocks", "two-phase locking; waits, and looks meanwhile in the others' digests whether it waits for itself (Koskinen and Herlihy, SPAA 2008; orthrus 4)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     DeadlockFree = "deadlock-free", "two-phase locking; waits while it asks in the order of the keys, and aborts out of order (thousand-cores 4.2)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
@@ -115,6 +116,7 @@ names! {
     SkippedCertify = "skipped-certify", "2v-no-wait that installs without waiting for certify locks";
     DirtyReads = "dirty-reads", "no-wait that reads without a lock";
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
+    ForcedUpgrade = "forced-upgrade", "dreadlocks that upgrades a read to a write if it finds a deadlock, although others read";
     UnguardedUpgrade = "unguarded-upgrade", "deadlock-free that upgrades a read to a write although others read";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
@@ -208,6 +210,7 @@ impl CanaryName {
             }
             CanaryName::SkippedCertify => ProtocolName::TwoVersionNoWait,
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
+            CanaryName::ForcedUpgrade => ProtocolName::Dreadlocks,
             CanaryName::UnguardedUpgrade => ProtocolName::DeadlockFree,
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::UnmarkedReads => ProtocolName::Timestamp,
@@ -229,7 +232,9 @@ impl CanaryName {
             | CanaryName::NewestVersion
             | CanaryName::NoExtension
             | CanaryName::UnheldReads => "micro",
-            CanaryName::EagerUpgrade | CanaryName::UnguardedUpgrade => "lost-update",
+            CanaryName::EagerUpgrade | CanaryName::ForcedUpgrade | CanaryName::UnguardedUpgrade => {
+                "lost-update"
+            }
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
         }
     }

@@ -1,4 +1,4 @@
-//! Deadlocks under DL_DETECT: none is overlooked, under tens of thousands of schedules.
+//! Deadlocks under DL_DETECT and DREADLOCKS: none is overlooked, under tens of thousands of schedules.
 //!
 //! A transaction that waits for ever is no wrong answer that a checker could find: the run just does not end, which the
 //! exploration tells by its bound. So what runs here is made to wait for itself in as many ways as there are: transactions
@@ -170,9 +170,9 @@ fn pairs_of(protocol: ProtocolName) -> impl Iterator<Item = PairName> {
     PairName::all().filter(move |pair| pair.protocol == protocol).filter(is_supported)
 }
 
-/// DL_DETECT, under every architecture that has it.
+/// The protocols that find deadlocks, under every architecture that has them.
 fn pairs() -> impl Iterator<Item = PairName> {
-    pairs_of(ProtocolName::DlDetect)
+    pairs_of(ProtocolName::DlDetect).chain(pairs_of(ProtocolName::Dreadlocks))
 }
 
 fn schedule(seed: u64) -> Schedule {
@@ -218,6 +218,26 @@ fn play_often(schedules: u64, times: u64, scene: impl Fn(u64) -> Scene) {
     }
 }
 
+/// Each has a record and wants the next one's: whoever comes last to its second record closes the ring.
+fn ring(workers: u64) -> Scene {
+    (0..workers).map(|worker| vec![Write(worker), Meet, Write((worker + 1) % workers)]).collect()
+}
+
+/// All members of a ring wait, and one at least is its victim. Those of DREADLOCKS that are not close to who closed it hear of it from
+/// their neighbours only.
+#[test]
+fn rings_of_two_to_five_are_broken() {
+    const SCHEDULES: u64 = 100;
+    // A server is no member.
+    for pair in pairs().filter(|pair| pair.architecture != ArchitectureName::AsymmetricDelegation) {
+        for workers in 2..=RECORDS {
+            let play = |seed| play(pair, &ring(workers), 1, schedule(seed), seed);
+            let deadlocks: u64 = (0..SCHEDULES).map(play).sum();
+            assert!(deadlocks >= SCHEDULES / 10, "{pair}, {workers} workers: {deadlocks} deadlocks");
+        }
+    }
+}
+
 #[test]
 fn a_queue_that_loses_its_middle_goes_on() {
     play_often(20_000, 1, |_| queue_that_loses_its_middle());
@@ -229,8 +249,13 @@ fn a_queue_that_loses_its_middle_goes_on() {
 fn who_waits_for_too_long_gives_up() {
     let waits = |pair: &PairName| {
         ThisEngine::support(*pair) == Support::Supported
-            && [ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree]
-                .contains(&pair.protocol)
+            && [
+                ProtocolName::DlDetect,
+                ProtocolName::Dreadlocks,
+                ProtocolName::WaitDie,
+                ProtocolName::DeadlockFree,
+            ]
+            .contains(&pair.protocol)
     };
     for pair in PairName::all().filter(waits) {
         let schedules = if pair.architecture == ArchitectureName::SharedEverything { 1_000 } else { 300 };

@@ -73,6 +73,11 @@ fn no_phantom_comes_in_between_under_dl_detect() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_dreadlocks() {
+    every_scene_under(ProtocolName::Dreadlocks);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_wait_die() {
     every_scene_under(ProtocolName::WaitDie);
 }

@@ -128,9 +128,10 @@ fn operations_cost_what_the_protocols_say() {
             // An update sets the write flag and certifies.
             ProtocolName::TwoVersionNoWait => ((shared(2.0), 1.0), (shared(2.0), 2.0)),
             // A latch around each of acquire and release.
-            ProtocolName::DlDetect | ProtocolName::WaitDie | ProtocolName::DeadlockFree => {
-                ((shared(2.0), 1.0), (shared(2.0), 2.0))
-            }
+            ProtocolName::DlDetect
+            | ProtocolName::Dreadlocks
+            | ProtocolName::WaitDie
+            | ProtocolName::DeadlockFree => ((shared(2.0), 1.0), (shared(2.0), 2.0)),
             // Reads write nothing; an update locks once. TICTOC extends what expires, and nothing does without others; nor is anything
             // hot under MOCC.
             ProtocolName::Silo | ProtocolName::TicToc | ProtocolName::Mocc => {

@@ -89,7 +89,8 @@ fn who_never_ends_after_a_panic_is_unwound_and_so_is_who_waits_for_it() {
         let is_in_place = [ArchitectureName::SharedEverything, ArchitectureName::PartitionedSerial]
             .contains(&pair.architecture);
         // Who is unwound while its request is queued is granted it later all the same.
-        let queues = [ProtocolName::DlDetect, ProtocolName::DeadlockFree].contains(&pair.protocol);
+        let queues = [ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::DeadlockFree]
+            .contains(&pair.protocol);
         if !is_in_place || queues {
             continue;
         }

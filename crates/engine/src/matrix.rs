@@ -125,6 +125,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
+        | P::Dreadlocks
         | P::WaitDie
         | P::DeadlockFree
         | P::Silo
@@ -203,6 +204,7 @@ fn shared_everything_pair<D: Dispatch>(
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
+        | P::Dreadlocks
         | P::WaitDie
         | P::DeadlockFree
         | P::Timestamp
@@ -222,6 +224,7 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::NoWait => shared_everything::<protocol::NoWait, D>(dispatch),
         P::TwoVersionNoWait => shared_everything::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
+        P::Dreadlocks => shared_everything::<protocol::Dreadlocks, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
@@ -244,6 +247,7 @@ fn partitioned_serial_pair<D: Dispatch>(
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
+        | P::Dreadlocks
         | P::WaitDie
         | P::DeadlockFree
         | P::Timestamp
@@ -268,6 +272,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::NoWait => delegation::<protocol::NoWait, D>(dispatch),
         P::TwoVersionNoWait => delegation::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => delegation::<protocol::DlDetect, D>(dispatch),
+        P::Dreadlocks => delegation::<protocol::Dreadlocks, D>(dispatch),
         P::WaitDie => delegation::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
@@ -289,6 +294,7 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
+        | P::Dreadlocks
         | P::WaitDie
         | P::DeadlockFree
         | P::KeyValue
@@ -304,6 +310,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
         P::NoWait => dora::<protocol::NoWait, D>(dispatch),
         P::TwoVersionNoWait => dora::<protocol::TwoVersionNoWait, D>(dispatch),
         P::DlDetect => dora::<protocol::DlDetect, D>(dispatch),
+        P::Dreadlocks => dora::<protocol::Dreadlocks, D>(dispatch),
         P::WaitDie => dora::<protocol::WaitDie, D>(dispatch),
         P::DeadlockFree => dora::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => dora::<protocol::BasicTimestamp, D>(dispatch),
@@ -350,6 +357,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::DirtyReads => asking::<canary::DirtyReads, D>(architecture, dispatch),
         CanaryName::EagerUpgrade => asking::<canary::EagerUpgrade, D>(architecture, dispatch),
         CanaryName::UnguardedUpgrade => asking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
+        CanaryName::ForcedUpgrade => asking::<canary::ForcedUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::UnmarkedReads => asking::<canary::UnmarkedReads, D>(architecture, dispatch),
         CanaryName::NewestVersion => asking::<canary::NewestVersion, D>(architecture, dispatch),

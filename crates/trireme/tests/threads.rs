@@ -11,7 +11,7 @@ use trireme::{ArchitectureName, Bytes, Database, Error, Index, ProtocolName, Ret
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 const NOTES: Table<(u32, u64), Bytes> = Table::new("notes");
 
-const PROTOCOLS: [ProtocolName; 7] = [
+const PROTOCOLS: [ProtocolName; 8] = [
     ProtocolName::Silo,
     ProtocolName::Mocc,
     ProtocolName::TicToc,
@@ -19,6 +19,7 @@ const PROTOCOLS: [ProtocolName; 7] = [
     ProtocolName::TwoVersionNoWait,
     ProtocolName::WaitDie,
     ProtocolName::DlDetect,
+    ProtocolName::Dreadlocks,
 ];
 
 fn random(seed: &mut u64, bound: u64) -> u64 {

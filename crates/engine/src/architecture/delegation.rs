@@ -21,14 +21,14 @@
 
 use super::server::Server;
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, SiteOf, is_past};
+use super::{Architecture, BackOff, SharedState, SiteOf, Waited, look};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::message::{Grants, Outbox, Rings, step};
 use crate::physical::Owned;
-use crate::protocol::{Protocol, SlotId, Wake};
+use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use contract::{Effort, EngineOptions, PartitionId, Plan};
@@ -204,14 +204,13 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
         }
     }
 
-    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
         self.server.begin_to_wait();
         let mut watch = Watch::new();
         loop {
-            let wake = self.site().waker.take(slot);
-            if wake.is_some() || is_past(until) {
+            if let Some(waited) = look(slot, until, self.site()) {
                 watch.over(slot, self.site().waker);
-                return wake;
+                return waited;
             }
             match until {
                 Some(until) => self.server.serve_or_pause_until(until),

@@ -17,16 +17,17 @@
 
 use super::owners::Owners;
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, is_past};
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, step};
 use crate::physical::Owned;
-use crate::protocol::{Protocol, SlotId, Wake};
+use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
 use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// What the workers of DORA share.
 pub(crate) struct DoraState<P: Protocol> {
@@ -190,6 +191,19 @@ where
     }
 }
 
+/// For how long a fiber is parked, if it looks meanwhile whether it waits for itself: its worker has others to run.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(1);
+
+/// Until when a fiber is parked that waits until `until`, if until a time at all.
+#[inline(always)]
+pub(crate) fn next_look<P: Protocol>(until: Option<Ticks>) -> Option<Ticks> {
+    if !P::LOOKS_WHILE_WAITING {
+        return until;
+    }
+    let next = Ticks(clock::now().0 + clock::ticks_of(BETWEEN_LOOKS));
+    Some(until.map_or(next, |until| until.min(next)))
+}
+
 impl<P: Protocol> Architecture for Dora<'_, P> {
     type Protocol = P;
     type Physical = Owned;
@@ -261,14 +275,13 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
         }
     }
 
-    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
         let mut watch = Watch::new();
         loop {
-            self.current.suspend(Suspension::Park(slot, until));
-            let wake = self.site.waker.take(slot);
-            if wake.is_some() || is_past(until) {
+            self.current.suspend(Suspension::Park(slot, next_look::<P>(until)));
+            if let Some(waited) = look(slot, until, &self.site) {
                 watch.over(slot, self.site.waker);
-                return wake;
+                return waited;
             }
             // The scheduler lets those that are parked look now and then.
             watch.look(slot, &self.site);

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | [`Architecture::at`] | runs a step at a partition, answers its result | for the result | may borrow |
 //! | [`Architecture::post`] | runs a step at a partition | no | `'static`; first in, first out with `at` |
-//! | [`Architecture::wait`] | waits for a queued request, or gives it up at a time | yes | |
+//! | [`Architecture::wait`] | waits for a queued request, or gives it up | yes | |
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
 //! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Between transactions it is
@@ -240,9 +240,10 @@ pub(crate) trait Architecture {
         step(site)
     }
 
-    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided; `None`: it was not by `until`, if
-    /// that was given, and still is queued. Panics if it never will be ([`watchdog`]).
-    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake>;
+    /// Waits until the queued request of `slot`, the transaction's that calls this, is decided, or it is `until`, if that was given, or it
+    /// waits for itself, if the protocol wants it to look ([`Protocol::LOOKS_WHILE_WAITING`]). Panics if it never will be decided
+    /// ([`watchdog`]).
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited;
 
     /// Lets time pass after the `attempt`-th attempt (from 1) was aborted.
     fn back_off(&mut self, attempt: u32);
@@ -261,6 +262,36 @@ pub(crate) trait Architecture {
     fn take_effort(&mut self) -> Effort {
         Effort::default()
     }
+}
+
+/// How a wait for a queued request has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The request was decided.
+    Told(Wake),
+    /// It is queued, or was a moment ago, and is to be taken back, for this reason.
+    InVain(AbortReason),
+}
+
+/// One look of a transaction that waits.
+#[inline(always)]
+pub(crate) fn look<P: Protocol, F: Physical>(
+    slot: SlotId,
+    until: Option<Ticks>,
+    site: &Site<'_, P, F, Grants>,
+) -> Option<Waited> {
+    let waited = match site.waker.take(slot) {
+        Some(wake) => Waited::Told(wake),
+        None if is_past(until) => Waited::InVain(AbortReason::Timeout),
+        None if P::LOOKS_WHILE_WAITING && P::waits_for_itself(site.common, slot) => {
+            Waited::InVain(AbortReason::Deadlock)
+        }
+        None => return None,
+    };
+    if P::LOOKS_WHILE_WAITING {
+        P::has_waited(site.common, slot);
+    }
+    Some(waited)
 }
 
 /// Whether a wait that ends at `until`, if at a time at all, is over. The clock is read only if so.

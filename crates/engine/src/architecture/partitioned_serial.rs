@@ -18,14 +18,14 @@
 //! out of date anyway.
 
 use super::partition_queue::PartitionQueues;
-use super::{Architecture, SharedState, Site, SiteOf};
+use super::{Architecture, SharedState, Site, SiteOf, Waited};
 use crate::epoch::Line;
 use crate::facade::clock::Ticks;
 use crate::facade::cpu;
 use crate::message::Grants;
 use crate::physical::Owned;
 use crate::physical::latch::{ChosenLatch, MetadataLatch};
-use crate::protocol::{SlotId, Unprotected, Wake};
+use crate::protocol::{SlotId, Unprotected};
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use contract::{AbortReason, LatchName, PartitionId, PartitionLatchName, Plan};
@@ -185,7 +185,7 @@ impl Architecture for PartitionedSerial<'_> {
         &self.site
     }
 
-    fn wait(&mut self, _: SlotId, _: Option<Ticks>) -> Option<Wake> {
+    fn wait(&mut self, _: SlotId, _: Option<Ticks>) -> Waited {
         unreachable!("nobody queues where there is no protocol")
     }
 

@@ -18,12 +18,12 @@
 //! ```
 
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, Site, SiteOf, is_past};
+use super::{Architecture, BackOff, SharedState, Site, SiteOf, Waited, look};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::message::Grants;
 use crate::physical::Concurrent;
-use crate::protocol::{Protocol, SlotId, Wake};
+use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
 
 /// One worker of shared-everything.
@@ -52,13 +52,12 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         &self.site
     }
 
-    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
         let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
-            let wake = self.site.waker.take(slot);
-            if wake.is_some() || is_past(until) {
+            if let Some(waited) = look(slot, until, &self.site) {
                 watch.over(slot, self.site.waker);
-                return wake;
+                return waited;
             }
             match until {
                 Some(until) => spin.pause_until(until),

@@ -24,14 +24,17 @@
 //! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
 //! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
 //!
-//! Protocols whose requests wait have the lock's queue in common, in [`lock_queue`]; those that never wait count holders in a
+//! Protocols whose requests wait have the lock's queue in common, in [`lock_queue`], and those that look for deadlocks all but the look, in
+//! [`detecting`]; those that never wait count holders in a
 //! [`semaphore`].
 //!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
 mod deadlock_free;
+mod detecting;
 mod dl_detect;
+mod dreadlocks;
 mod key_value;
 mod lock_queue;
 mod mocc;
@@ -49,7 +52,12 @@ mod wait_die;
 pub(crate) use deadlock_free::DeadlockFree;
 #[cfg(test)]
 pub(crate) use deadlock_free::Turn;
+#[cfg(test)]
+pub(crate) use detecting::{Detecting, Detection};
 pub(crate) use dl_detect::{DlDetect, waits_for};
+#[cfg(test)]
+pub(crate) use dreadlocks::Digests;
+pub(crate) use dreadlocks::Dreadlocks;
 pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use mocc::Mocc;
 pub(crate) use mvcc::{Chained, Mvcc};
@@ -330,6 +338,22 @@ pub(crate) trait Protocol: Sized + 'static {
     unsafe fn waits_for<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> Option<SlotSet> {
         let _ = (common, slot);
         None
+    }
+
+    /// Whether a transaction that waits looks meanwhile, again and again, whether it waits for itself ([`Protocol::waits_for_itself`]).
+    const LOOKS_WHILE_WAITING: bool = false;
+
+    /// Whether the queued request of a slot, which was not decided a moment ago, waits for itself. Its transaction asks.
+    #[inline(always)]
+    fn waits_for_itself<P: Physical>(common: &Self::Common<P>, slot: SlotId) -> bool {
+        let _ = (common, slot);
+        false
+    }
+
+    /// The transaction of a slot that has looked so waits no longer.
+    #[inline(always)]
+    fn has_waited<P: Physical>(common: &Self::Common<P>, slot: SlotId) {
+        let _ = (common, slot);
     }
 
     /// Nobody holds or waits for the record, and it is present.

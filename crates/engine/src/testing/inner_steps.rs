@@ -12,9 +12,9 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing,
-    Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait,
-    Verdict, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Locking, Mocc, Mode, Mvcc, NoWait, Occ,
+    Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
+    TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
@@ -61,6 +61,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::NoWait => lock_loop::<NoWait>(exclusive, repeat),
         ProtocolName::TwoVersionNoWait => lock_loop::<TwoVersionNoWait>(exclusive, repeat),
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
+        ProtocolName::Dreadlocks => lock_loop::<Dreadlocks>(exclusive, repeat),
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
         ProtocolName::DeadlockFree => lock_loop::<DeadlockFree>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
@@ -217,6 +218,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::NoWait => commit_loop::<NoWait>(store, procedure, repeat),
         ProtocolName::TwoVersionNoWait => commit_loop::<TwoVersionNoWait>(store, procedure, repeat),
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
+        ProtocolName::Dreadlocks => commit_loop::<Dreadlocks>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
         ProtocolName::DeadlockFree => commit_loop::<DeadlockFree>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),

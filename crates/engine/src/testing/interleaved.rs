@@ -4,14 +4,14 @@
 //! Nobody migrates. A transaction that waits for a grant parks, one that was aborted sleeps, and the worker goes on with another.
 
 use super::accounts::keeps_the_sum;
-use crate::architecture::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf};
+use crate::architecture::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look};
 use crate::durability::log::serving;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
 use crate::physical::Shared;
-use crate::protocol::{DlDetect, NoWait, Protocol, Silo, SlotId, Wake};
+use crate::protocol::{DlDetect, Dreadlocks, NoWait, Protocol, Silo, SlotId};
 use crate::record::header::RecordHeader;
 use crate::session::{self, CoolDown, fibers};
 use crate::storage::Table;
@@ -68,12 +68,11 @@ impl<P: Protocol> Architecture for Interleaved<'_, P> {
         &self.site
     }
 
-    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Option<Wake> {
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
         loop {
             self.fiber.suspend(Suspension::Park(slot, until));
-            let wake = self.site.waker.take(slot);
-            if wake.is_some() || until.is_some_and(|until| clock::now() >= until) {
-                return wake;
+            if let Some(waited) = look(slot, until, &self.site) {
+                return waited;
             }
         }
     }
@@ -131,5 +130,6 @@ fn the_loop_over_fibers_is_any_architectures() {
     let architecture = ArchitectureName::SharedEverything;
     keeps_the_sum::<InterleavedSystem<NoWait>>(architecture, 1);
     keeps_the_sum::<InterleavedSystem<DlDetect>>(architecture, 1);
+    keeps_the_sum::<InterleavedSystem<Dreadlocks>>(architecture, 1);
     keeps_the_sum::<InterleavedSystem<Silo>>(architecture, 1);
 }

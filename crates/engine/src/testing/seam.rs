@@ -7,8 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc,
-    TwoVersionNoWait, WaitDie,
+    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Protocol, Silo,
+    SlotId, TicToc, TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -43,6 +43,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
             stand::<TwoVersionNoWait, P>(store, [first, second], commits, standing)
         }
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
+        ProtocolName::Dreadlocks => stand::<Dreadlocks, P>(store, [first, second], commits, standing),
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
         ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),

@@ -7,17 +7,20 @@
 //!
 //! Where requests wait, one transaction after the other is made impatient: to take its queued request back, waiting or told already,
 //! is a step that it can make whenever its turn comes. The others still get on, without its help.
+//!
+//! Where who waits looks whether it waits for itself, a look is a step, too: one between any two steps of others, and as many as there are
+//! transactions, of each that waits, when nothing else can be done.
 
 use super::canary::{
-    DirtyReads, EagerUpgrade, HastyWithdrawal, LateStart, NewestVersion, NoExtension, NoReadValidation,
-    SkippedCertify, UnguardedUpgrade, UnheldReads, UnmarkedReads, WaitsOutOfOrder,
+    DirtyReads, EagerUpgrade, ForcedUpgrade, HastyWithdrawal, LateStart, NewestVersion, NoExtension,
+    NoReadValidation, SkippedCertify, UnguardedUpgrade, UnheldReads, UnmarkedReads, WaitsOutOfOrder,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Answer, Attempt, BasicTimestamp, DeadlockFree, DlDetect, Held as Protection, Locking, Mocc, Mode, Mvcc,
-    NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith, Requester,
-    Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict,
-    WaitDie, Wake, Waker,
+    Answer, Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Held as Protection, Locking, Mocc,
+    Mode, Mvcc, NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith,
+    Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating,
+    Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
 use contract::{EngineOptions, Key, Presence, TableId};
@@ -427,8 +430,9 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     /// Makes one step of transaction `number`, whose writes all bear `number + 1`.
-    fn step(&self, number: usize, txn: &mut Transaction<P::Slot>) {
+    fn step(&self, number: usize, txn: &mut Transaction<P::Slot>, impatient: Option<usize>) {
         match txn.phase {
+            Phase::Waiting(at) if impatient != Some(number) => self.look(number, txn, at),
             Phase::Operation(at) if W::ORDERS => self.operation_by_time(number, txn, at),
             Phase::Operation(at) => self.operation(number, txn, at),
             Phase::Copy(at) => self.copy(txn, at),
@@ -481,11 +485,41 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// Takes the queued request of an operation back, unless it was granted meanwhile.
     fn withdraw(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
+        P::has_waited::<F>(&self.common, SlotId(number as u32));
         if W::withdraw::<F>(self.meta(record), self.request(number, txn, record)) {
             return self.abort(number, txn);
         }
         assert_eq!(txn.phase, Phase::Told(at), "neither taken back nor granted");
         self.granted(number, txn, at);
+    }
+
+    /// A transaction that waits looks whether it waits for itself, and if it does takes its request back.
+    fn look(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
+        let slot = SlotId(number as u32);
+        txn.stalled = !P::waits_for_itself::<F>(&self.common, slot);
+        if txn.stalled {
+            return;
+        }
+        P::has_waited::<F>(&self.common, slot);
+        let record = txn.script[at].record();
+        if W::withdraw::<F>(self.meta(record), self.request(number, txn, record)) {
+            self.abort(number, txn);
+        }
+        // Otherwise it has been granted, under a canary, and is told.
+    }
+
+    /// Nothing else can be done: who waits looks, again and again, until one finds that it waits for itself. Answers whether one did.
+    fn look_on(&self, txns: &mut [Transaction<P::Slot>]) -> bool {
+        for number in (0..txns.len()).cycle().take(txns.len() * txns.len()) {
+            if let Phase::Waiting(at) = txns[number].phase {
+                self.look(number, &mut txns[number], at);
+                if !txns[number].stalled {
+                    self.deliver(txns, None);
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// A record was denied: gives back it and what comes behind, if there is any, or waits.
@@ -722,6 +756,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             let Phase::Waiting(at) = txns[number].phase else {
                 panic!("woke a transaction that does not wait")
             };
+            P::has_waited::<F>(&self.common, slot);
             match impatient == Some(number) {
                 true => txns[number].phase = Phase::Told(at),
                 false => self.granted(number, &mut txns[number], at),
@@ -768,18 +803,23 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
     let mut alternatives = Vec::new();
     loop {
         let is_runnable = |&number: &usize| match txns[number].phase {
-            Phase::Waiting(_) => impatient == Some(number),
+            Phase::Waiting(_) if impatient == Some(number) => true,
+            Phase::Waiting(_) => P::LOOKS_WHILE_WAITING && !txns[number].stalled,
             Phase::Committed | Phase::Aborted => false,
             _ => !txns[number].stalled,
         };
         let runnable: Vec<usize> = (0..txns.len()).filter(is_runnable).collect();
         if runnable.is_empty() {
-            break;
+            if !P::LOOKS_WHILE_WAITING || !world.look_on(&mut txns) {
+                break;
+            }
+            txns.iter_mut().for_each(|txn| txn.stalled = false);
+            continue;
         }
         let choice = choices.get(alternatives.len()).copied().unwrap_or(0);
         alternatives.push(runnable.len());
         let number = runnable[choice];
-        world.step(number, &mut txns[number]);
+        world.step(number, &mut txns[number], impatient);
         world.deliver(&mut txns, impatient);
         if !txns[number].stalled {
             txns.iter_mut().for_each(|txn| txn.stalled = false);
@@ -910,6 +950,11 @@ fn dl_detect_is_serializable_and_never_stuck() {
 }
 
 #[test]
+fn dreadlocks_is_serializable_and_never_stuck() {
+    accepts::<Dreadlocks, TwoPhase>();
+}
+
+#[test]
 fn silo_is_serializable() {
     accepts::<Silo, Optimistic>();
 }
@@ -955,6 +1000,7 @@ fn tictoc_is_serializable() {
 #[test]
 fn who_takes_a_request_back_leaves_no_trace() {
     accepts_impatience::<DlDetect>();
+    accepts_impatience::<Dreadlocks>();
     accepts_impatience::<WaitDie>();
     accepts_impatience::<DeadlockFree>();
 }
@@ -983,6 +1029,7 @@ fn mocc_is_serializable_and_never_stuck_whatever_is_hot() {
 #[test]
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
+    rejects::<ForcedUpgrade, TwoPhase>();
     rejects::<UnguardedUpgrade, TwoPhase>();
     rejects::<UnmarkedReads, ByTime>();
     rejects::<NewestVersion, ByTime>();

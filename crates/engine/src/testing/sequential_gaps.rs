@@ -10,9 +10,9 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol, Request,
-    RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
-    Validating, Validity, Verdict, WaitDie, Wake,
+    BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol,
+    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
+    TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use crate::timestamp::Halves;
 use contract::EngineOptions;
@@ -262,11 +262,26 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
 
     /// Takes the queued request back, unless it was granted meanwhile.
     fn withdraw(&self, number: usize, txn: &mut Transaction) {
+        P::has_waited::<F>(&self.common, SlotId(number as u32));
         if W::withdraw::<F>(self.gap(txn.leaf), self.request(number)) {
             return self.end(number, txn);
         }
         assert_eq!(txn.state, State::Told, "neither taken back nor granted");
         Self::granted(txn);
+    }
+
+    /// Nothing else can be done: who waits looks, again and again, until one finds that it waits for itself. Answers whether one did.
+    fn look_on(&self, txns: &mut [Transaction]) -> bool {
+        let count = txns.len();
+        let finds = |number: usize| P::waits_for_itself::<F>(&self.common, SlotId(number as u32));
+        let victim = (0..count)
+            .cycle()
+            .take(count * count)
+            .find(|&number| txns[number].state == State::Waits && finds(number));
+        let Some(victim) = victim else { return false };
+        self.withdraw(victim, &mut txns[victim]);
+        self.deliver(txns, None);
+        true
     }
 
     /// Whether somebody older has inserted a key and is to be decided.
@@ -351,6 +366,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             assert_eq!(wake, Wake::Granted, "a leaf that somebody waits for does not die");
             let txn = &mut txns[slot.0 as usize];
             assert_eq!(txn.state, State::Waits, "woke a transaction that does not wait");
+            P::has_waited::<F>(&self.common, slot);
             match impatient == Some(slot.0 as usize) {
                 true => txn.state = State::Told,
                 false => Self::granted(txn),
@@ -391,7 +407,10 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             };
             let runnable: Vec<usize> = (0..txns.len()).filter(is_runnable).collect();
             if runnable.is_empty() {
-                break;
+                if !P::LOOKS_WHILE_WAITING || !world.look_on(&mut txns) {
+                    break;
+                }
+                continue;
             }
             let number = runnable[choices.get(alternatives.len()).copied().unwrap_or(0)];
             alternatives.push(runnable.len());
@@ -487,6 +506,11 @@ fn dl_detect_lets_no_phantom_in() {
 }
 
 #[test]
+fn dreadlocks_lets_no_phantom_in() {
+    accepts::<Dreadlocks, TwoPhase>();
+}
+
+#[test]
 fn wait_die_lets_no_phantom_in() {
     accepts::<WaitDie, TwoPhase>();
 }
@@ -499,6 +523,7 @@ fn deadlock_free_lets_no_phantom_in() {
 #[test]
 fn who_takes_a_request_back_lets_no_phantom_in() {
     accepts_impatience::<DlDetect>();
+    accepts_impatience::<Dreadlocks>();
     accepts_impatience::<WaitDie>();
 }
 

@@ -1,12 +1,12 @@
 //! Protocols that wake nobody, under every architecture: the watchdog says who waits, and the run ends. Runs in which somebody
 //! is only slow go on. And what the protocols say of those who wait.
 
-use super::canary::LostWakeUp;
+use super::canary::{LooksOnce, LostWakeUp};
 use super::sequential::{Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    DlDetect, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId, SlotState, StampOf, Verdict,
-    WaitDie, Wake,
+    Detecting, DlDetect, Dreadlocks, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId,
+    SlotState, StampOf, Verdict, WaitDie, Wake,
 };
 use crate::storage::Store;
 use crate::system::{Delegation, Dispatch, Dora, Run, SharedEverything, System};
@@ -21,14 +21,24 @@ use std::time::Duration;
 const T: TableId = TableId(0);
 const WORKERS: usize = 3;
 
-/// Everybody writes the same two records, and takes its time.
+/// Everybody writes two records, and takes its time.
 struct Hot;
 
-struct Touch;
+struct Touch([Key; 2]);
+
+/// The two records of a worker's transactions: the same for all.
+fn same(_: usize) -> [Key; 2] {
+    [Key(0), Key(1)]
+}
+
+/// Its own, and that of the next one.
+fn ring(worker: usize) -> [Key; 2] {
+    [worker, (worker + 1) % WORKERS].map(|key| Key(key as u64))
+}
 
 impl Procedure for Touch {
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
-        for key in [Key(0), Key(1)] {
+        for key in self.0 {
             let _ = txn.update_row::<u64, _>(T, key, |row| *row += 1)?;
             // Long enough for the others to come, short enough for nobody to be thought stuck.
             let until = crate::facade::clock::now().0 + crate::facade::clock::ticks_of(PATIENCE / 1000);
@@ -40,19 +50,18 @@ impl Procedure for Touch {
     }
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
-        plan.declare(T, Key(0));
-        plan.declare(T, Key(1));
+        self.0.iter().for_each(|&key| plan.declare(T, key));
         Ok(())
     }
 }
 
-struct HotClient;
+struct HotClient([Key; 2]);
 
 impl Client for HotClient {
     type Procedure = Touch;
 
     fn next(&mut self) -> Touch {
-        Touch
+        Touch(self.0)
     }
 
     fn finished(&mut self, _: Touch, _: &Completion<'_>) {}
@@ -78,8 +87,8 @@ impl Workload for Hot {
         row.fill(0);
     }
 
-    fn client(&self, _: Seat) -> HotClient {
-        HotClient
+    fn client(&self, seat: Seat) -> HotClient {
+        HotClient(same(seat.worker))
     }
 }
 
@@ -87,13 +96,17 @@ impl Workload for Hot {
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// How a run over the records ended: with its commits, or with the words of a panic.
-fn run<S: System>(pair: PairName, transactions: u64) -> Result<u64, String> {
+fn run<S: System>(
+    pair: PairName,
+    transactions: u64,
+    keys: fn(worker: usize) -> [Key; 2],
+) -> Result<u64, String> {
     let partitions = if pair.architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
     let options = EngineOptions { patience: Some(PATIENCE), ..EngineOptions::default() };
     let mut store = Store::load(&Hot, Layout::of(partitions), &|_| ()).expect("a few records");
     let selection = Selection::Pair(pair);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let clients = (0..WORKERS).map(|_| HotClient).collect();
+        let clients = (0..WORKERS).map(|worker| HotClient(keys(worker))).collect();
         let until = Until::Transactions(transactions);
         Run { store: &mut store, clients, until, options: &options, selection }.run::<S>()
     }));
@@ -105,7 +118,12 @@ fn run<S: System>(pair: PairName, transactions: u64) -> Result<u64, String> {
 
 fn ends_with_the_graph<S: System>(architecture: ArchitectureName, protocol: ProtocolName) {
     // Enough for one to meet another, however the system lets them run.
-    let words = run::<S>(PairName { architecture, protocol }, 20_000).expect_err("nobody is woken");
+    let words = run::<S>(PairName { architecture, protocol }, 20_000, same).expect_err("nobody is woken");
+    is_told(&words);
+}
+
+/// What a run ends with in which some wait for ever.
+fn is_told(words: &str) {
     // Those who do not wait for a transaction that waits for ever are aborted by it for ever.
     let ends = ["transactions wait for ever: slot ", "in a run in which somebody waits for ever"];
     assert!(ends.iter().any(|end| words.contains(end)), "{words}");
@@ -116,6 +134,19 @@ fn a_lost_wake_up_ends_a_run_under_shared_everything() {
     use ArchitectureName::SharedEverything as Name;
     ends_with_the_graph::<SharedEverything<LostWakeUp<DlDetect>, Shared>>(Name, ProtocolName::DlDetect);
     ends_with_the_graph::<SharedEverything<LostWakeUp<WaitDie>, Shared>>(Name, ProtocolName::WaitDie);
+}
+
+/// Three that wait for each other are overlooked by who looks at the others' digests once.
+#[test]
+fn a_deadlock_that_is_overlooked_ends_a_run() {
+    let pair = |architecture| PairName { architecture, protocol: ProtocolName::Dreadlocks };
+    let shared = pair(ArchitectureName::SharedEverything);
+    let overlooked = run::<SharedEverything<Detecting<LooksOnce>, Shared>>(shared, 20_000, ring);
+    is_told(&overlooked.expect_err("a ring of three"));
+    let found = run::<SharedEverything<Dreadlocks, Shared>>(shared, 200, ring);
+    assert_eq!(found, Ok(200 * WORKERS as u64));
+    let found = run::<Dora<Dreadlocks>>(pair(ArchitectureName::Dora), 200, ring);
+    assert_eq!(found, Ok(200 * WORKERS as u64));
 }
 
 #[test]
@@ -141,9 +172,9 @@ where
     const EACH: u64 = 50;
     let pair = |architecture| PairName { architecture, protocol };
     let commits = [
-        run::<SharedEverything<P, Shared>>(pair(ArchitectureName::SharedEverything), EACH),
-        run::<Delegation<P>>(pair(ArchitectureName::Delegation), EACH),
-        run::<Dora<P>>(pair(ArchitectureName::Dora), EACH),
+        run::<SharedEverything<P, Shared>>(pair(ArchitectureName::SharedEverything), EACH, same),
+        run::<Delegation<P>>(pair(ArchitectureName::Delegation), EACH, same),
+        run::<Dora<P>>(pair(ArchitectureName::Dora), EACH, same),
     ];
     assert_eq!(commits, [const { Ok(EACH * WORKERS as u64) }; 3]);
 }
@@ -151,6 +182,7 @@ where
 #[test]
 fn runs_with_long_queues_go_on() {
     goes_on::<DlDetect>(ProtocolName::DlDetect);
+    goes_on::<Dreadlocks>(ProtocolName::Dreadlocks);
     goes_on::<WaitDie>(ProtocolName::WaitDie);
 }
 
@@ -225,6 +257,8 @@ fn who_waits_for_whom<P: Locking, F: Physical>() {
 fn it_is_known_who_waits_for_whom() {
     who_waits_for_whom::<DlDetect, Shared>();
     who_waits_for_whom::<DlDetect, Owned>();
+    who_waits_for_whom::<Dreadlocks, Shared>();
+    who_waits_for_whom::<Dreadlocks, Owned>();
     who_waits_for_whom::<WaitDie, Shared>();
     who_waits_for_whom::<WaitDie, Owned>();
 }

@@ -1,10 +1,10 @@
 //! Asking records for locks, and waiting as their verdicts say.
 
 use super::{HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Waited};
 use crate::facade::clock::{self, Ticks};
 use crate::index::GapId;
-use crate::protocol::{GapMode, Locking, Mode, Verdict, Wake};
+use crate::protocol::{GapMode, Locking, Mode, Protocol, Verdict, Wake};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, PartitionId, Presence, Span, TableId, TimeClass};
 
@@ -171,7 +171,8 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         self.release_held_gaps();
     }
 
-    /// Does what the verdict on a request of `who` for a lock says. A request that is queued is given up after the run's timeout.
+    /// Does what the verdict on a request of `who` for a lock says. A request that is queued is given up after the run's timeout, and if
+    /// it is found to wait for itself.
     #[inline]
     pub(super) fn heed_lock(
         &mut self,
@@ -180,18 +181,20 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         lock: Lockable,
         who: RequesterOf<A>,
     ) -> Result<Wake, Abort> {
-        match (verdict, self.deadlock_timeout_ticks) {
-            (Verdict::Queued, Some(ticks)) => self.wait_or_withdraw(ticks, lock, who),
+        let may_be_in_vain = ProtocolOf::<A>::LOOKS_WHILE_WAITING || self.deadlock_timeout_ticks.is_some();
+        match verdict {
+            Verdict::Queued if may_be_in_vain => self.wait_or_withdraw(lock, who),
             _ => self.heed(verdict, asked),
         }
     }
 
-    /// Waits for so many ticks, then takes the request back and aborts, unless it was decided meanwhile.
+    /// Waits, and if that is in vain takes the request back and aborts, unless it was decided meanwhile.
     #[cold]
-    fn wait_or_withdraw(&mut self, ticks: u64, lock: Lockable, who: RequesterOf<A>) -> Result<Wake, Abort> {
-        if let Some(wake) = self.wait(Some(ticks)) {
-            return Ok(wake);
-        }
+    fn wait_or_withdraw(&mut self, lock: Lockable, who: RequesterOf<A>) -> Result<Wake, Abort> {
+        let reason = match self.wait(self.deadlock_timeout_ticks) {
+            Waited::Told(wake) => return Ok(wake),
+            Waited::InVain(reason) => reason,
+        };
         let partition = PartitionId(who.partition);
         // The record or the leaf is there: what has left its index while the transaction waits is not freed before that has ended.
         let is_withdrawn = match lock {
@@ -204,7 +207,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             }),
         };
         match is_withdrawn {
-            true => Err(self.poison(AbortReason::Timeout)),
+            true => Err(self.poison(reason)),
             // The word is there, or on its way.
             false => self.heed(Verdict::Queued, 0),
         }
@@ -227,7 +230,12 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn heed(&mut self, verdict: Verdict, asked: u32) -> Result<Wake, Abort> {
         match verdict {
             Verdict::Granted => Ok(Wake::Granted),
-            Verdict::Queued => Ok(self.wait(None).expect("who waits for no time waits until it is decided")),
+            Verdict::Queued => match self.wait(None) {
+                Waited::Told(wake) => Ok(wake),
+                Waited::InVain(reason) => {
+                    unreachable!("{reason:?} of a request that is not to be taken back")
+                }
+            },
             Verdict::Retry => {
                 self.pause(asked);
                 Ok(Wake::Retry)
@@ -236,14 +244,14 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
-    /// Waits until the slot's queued request is decided, or for so many ticks.
+    /// Waits until the slot's queued request is decided, for so many ticks at most, or until it is found to wait for itself.
     #[cold]
-    fn wait(&mut self, ticks: Option<u64>) -> Option<Wake> {
+    fn wait(&mut self, ticks: Option<u64>) -> Waited {
         let before = self.stopwatch.enter(TimeClass::Wait);
         let until = ticks.map(|ticks| Ticks(clock::now().0.saturating_add(ticks)));
-        let wake = self.architecture.wait(self.slot, until);
+        let waited = self.architecture.wait(self.slot, until);
         self.stopwatch.enter(before);
-        wake
+        waited
     }
 
     /// Lets the holder of a record that said "retry" get on.

@@ -15,8 +15,8 @@ use contract::{Arrangement, Engine, EngineOptions, Indexing, PairName, ProtocolN
 pub const ORDERED: [Indexing; 2] = [Indexing::Ordered, Indexing::OrderedBytes { most: 24 }];
 
 /// The protocols whose requests wait in a lock's queue.
-pub const QUEUEING: [ProtocolName; 3] =
-    [ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
+pub const QUEUEING: [ProtocolName; 4] =
+    [ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
 /// Every pair that the engine supports.
 pub fn supported<E: Engine>() -> Vec<PairName> {

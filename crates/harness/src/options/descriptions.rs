@@ -38,7 +38,7 @@ enum UsedBy {
 
 /// The protocols whose requests wait in a lock's queue.
 const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
-    &[ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
+    &[ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
 /// The systems that have snapshots.
 const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
@@ -47,6 +47,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::NoWait,
         ProtocolName::TwoVersionNoWait,
         ProtocolName::DlDetect,
+        ProtocolName::Dreadlocks,
         ProtocolName::WaitDie,
         ProtocolName::DeadlockFree,
         ProtocolName::Silo,

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(extras(&ours, &[NO_WAIT]), format!("prefetch on, {common}"));
         let dora = format!("{common}, {} in flight per worker", ours.in_flight);
         assert_eq!(extras(&ours, &[DORA]), dora);
-        for protocol in [ProtocolName::DlDetect, ProtocolName::WaitDie] {
+        for protocol in [ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie] {
             let words = extras(&ours, &[PairName { protocol, ..NO_WAIT }]);
             assert!(words.contains("latch of lock lists") && words.contains("no timeout, "), "{words}");
             let told = EngineOptions { deadlock_timeout_ns: Some(100_000), ..EngineOptions::default() };

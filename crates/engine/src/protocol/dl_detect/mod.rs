@@ -1,341 +1,39 @@
 //! DL_DETECT: two-phase locking that waits, and aborts a request whose waiting would close a cycle of the waits-for
 //! graph (*trireme* 3.1, 3.2).
 //!
-//! State: the lock's queue ([`lock_queue`]), in which waiters stand in the order in which they came, and the graph
-//! ([`waits_for`]). Granting is first in, first out: nobody overtakes a waiter, compatible or not, except that an owner who wants
-//! to be upgraded goes before all waiters.
+//! Queues, edges and victims are those of [`detecting`](super::detecting). A request that must wait publishes its edges, then searches the
+//! graph for itself ([`waits_for`]), once; it does not look again while it waits.
 //!
-//! Whom a request waits for. A waiter waits for everybody before it in the list, owners and waiters, whether they conflict
-//! with it or not; an owner who wants to be upgraded waits for all other owners. It publishes that as its edges under the
-//! record's latch, then searches. If it finds a cycle, it is the victim: it takes its request back and aborts. Only
-//! requesters are victims, so a transaction that waits is never aborted by another. Edges leave with whom they point to: who
-//! leaves a list is struck out of the edges of those that still wait in it, and who is granted loses its own.
-//!
-//! *No edge is wrong*: each says that the waiter cannot be granted before the other has gone on, which is so of everybody before
-//! it in any such queue.
-//!
-//! *No edge is missing*: what keeps a waiter from being granted is an owner that conflicts or wants to be upgraded, or a
-//! waiter that stands before it; what keeps an upgrade is another owner. All of them stood in the list when the request
-//! came: nobody enters it before a waiter, no waiter is granted while an owner wants to be upgraded, and who wants to be
-//! upgraded later was an owner already. So edges are published once and only become fewer, and an upgrade that goes ahead
-//! of a queue changes nobody's edges.
-//!
-//! *No deadlock is overlooked*: of transactions that wait for ever each has an edge to another of them, so there is a cycle.
-//! Every edge of it was published by the transaction that it leaves from, before that one's search, and [`waits_for`] shows
-//! that one of the searches sees them all. (Edges to conflicting waiters only would miss some: a reader behind another reader
-//! waits for it, too; and once the writer before both has taken its request back, it may wait for an owner who has been
-//! upgraded since.)
-//!
-//! With a timeout (*thousand-cores* 4.2) a transaction that has waited for so long takes its request back in the same way as a
-//! victim does ([`Locking::withdraw`]); with one of zero a request that would have to wait aborts at once, as under NO_WAIT. Who
-//! measures the time is the transaction that waits, not the protocol.
-//!
-//! Edges point to attempts, not to slots, where a release may still be on its way when its slot's next transaction waits.
-//!
-//! Missing keys: gaps are locked in the same way, `Shared` by misses and `Insert` by inserters. A record that dies
-//! tells its waiters to ask again.
-//!
-//! [`lock_queue`]: super::lock_queue
+//! *No deadlock is overlooked*: every edge of a cycle was published by the transaction that it leaves from, before that one's search, and
+//! [`waits_for`] shows that one of the searches sees them all.
 
 pub(crate) mod waits_for;
 
-use super::lock_queue::{Entries, Entry, Lock, LockMode, Queue, QueuedStamp, STAMP_BITS};
-use super::{
-    Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, SlotId, SlotState, Verdict, Wake, Waker,
-};
-use crate::architecture::Architecture;
-use crate::physical::Physical;
-use crate::record::header::Narrow;
-use crate::timestamp::Timestamp;
-use crate::transaction::access::Locked;
-use contract::{AbortReason, EngineOptions};
-use waits_for::{SlotSet, WaitsFor};
+use super::SlotId;
+use super::detecting::{Detecting, Detection};
+use waits_for::WaitsFor;
 
 /// DL_DETECT.
-pub(crate) struct DlDetect;
+pub(crate) type DlDetect = Detecting<Searching>;
 
-/// The number of a slot's attempt: edges of the graph say to which they point.
-#[derive(Clone, Copy)]
-pub(crate) struct AttemptNumber(u32);
+/// Who is about to wait searches the graph.
+pub(crate) struct Searching;
 
-impl QueuedStamp for AttemptNumber {
-    type Kept<P: Physical> = ();
+impl Detection for Searching {
+    type Kept = ();
 
-    #[inline(always)]
-    fn state_bits(self) -> u32 {
-        self.0
+    const LOOKS_WHILE_WAITING: bool = false;
+
+    fn keep(_: usize) {}
+
+    fn queued(graph: &WaitsFor, (): &(), slot: SlotId) -> bool {
+        graph.order();
+        graph.has_cycle(slot.0)
     }
 
-    #[inline(always)]
-    fn keep<P: Physical>(self, (): &()) {}
-}
-
-/// The attempts of a slot, counted.
-pub(crate) struct Attempts(AttemptNumber);
-
-impl SlotState for Attempts {
-    type Stamp = AttemptNumber;
-
-    fn new() -> Self {
-        Attempts(AttemptNumber(0))
+    fn look(_: &WaitsFor, (): &(), _: SlotId) -> bool {
+        unreachable!("it has searched before it waited")
     }
 
-    #[inline(always)]
-    fn begin(&mut self, _: Attempt, _: impl FnOnce() -> Timestamp) {
-        self.0 = AttemptNumber((self.0.0 + 1) % (1 << STAMP_BITS));
-    }
-
-    #[inline(always)]
-    fn stamp(&self) -> AttemptNumber {
-        self.0
-    }
-}
-
-/// The requests of every slot in every partition, and the waits-for graph.
-pub(crate) struct Common<P: Physical> {
-    entries: Entries<P, AttemptNumber>,
-    graph: WaitsFor,
-}
-
-/// Who asks, in which attempt.
-type Requester = super::Requester<AttemptNumber>;
-
-/// The edges of a request that is about to wait.
-struct Edges<'a> {
-    graph: &'a WaitsFor,
-    who: Requester,
-    to: SlotSet,
-}
-
-impl<'a> Edges<'a> {
-    fn of(who: Requester, graph: &'a WaitsFor) -> Self {
-        Edges { graph, who, to: SlotSet::EMPTY }
-    }
-
-    /// An edge to the attempt that a request is of.
-    fn point<P: Physical>(&mut self, slot: SlotId, entry: &Entry<P, AttemptNumber>) {
-        self.to.insert(slot.0);
-        self.graph.point(self.who.slot.0, slot.0, entry.state().stamp_bits());
-    }
-
-    fn publish(self) {
-        self.graph.publish(self.who.slot.0, self.who.stamp.0, &self.to);
-    }
-}
-
-impl<P: Physical> Common<P> {
-    #[inline(always)]
-    fn latch<'a>(&'a self, lock: &'a Lock<P>, who: Requester) -> Queue<'a, P, AttemptNumber> {
-        Queue::latch(lock, &self.entries, who)
-    }
-
-    /// Tells a request that waits what came of it.
-    fn decide(&self, slot: SlotId, wake: Wake, waker: &impl Waker) {
-        // Before it runs again: until then the row is ours to write.
-        self.graph.clear(slot.0);
-        waker.wake(slot, wake);
-    }
-
-    /// Grants what can be granted now.
-    fn grant(&self, queue: &Queue<'_, P, AttemptNumber>, waker: &impl Waker) {
-        queue.grant(|slot| self.decide(slot, Wake::Granted, waker));
-    }
-
-    /// Takes a queued request back, unless it was decided meanwhile; answers whether it did.
-    fn take_back(&self, lock: &Lock<P>, who: Requester, waker: &impl Waker) -> bool {
-        let queue = self.latch(lock, who);
-        let is_taken_back = queue.withdraw(|| self.strike_out(&queue, who.slot));
-        if is_taken_back {
-            self.grant(&queue, waker);
-            self.graph.clear(who.slot.0);
-        }
-        is_taken_back
-    }
-
-    /// Nobody waits any more for the slot, which has left the queue or is leaving it.
-    fn strike_out(&self, queue: &Queue<'_, P, AttemptNumber>, slot: SlotId) {
-        for (other, entry) in queue.others() {
-            if entry.state().waits() {
-                self.graph.strike_out(other.0, slot.0);
-            }
-        }
-    }
-}
-
-impl DlDetect {
-    /// Asks for a record or a gap, of which the requester holds nothing yet.
-    #[inline(always)]
-    fn ask<P: Physical>(
-        lock: &Lock<P>,
-        mode: LockMode,
-        request: Request<'_, Self, P, impl Waker>,
-    ) -> Verdict {
-        let RequestWith { common, who, .. } = request;
-        let queue = common.latch(lock, who);
-        if let Some(verdict) = queue.grant_at_once(mode, who.stamp) {
-            return verdict;
-        }
-        if !queue.may_wait() {
-            return Verdict::Abort(AbortReason::Timeout);
-        }
-        Self::wait_behind_all(common, &queue, who, mode);
-        drop(queue);
-        Self::search_or_wait(lock, request)
-    }
-
-    /// Queues behind everybody, and publishes whom the request waits for: all of them.
-    fn wait_behind_all<P: Physical>(
-        common: &Common<P>,
-        queue: &Queue<'_, P, AttemptNumber>,
-        who: Requester,
-        mode: LockMode,
-    ) {
-        let mut edges = Edges::of(who, &common.graph);
-        let mut last = None;
-        for (slot, other) in queue.others() {
-            edges.point(slot, other);
-            last = Some(other);
-        }
-        queue.wait_behind(last.expect("a request waits for somebody"), mode, who.stamp);
-        edges.publish();
-    }
-
-    /// Waits, unless that closes a cycle. The edges were published under the latch, which is free again.
-    fn search_or_wait<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
-        let RequestWith { common, who, waker } = request;
-        let slot = who.slot.0;
-        common.graph.order();
-        // A search reads one row after the other, and what it has read may be over when it comes to the next. A cycle that is
-        // there is there the second time, too, unless somebody else was its victim.
-        if !common.graph.search(slot) || !common.graph.search(slot) {
-            return Verdict::Queued;
-        }
-        match common.take_back(lock, who, waker) {
-            true => Verdict::Abort(AbortReason::Deadlock),
-            // Decided while the search ran.
-            false => Verdict::Queued,
-        }
-    }
-}
-
-impl Protocol for DlDetect {
-    type Meta<P: Physical> = Lock<P>;
-    type Header = Narrow;
-    type Gap<P: Physical> = Lock<P>;
-    type Common<P: Physical> = Common<P>;
-    type Slot = Attempts;
-    type Access<A: Architecture<Protocol = Self>> = Locked;
-
-    // Each has an entry for its queue.
-    const MOST_RECORDS: usize = contract::transaction::MOST_RECORDS;
-
-    fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Common<P> {
-        Common {
-            entries: Entries::new(slots, partitions, options),
-            graph: WaitsFor::new(slots, P::RELEASES_TRAVEL),
-        }
-    }
-
-    fn is_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
-        lock.is_quiescent()
-    }
-
-    fn is_gap_quiescent<P: Physical>(lock: &Lock<P>) -> bool {
-        lock.is_quiescent()
-    }
-
-    unsafe fn waits_for<P: Physical>(common: &Common<P>, slot: SlotId) -> Option<SlotSet> {
-        Some(common.graph.of(slot.0))
-    }
-}
-
-impl Locking for DlDetect {
-    #[inline(always)]
-    fn acquire<P: Physical>(
-        lock: &Lock<P>,
-        mode: Mode,
-        request: Request<'_, Self, P, impl Waker>,
-    ) -> Verdict {
-        Self::ask(lock, LockMode::of_record(mode), request)
-    }
-
-    fn upgrade<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> Verdict {
-        let RequestWith { common, who, .. } = request;
-        let queue = common.latch(lock, who);
-        let mut edges = Edges::of(who, &common.graph);
-        let mut is_alone = true;
-        for (slot, other) in queue.others() {
-            if other.state().is_owner() {
-                edges.point(slot, other);
-                is_alone = false;
-            }
-        }
-        if is_alone {
-            queue.upgrade();
-            return Verdict::Granted;
-        }
-        if !queue.may_wait() {
-            return Verdict::Abort(AbortReason::Timeout);
-        }
-        queue.wait_for_upgrade();
-        edges.publish();
-        drop(queue);
-        Self::search_or_wait(lock, request)
-    }
-
-    fn withdraw<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
-        request.common.take_back(lock, request.who, request.waker)
-    }
-
-    fn withdraw_gap<P: Physical>(gap: &Lock<P>, request: Request<'_, Self, P, impl Waker>) -> bool {
-        Self::withdraw(gap, request)
-    }
-
-    #[inline(always)]
-    fn hold_gap<P: Physical>(
-        gap: &Lock<P>,
-        mode: GapMode,
-        request: Request<'_, Self, P, impl Waker>,
-    ) -> Verdict {
-        Self::ask(gap, LockMode::of_gap(mode), request)
-    }
-
-    #[inline(always)]
-    fn release_gap<P: Physical>(gap: &Lock<P>, _: GapMode, request: Request<'_, Self, P, impl Waker>) {
-        // The request knows how it is held.
-        Self::release(gap, Mode::Exclusive, request);
-    }
-
-    fn upgrade_gap<P: Physical>(
-        gap: &Lock<P>,
-        _: GapMode,
-        request: Request<'_, Self, P, impl Waker>,
-    ) -> Verdict {
-        Self::upgrade(gap, request)
-    }
-
-    #[inline(always)]
-    fn release<P: Physical>(lock: &Lock<P>, _: Mode, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, waker } = request;
-        let queue = common.latch(lock, who);
-        let was_held = queue.release(|| {
-            common.strike_out(&queue, who.slot);
-            common.grant(&queue, waker);
-        });
-        assert!(was_held, "a request is released by whom it was granted to, once");
-    }
-
-    fn mark_deleted<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        let RequestWith { common, who, waker } = request;
-        let is_alone = common.latch(lock, who).mark_deleted(|slot| common.decide(slot, Wake::Retry, waker));
-        assert!(is_alone, "marked deleted while somebody else holds it");
-    }
-
-    fn retire_gap<P: Physical>(gap: &Lock<P>, common: &Common<P>) -> bool {
-        gap.retire(&common.entries)
-    }
-
-    fn claim<P: Physical>(lock: &Lock<P>, request: Request<'_, Self, P, impl Waker>) {
-        request.common.latch(lock, request.who).claim(request.who.stamp);
-    }
+    fn has_waited((): &(), _: SlotId) {}
 }

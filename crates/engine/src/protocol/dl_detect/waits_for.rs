@@ -42,7 +42,7 @@ struct Line([AtomicU64; LINE_WORDS]);
 struct Numbers([AtomicU32; LINE_NUMBERS]);
 
 /// A set of slots.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotSet {
     words: [u64; MOST_WORDS],
 }
@@ -57,6 +57,11 @@ impl SlotSet {
         let missing = self.words[word] & bit == 0;
         self.words[word] |= bit;
         missing
+    }
+
+    /// Whether a slot is in it.
+    pub fn contains(&self, slot: u32) -> bool {
+        self.words[slot as usize / BITS] & 1 << (slot as usize % BITS) != 0
     }
 
     /// Takes one out.
@@ -145,17 +150,28 @@ impl WaitsFor {
     /// Whom `slot` waits for.
     pub fn of(&self, slot: u32) -> SlotSet {
         let mut others = SlotSet::EMPTY;
-        for (word, published) in others.words.iter_mut().zip(self.row(slot)) {
-            // Relaxed: see `publish`.
-            *word = published.load(Ordering::Relaxed);
-        }
+        self.add_to(&mut others, slot);
         others
+    }
+
+    /// Adds whom `slot` waits for to a set.
+    pub fn add_to(&self, set: &mut SlotSet, slot: u32) {
+        for (word, published) in set.words.iter_mut().zip(self.row(slot)) {
+            // Relaxed: see `publish`.
+            *word |= published.load(Ordering::Relaxed);
+        }
     }
 
     /// Between [`WaitsFor::publish`] and [`WaitsFor::search`].
     pub fn order(&self) {
         // SeqCst: pairs with itself in the other members of a cycle; see the top of the file.
         fence(Ordering::SeqCst);
+    }
+
+    /// Whether `slot` waits, through others, for itself, by two searches. A search reads one row after the other, and what it has read may
+    /// be over when it comes to the next. A cycle that is there is there the second time, too, unless somebody else was its victim.
+    pub fn has_cycle(&self, slot: u32) -> bool {
+        self.search(slot) && self.search(slot)
     }
 
     /// Whether `slot` waits, through others, for itself. Visits every reachable row once.

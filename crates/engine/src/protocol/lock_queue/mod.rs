@@ -313,9 +313,8 @@ impl<'a, P: Physical, S: QueuedStamp> Queue<'a, P, S> {
         let mut is_alone = true;
         for (slot, entry) in self.others() {
             let state = entry.state();
-            if state.is_owner() {
-                is_alone = false;
-            } else {
+            is_alone &= !state.is_owner();
+            if state.waits() {
                 entry.set_state(state.decided());
                 tell(slot);
             }

@@ -87,6 +87,16 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
     type Slot = B::Slot;
     type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
 
+    const LOOKS_WHILE_WAITING: bool = B::LOOKS_WHILE_WAITING;
+
+    fn waits_for_itself<P: Physical>(common: &B::Common<P>, slot: SlotId) -> bool {
+        B::waits_for_itself(common, slot)
+    }
+
+    fn has_waited<P: Physical>(common: &B::Common<P>, slot: SlotId) {
+        B::has_waited(common, slot);
+    }
+
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> B::Common<P> {
         B::common(slots, partitions, options)
     }

@@ -8,10 +8,13 @@
 mod dirty_reads;
 mod eager_upgrade;
 mod early_release;
+mod forced_upgrade;
 #[cfg(test)]
 mod hasty_withdrawal;
 mod late_start;
 mod locking;
+#[cfg(test)]
+mod looks_once;
 #[cfg(test)]
 mod lost_wake_up;
 mod newest_version;
@@ -35,7 +38,8 @@ pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie,
+    BasicTimestamp, DeadlockFree, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait,
+    WaitDie,
 };
 
 /// NO_WAIT that reads without a lock.
@@ -44,6 +48,8 @@ pub(crate) type DirtyReads = Broken<NoWait, dirty_reads::DirtyReads>;
 pub(crate) type EagerUpgrade = Broken<WaitDie, eager_upgrade::EagerUpgrade>;
 /// NO_WAIT that releases a read lock right after it was granted.
 pub(crate) type EarlyRelease = Broken<NoWait, early_release::EarlyRelease>;
+/// DREADLOCKS that upgrades a read to a write if it finds a deadlock, although others read.
+pub(crate) type ForcedUpgrade = Broken<Dreadlocks, forced_upgrade::ForcedUpgrade>;
 /// A protocol that waits, and gives up what it waited for even if it was granted meanwhile. Runs without a timeout never do.
 #[cfg(test)]
 pub(crate) type HastyWithdrawal<B> = Broken<B, hasty_withdrawal::HastyWithdrawal>;
@@ -51,6 +57,9 @@ pub(crate) type HastyWithdrawal<B> = Broken<B, hasty_withdrawal::HastyWithdrawal
 pub(crate) type LateStart = Flawed<Occ, late_start::LateStart>;
 /// TICTOC that neither looks at reads that have expired nor extends them.
 pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
+/// How DREADLOCKS would look that looks once.
+#[cfg(test)]
+pub(crate) use looks_once::LooksOnce;
 /// A protocol that waits, grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
 #[cfg(test)]
 pub(crate) type LostWakeUp<B> = Broken<B, lost_wake_up::LostWakeUp>;
