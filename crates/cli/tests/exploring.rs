@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 15] = [
+const SHOWN_BY: [(&str, &str); 16] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -17,6 +17,7 @@ const SHOWN_BY: [(&str, &str); 15] = [
     ("eager-upgrade", "ycsb"),
     ("forced-upgrade", "ycsb"),
     ("unguarded-upgrade", "ycsb"),
+    ("uncounted-reads", "micro"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),
     ("no-extension", "micro"),

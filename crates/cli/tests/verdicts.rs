@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 16] = [
+const SHOWN_BY: [(&str, &str); 17] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -17,6 +17,7 @@ const SHOWN_BY: [(&str, &str); 16] = [
     ("eager-upgrade", "lost-update"),
     ("forced-upgrade", "lost-update"),
     ("unguarded-upgrade", "lost-update"),
+    ("uncounted-reads", "micro --records 100 --writes 50"),
     ("late-start", "micro --records 100 --writes 50"),
     ("unmarked-reads", "micro --records 100 --writes 50"),
     ("newest-version", "micro --records 100 --writes 50"),
@@ -244,6 +245,8 @@ fn every_option_of_an_architecture_passes() {
         "--architecture delegation --protocol dl-detect --deadlock-timeout 10us",
         "--architecture dora --protocol dl-detect --deadlock-timeout 10us",
         "--architecture dora --protocol wait-die --deadlock-timeout 50us",
+        "--protocol vll --prefetch off",
+        "--protocol vll --split-indexes on",
         "--protocol silo --global-ids on",
         "--protocol wait-die --global-ids on",
         "--architecture delegation --protocol silo --global-ids on",
@@ -277,9 +280,17 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in
-        ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "dreadlocks", "occ"]
-    {
+    for protocol in [
+        "silo",
+        "no-wait",
+        "2v-no-wait",
+        "wait-die",
+        "deadlock-free",
+        "dl-detect",
+        "dreadlocks",
+        "vll",
+        "occ",
+    ] {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

@@ -97,6 +97,7 @@ names! {
     Dreadlocks = "dreadlocks", "two-phase locking; waits, and looks meanwhile in the others' digests whether it waits for itself (Koskinen and Herlihy, SPAA 2008; orthrus 4)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     DeadlockFree = "deadlock-free", "two-phase locking; waits while it asks in the order of the keys, and aborts out of order (thousand-cores 4.2)";
+    Vll = "vll", "two-phase locking; a transaction asks for all its locks at once, and gets them in the order of asking (Ren et al., PVLDB 6(2), 2012; trireme 3.1)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
     Mvcc = "mvcc", "timestamp ordering that keeps what is overwritten: reads never come too late (thousand-cores 2.2)";
@@ -118,6 +119,7 @@ names! {
     EagerUpgrade = "eager-upgrade", "wait-die that upgrades a read to a write although others read";
     ForcedUpgrade = "forced-upgrade", "dreadlocks that upgrades a read to a write if it finds a deadlock, although others read";
     UnguardedUpgrade = "unguarded-upgrade", "deadlock-free that upgrades a read to a write although others read";
+    UncountedReads = "uncounted-reads", "vll whose reads are not counted in their records";
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
     NewestVersion = "newest-version", "mvcc that shows the newest version to everybody";
@@ -212,6 +214,7 @@ impl CanaryName {
             CanaryName::EagerUpgrade => ProtocolName::WaitDie,
             CanaryName::ForcedUpgrade => ProtocolName::Dreadlocks,
             CanaryName::UnguardedUpgrade => ProtocolName::DeadlockFree,
+            CanaryName::UncountedReads => ProtocolName::Vll,
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::UnmarkedReads => ProtocolName::Timestamp,
             CanaryName::NewestVersion => ProtocolName::Mvcc,
@@ -227,6 +230,7 @@ impl CanaryName {
             | CanaryName::EarlyRelease
             | CanaryName::SkippedCertify
             | CanaryName::DirtyReads
+            | CanaryName::UncountedReads
             | CanaryName::LateStart
             | CanaryName::UnmarkedReads
             | CanaryName::NewestVersion

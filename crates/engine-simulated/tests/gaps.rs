@@ -78,6 +78,11 @@ fn no_phantom_comes_in_between_under_dreadlocks() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_vll() {
+    every_scene_under(ProtocolName::Vll);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_wait_die() {
     every_scene_under(ProtocolName::WaitDie);
 }

@@ -132,6 +132,8 @@ fn operations_cost_what_the_protocols_say() {
             | ProtocolName::Dreadlocks
             | ProtocolName::WaitDie
             | ProtocolName::DeadlockFree => ((shared(2.0), 1.0), (shared(2.0), 2.0)),
+            // A latch around each late request, and one around all releases of a transaction: the plan names partitions only.
+            ProtocolName::Vll => ((shared(1.1), 1.0), (shared(1.1), 2.0)),
             // Reads write nothing; an update locks once. TICTOC extends what expires, and nothing does without others; nor is anything
             // hot under MOCC.
             ProtocolName::Silo | ProtocolName::TicToc | ProtocolName::Mocc => {

@@ -127,6 +127,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         | P::DlDetect
         | P::Dreadlocks
         | P::WaitDie
+        | P::Vll
         | P::DeadlockFree
         | P::Silo
         | P::Occ
@@ -188,6 +189,8 @@ fn dispatch_pair<D: Dispatch>(
 
 const BARE: &str =
     "key-value is the bare store beneath shared-everything silo, which it is compared with (silo 5.2)";
+const ONE_QUEUE: &str = "vll's transactions ask for all their locks in one critical section, at one queue that all threads share; a queue for each \
+     owner of a partition (Ren et al., section 2.3) is not built";
 const UNPROTECTED: &str = "transactions run side by side and would not be serializable";
 
 fn shared_everything_pair<D: Dispatch>(
@@ -206,6 +209,7 @@ fn shared_everything_pair<D: Dispatch>(
         | P::DlDetect
         | P::Dreadlocks
         | P::WaitDie
+        | P::Vll
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
@@ -226,6 +230,7 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::DlDetect => shared_everything::<protocol::DlDetect, D>(dispatch),
         P::Dreadlocks => shared_everything::<protocol::Dreadlocks, D>(dispatch),
         P::WaitDie => shared_everything::<protocol::WaitDie, D>(dispatch),
+        P::Vll => shared_everything::<protocol::Vll, D>(dispatch),
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => shared_everything::<protocol::Mvcc, D>(dispatch),
@@ -249,6 +254,7 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::DlDetect
         | P::Dreadlocks
         | P::WaitDie
+        | P::Vll
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
@@ -278,6 +284,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => delegation::<protocol::Mvcc, D>(dispatch),
         P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::Vll => return Err(ONE_QUEUE),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
@@ -296,6 +303,7 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         | P::DlDetect
         | P::Dreadlocks
         | P::WaitDie
+        | P::Vll
         | P::DeadlockFree
         | P::KeyValue
         | P::Timestamp
@@ -333,6 +341,7 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
                  would be one migration more (as silo: trireme 3.5)",
             );
         }
+        P::Vll => return Err(ONE_QUEUE),
         P::KeyValue => return Err(BARE),
         P::Mocc => {
             return Err(
@@ -356,6 +365,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::SkippedCertify => asking::<canary::SkippedCertify, D>(architecture, dispatch),
         CanaryName::DirtyReads => asking::<canary::DirtyReads, D>(architecture, dispatch),
         CanaryName::EagerUpgrade => asking::<canary::EagerUpgrade, D>(architecture, dispatch),
+        CanaryName::UncountedReads => shared::<canary::UncountedReads, D>(architecture, dispatch),
         CanaryName::UnguardedUpgrade => asking::<canary::UnguardedUpgrade, D>(architecture, dispatch),
         CanaryName::ForcedUpgrade => asking::<canary::ForcedUpgrade, D>(architecture, dispatch),
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
@@ -364,6 +374,17 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),
+    }
+}
+
+/// A broken protocol that shared-everything alone has.
+fn shared<P: Protocol, D: Dispatch>(architecture: ArchitectureName, dispatch: D) -> D::Output
+where
+    P::Common<Shared>: Send + Sync,
+{
+    match architecture {
+        ArchitectureName::SharedEverything => shared_everything::<P, D>(dispatch),
+        _ => unreachable!("{architecture} does not have the canary"),
     }
 }
 

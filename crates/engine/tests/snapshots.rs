@@ -47,7 +47,7 @@ fn every_snapshot_has_all_the_money() {
             }
         }
     }
-    assert!(runs == 5 * 8 * 3 && snapshots > 2 * 3 * 2 * runs, "{snapshots} snapshots in {runs} runs");
+    assert!(runs == 5 * 10 * 3 && snapshots > 2 * 3 * 2 * runs, "{snapshots} snapshots in {runs} runs");
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn a_snapshot_is_of_one_time_and_stays_so_under_every_protocol_that_has_them() -
         ProtocolName::WaitDie,
         ProtocolName::DlDetect,
         ProtocolName::Dreadlocks,
+        ProtocolName::Vll,
     ];
     for protocol in protocols {
         let db = opened(protocol).in_memory()?;

@@ -11,7 +11,7 @@ use trireme::{ArchitectureName, Bytes, Database, Error, Index, ProtocolName, Ret
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 const NOTES: Table<(u32, u64), Bytes> = Table::new("notes");
 
-const PROTOCOLS: [ProtocolName; 8] = [
+const PROTOCOLS: [ProtocolName; 9] = [
     ProtocolName::Silo,
     ProtocolName::Mocc,
     ProtocolName::TicToc,
@@ -20,6 +20,7 @@ const PROTOCOLS: [ProtocolName; 8] = [
     ProtocolName::WaitDie,
     ProtocolName::DlDetect,
     ProtocolName::Dreadlocks,
+    ProtocolName::Vll,
 ];
 
 fn random(seed: &mut u64, bound: u64) -> u64 {

@@ -47,6 +47,7 @@ mod tictoc;
 mod timestamp;
 mod two_version_no_wait;
 mod unprotected;
+mod vll;
 mod wait_die;
 
 pub(crate) use deadlock_free::DeadlockFree;
@@ -68,6 +69,7 @@ pub(crate) use tictoc::TicToc;
 pub(crate) use timestamp::{BasicTimestamp, Drawn, Stamps};
 pub(crate) use two_version_no_wait::TwoVersionNoWait;
 pub(crate) use unprotected::Unprotected;
+pub(crate) use vll::Vll;
 pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
@@ -75,6 +77,7 @@ use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::access::Access;
+use crate::transaction::known::Known;
 use crate::transaction::lock_list::LockList;
 use contract::{AbortReason, EngineOptions, Key, Presence, TableId};
 use waits_for::SlotSet;
@@ -327,6 +330,9 @@ pub(crate) trait Protocol: Sized + 'static {
     /// Records that one transaction may touch, and gaps on which it may rely.
     const MOST_RECORDS: usize = 1 << 24;
 
+    /// Whether a transaction asks for all that it is known to touch when it begins ([`Locking::request_all`]).
+    const REQUESTS_AHEAD: bool = false;
+
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions, with the options' kind of latch.
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Self::Common<P>;
 
@@ -415,6 +421,41 @@ pub(crate) trait Locking: Protocol {
 
     /// Releases what is held of a gap in `mode`.
     fn release_gap<P: Physical>(gap: &Self::Gap<P>, mode: GapMode, request: Request<'_, Self, P, impl Waker>);
+
+    // Of a protocol whose transactions ask ahead ([`Protocol::REQUESTS_AHEAD`]).
+
+    /// What the slot's transaction is known to touch, beside its plan.
+    fn known(slot: &mut Self::Slot) -> &mut Known {
+        let _ = slot;
+        unreachable!("nothing is asked for ahead under this protocol")
+    }
+
+    /// A transaction that has asked for nothing asks for all of these, each once. A record that is dead is not asked for, which is said
+    /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them.
+    fn request_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m Self::Meta<P>, Mode, &'m mut bool)>,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Verdict {
+        let _ = (records, request);
+        unreachable!("nothing is asked for ahead under this protocol")
+    }
+
+    /// The transaction ends, and holds these: all that it holds, of records.
+    fn release_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m Self::Meta<P>, Mode)>,
+        request: Request<'_, Self, P, impl Waker>,
+    ) {
+        let _ = (records, request);
+        unreachable!("nothing is asked for ahead under this protocol")
+    }
+
+    /// Whether a record that was asked for has died.
+    fn is_dead<P: Physical>(meta: &Self::Meta<P>) -> bool {
+        let _ = meta;
+        unreachable!("nothing is asked for ahead under this protocol")
+    }
+
+    // Leaves.
 
     /// Of a leaf that is about to leave its index: takes its metadata for ever, unless somebody holds it or waits for it.
     /// A later requester is told to ask again. Answers whether it did.

@@ -11,7 +11,7 @@ use crate::durability::{Log, Redo};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::memory;
-use crate::protocol::Attempt;
+use crate::protocol::{Attempt, Protocol};
 use crate::transaction::{SnapshotRead, Txn};
 use crate::work;
 use contract::{
@@ -83,7 +83,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
 
     /// Whether transactions are planned before they run.
     pub fn plans(&self) -> bool {
-        self.prefetch || A::DECLARES
+        self.prefetch || A::DECLARES || <A::Protocol as Protocol>::REQUESTS_AHEAD
     }
 
     /// Lets a procedure plan, in a transaction of its own.

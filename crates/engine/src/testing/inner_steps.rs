@@ -14,7 +14,7 @@ use crate::physical::{Owned, Shared};
 use crate::protocol::{
     Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Locking, Mocc, Mode, Mvcc, NoWait, Occ,
     Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
-    TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
+    TwoVersionNoWait, Verdict, Vll, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
@@ -63,6 +63,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::DlDetect => lock_loop::<DlDetect>(exclusive, repeat),
         ProtocolName::Dreadlocks => lock_loop::<Dreadlocks>(exclusive, repeat),
         ProtocolName::WaitDie => lock_loop::<WaitDie>(exclusive, repeat),
+        ProtocolName::Vll => lock_loop::<Vll>(exclusive, repeat),
         ProtocolName::DeadlockFree => lock_loop::<DeadlockFree>(exclusive, repeat),
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Timestamp => timestamp_loop::<BasicTimestamp>(exclusive, repeat),
@@ -220,6 +221,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::DlDetect => commit_loop::<DlDetect>(store, procedure, repeat),
         ProtocolName::Dreadlocks => commit_loop::<Dreadlocks>(store, procedure, repeat),
         ProtocolName::WaitDie => commit_loop::<WaitDie>(store, procedure, repeat),
+        ProtocolName::Vll => commit_loop::<Vll>(store, procedure, repeat),
         ProtocolName::DeadlockFree => commit_loop::<DeadlockFree>(store, procedure, repeat),
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),

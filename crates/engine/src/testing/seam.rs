@@ -8,7 +8,7 @@ use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
     Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Protocol, Silo,
-    SlotId, TicToc, TwoVersionNoWait, WaitDie,
+    SlotId, TicToc, TwoVersionNoWait, Vll, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -45,6 +45,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DlDetect => stand::<DlDetect, P>(store, [first, second], commits, standing),
         ProtocolName::Dreadlocks => stand::<Dreadlocks, P>(store, [first, second], commits, standing),
         ProtocolName::WaitDie => stand::<WaitDie, P>(store, [first, second], commits, standing),
+        ProtocolName::Vll => stand::<Vll, P>(store, [first, second], commits, standing),
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
         ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
         ProtocolName::Mvcc => stand::<Mvcc, P>(store, [first, second], commits, standing),

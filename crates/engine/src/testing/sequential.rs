@@ -13,14 +13,15 @@
 
 use super::canary::{
     DirtyReads, EagerUpgrade, ForcedUpgrade, HastyWithdrawal, LateStart, NewestVersion, NoExtension,
-    NoReadValidation, SkippedCertify, UnguardedUpgrade, UnheldReads, UnmarkedReads, WaitsOutOfOrder,
+    NoReadValidation, SkippedCertify, UncountedReads, UnguardedUpgrade, UnheldReads, UnmarkedReads,
+    WaitsOutOfOrder,
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
     Answer, Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Held as Protection, Locking, Mocc,
     Mode, Mvcc, NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith,
     Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating,
-    Validity, Verdict, WaitDie, Wake, Waker,
+    Validity, Verdict, Vll, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
 use contract::{EngineOptions, Key, Presence, TableId};
@@ -39,6 +40,13 @@ impl Op {
     fn record(self) -> usize {
         match self {
             Op::Read(record) | Op::Write(record) => record,
+        }
+    }
+
+    fn mode(self) -> Mode {
+        match self {
+            Op::Read(_) => Mode::Shared,
+            Op::Write(_) => Mode::Exclusive,
         }
     }
 }
@@ -162,6 +170,24 @@ pub(super) trait Way<P: Protocol> {
 
     fn publish<F: Physical>(_: &P::Meta<F>, _: u64) {}
 
+    // Locks that are asked for together.
+
+    /// Operations of a transaction that are known when it begins; `None`: nothing is asked for ahead.
+    const KNOWN: Option<usize> = None;
+
+    fn request_all<'m, F: Physical>(
+        _: impl Iterator<Item = (&'m P::Meta<F>, Mode, &'m mut bool)>,
+        _: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        Verdict::Granted
+    }
+
+    fn release_all<'m, F: Physical>(
+        _: impl Iterator<Item = (&'m P::Meta<F>, Mode)>,
+        _: Request<'_, P, F, Wakes>,
+    ) {
+    }
+
     // Locks beside validation.
 
     /// Whether there are any.
@@ -188,6 +214,8 @@ pub(super) trait Way<P: Protocol> {
 }
 
 pub(super) struct TwoPhase;
+/// Of a transaction, the first operations are known, as many as this: it asks for their locks together, before it does anything.
+pub(super) struct Ahead<const OPERATIONS: usize>;
 pub(super) struct Certifying;
 pub(super) struct Optimistic;
 /// Of two records, those of which a bit is set are hot.
@@ -225,6 +253,35 @@ impl<P: Locking> Way<P> for TwoPhase {
 
     fn release<F: Physical>(meta: &P::Meta<F>, mode: Mode, request: Request<'_, P, F, Wakes>) {
         P::release::<F>(meta, mode, request);
+    }
+}
+
+impl<P: Locking, const OPERATIONS: usize> Way<P> for Ahead<OPERATIONS> {
+    const LOCKS: bool = true;
+    const IN_PLACE: bool = true;
+    const KNOWN: Option<usize> = Some(OPERATIONS);
+
+    fn ask<F: Physical>(
+        meta: &P::Meta<F>,
+        mode: Mode,
+        held: Option<Mode>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        ask::<P, F>(meta, mode, held, request)
+    }
+
+    fn request_all<'m, F: Physical>(
+        records: impl Iterator<Item = (&'m P::Meta<F>, Mode, &'m mut bool)>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        P::request_all::<F>(records, request)
+    }
+
+    fn release_all<'m, F: Physical>(
+        records: impl Iterator<Item = (&'m P::Meta<F>, Mode)>,
+        request: Request<'_, P, F, Wakes>,
+    ) {
+        P::release_all::<F>(records, request);
     }
 }
 
@@ -453,10 +510,13 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     fn operation(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         if !std::mem::replace(&mut txn.has_begun, true) {
             txn.state.begin(Attempt::First, || self.draw());
+            if let Some(known) = W::KNOWN {
+                return self.request_known(number, txn, known);
+            }
         }
         let op = txn.script[at];
         let record = op.record();
-        let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
+        let mode = op.mode();
         let held = txn.held[record].mode;
         let covered = held == Some(mode) || held == Some(Mode::Exclusive);
         if W::LOCKS && !covered {
@@ -480,6 +540,33 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
             }
         }
         self.granted(number, txn, at);
+    }
+
+    /// A step of its own: asks for the locks of the first operations.
+    fn request_known(&self, number: usize, txn: &mut Transaction<P::Slot>, known: usize) {
+        let mut wanted = [None; 2];
+        for op in &txn.script[..known.min(txn.script.len())] {
+            if wanted[op.record()] != Some(Mode::Exclusive) {
+                wanted[op.record()] = Some(op.mode());
+            }
+        }
+        if wanted == [None; 2] {
+            return;
+        }
+        let mut are_counted = [false; 2];
+        let records = wanted.iter().zip(&mut are_counted).enumerate();
+        let records = records.filter_map(|(record, (mode, is_counted))| {
+            mode.map(|mode| (self.meta(record), mode, is_counted))
+        });
+        let verdict = W::request_all::<F>(records, self.request(number, txn, 0));
+        for (held, mode) in txn.held.iter_mut().zip(wanted) {
+            held.mode = mode;
+        }
+        match verdict {
+            Verdict::Granted => {}
+            Verdict::Queued => txn.phase = Phase::Waiting(0),
+            denied => unreachable!("{denied:?} of all that is known"),
+        }
     }
 
     /// Takes the queued request of an operation back, unless it was granted meanwhile.
@@ -725,6 +812,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn abort(&self, number: usize, txn: &mut Transaction<P::Slot>) {
+        assert!(W::KNOWN.is_none_or(|known| known < txn.script.len()), "aborted, and all was known");
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(before) = held.undo {
                 self.values[record].set(before);
@@ -739,6 +827,11 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     }
 
     fn release(&self, number: usize, txn: &mut Transaction<P::Slot>) {
+        if W::KNOWN.is_some() {
+            let held = txn.held.iter().enumerate();
+            let held = held.filter_map(|(record, held)| held.mode.map(|mode| (self.meta(record), mode)));
+            return W::release_all::<F>(held, self.request(number, txn, 0));
+        }
         for (record, held) in txn.held.iter().enumerate() {
             if let Some(mode) = held.mode {
                 W::release::<F>(self.meta(record), mode, self.request(number, txn, record));
@@ -974,6 +1067,14 @@ fn deadlock_free_is_serializable_and_never_stuck() {
     accepts::<DeadlockFree, TwoPhase>();
 }
 
+/// Whatever a transaction knows of itself: nothing, its first operation, or all; then it is never aborted.
+#[test]
+fn vll_is_serializable_and_never_stuck_whatever_is_known() {
+    accepts::<Vll, Ahead<0>>();
+    accepts::<Vll, Ahead<1>>();
+    accepts::<Vll, Ahead<2>>();
+}
+
 #[test]
 fn who_waits_out_of_order_is_stuck() {
     let wrong =
@@ -1030,6 +1131,8 @@ fn mocc_is_serializable_and_never_stuck_whatever_is_hot() {
 fn canaries_are_not() {
     rejects::<EagerUpgrade, TwoPhase>();
     rejects::<ForcedUpgrade, TwoPhase>();
+    rejects::<UncountedReads, Ahead<0>>();
+    rejects::<UncountedReads, Ahead<2>>();
     rejects::<UnguardedUpgrade, TwoPhase>();
     rejects::<UnmarkedReads, ByTime>();
     rejects::<NewestVersion, ByTime>();

@@ -12,7 +12,7 @@ use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
     BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol,
     Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
-    TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
+    TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake,
 };
 use crate::timestamp::Halves;
 use contract::EngineOptions;
@@ -508,6 +508,11 @@ fn dl_detect_lets_no_phantom_in() {
 #[test]
 fn dreadlocks_lets_no_phantom_in() {
     accepts::<Dreadlocks, TwoPhase>();
+}
+
+#[test]
+fn vll_lets_no_phantom_in() {
+    accepts::<Vll, TwoPhase>();
 }
 
 #[test]

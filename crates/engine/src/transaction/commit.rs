@@ -177,6 +177,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// Nothing is held any more, once what was sent off has arrived.
     #[inline(always)]
     pub(super) fn release_all(&mut self) {
+        AccessOf::<A>::leave(self);
         if A::MIGRATES {
             let before = self.stopwatch.enter(TimeClass::Wait);
             self.architecture.release_all();

@@ -51,6 +51,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             let wake = match verdict {
                 Verdict::Granted => Wake::Granted,
                 other => {
+                    self.heed_denial(other, place, mode);
                     let record = found.expect("a verdict is a record's");
                     self.heed_lock(other, asked, Lockable::Record(record), who)?
                 }
@@ -101,6 +102,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         let verdict = self.architecture.at(place.partition, move |site| {
             ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
         });
+        self.heed_denial(verdict, place, Mode::Shared);
         let granted = self.heed_lock(verdict, asked, Lockable::Record(record), who)? == Wake::Granted;
         if granted {
             self.add(place, record, Kind::Read, None);
@@ -115,6 +117,10 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         let verdict = self.architecture.at(access.partition, move |site| {
             ProtocolOf::<A>::upgrade(site.meta(access.record), site.request(who))
         });
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            let place = self.place(self.table(access.table), access.key);
+            self.heed_denial(verdict, place, Mode::Exclusive);
+        }
         let answer = self.heed_lock(verdict, 0, Lockable::Record(access.record), who)?;
         match answer {
             Wake::Granted => Ok(()),
@@ -160,6 +166,11 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     /// Removes what was deleted, and releases all that is held, newest first.
     #[inline(always)]
     pub(super) fn release_locks(&mut self, id: u64) {
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            self.remove_deleted(id);
+            self.release_requested();
+            return self.release_held_gaps();
+        }
         for position in (0..self.accesses.len()).rev() {
             match self.accesses[position].kind {
                 Kind::Delete | Kind::Vanished => self.remove(position, id),

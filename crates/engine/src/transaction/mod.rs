@@ -11,6 +11,7 @@
 //! | [`access`] | the ways of access, a module each |
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
+//! | [`requesting`], [`known`] | asking for all that is known ahead, at once; what is known |
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`timestamping`] | asking records by timestamps |
@@ -44,6 +45,7 @@ mod copies;
 mod gaps;
 mod in_place;
 mod keys;
+pub(crate) mod known;
 mod linking;
 pub(crate) mod lock_list;
 mod locking;
@@ -54,6 +56,7 @@ mod prefetch;
 pub(crate) mod protecting;
 mod read_own_writes;
 mod redo;
+mod requesting;
 mod scan;
 mod snapshot;
 mod snapshot_scan;
@@ -94,6 +97,7 @@ use contract::{
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
+use requesting::Wanted;
 use scan::Cursor;
 use snapshot_scan::Stride;
 use std::time::Duration;
@@ -199,6 +203,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     keys: Keys,
     /// Keys of leaves that the transaction has emptied.
     emptied: Vec<Place<'e>>,
+    /// What it asks for when it begins, where that is asked for at once.
+    wanted: Vec<Wanted<'e>>,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.
@@ -257,6 +263,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             gaps: Vec::with_capacity(64),
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
+            wanted: Vec::with_capacity(if ProtocolOf::<A>::REQUESTS_AHEAD { 256 } else { 0 }),
             cursors: Vec::new(),
             batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
@@ -286,6 +293,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         self.begin_attempt(attempt);
         self.reconnaissance = false;
         self.enter_declared(plan);
+        AccessOf::<A>::request_known(self, plan);
     }
 
     /// Waits for the partitions that the plan declares, where the architecture wants it to.

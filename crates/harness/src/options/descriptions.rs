@@ -40,6 +40,15 @@ enum UsedBy {
 const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
     &[ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
+/// The protocols with latches of lists of requests.
+const WITH_LISTS: &[ProtocolName] = &[
+    ProtocolName::DlDetect,
+    ProtocolName::Dreadlocks,
+    ProtocolName::WaitDie,
+    ProtocolName::DeadlockFree,
+    ProtocolName::Vll,
+];
+
 /// The systems that have snapshots.
 const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
     ArchitectureName::SharedEverything,
@@ -50,6 +59,7 @@ const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
         ProtocolName::Dreadlocks,
         ProtocolName::WaitDie,
         ProtocolName::DeadlockFree,
+        ProtocolName::Vll,
         ProtocolName::Silo,
         ProtocolName::Occ,
         ProtocolName::Mocc,
@@ -430,7 +440,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "latch",
         value: "NAME",
         help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
-        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WHOSE_REQUESTS_WAIT),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_LISTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),
         get: |options| options.engine.latch.to_string(),

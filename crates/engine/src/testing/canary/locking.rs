@@ -5,6 +5,7 @@ use crate::physical::Physical;
 use crate::protocol::waits_for::SlotSet;
 use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
 use crate::transaction::access::Access;
+use crate::transaction::known::Known;
 use contract::EngineOptions;
 use std::marker::PhantomData;
 
@@ -60,6 +61,20 @@ pub(crate) trait Defect<B: Locking>: Sized + 'static {
         B::release_gap(gap, mode, request);
     }
 
+    fn request_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m B::Meta<P>, Mode, &'m mut bool)>,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        B::request_all(records, request)
+    }
+
+    fn release_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m B::Meta<P>, Mode)>,
+        request: Request<'_, B, P, impl Waker>,
+    ) {
+        B::release_all(records, request);
+    }
+
     fn prepare<P: Physical>(
         meta: &B::Meta<P>,
         inserted: bool,
@@ -88,6 +103,7 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
     type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
 
     const LOOKS_WHILE_WAITING: bool = B::LOOKS_WHILE_WAITING;
+    const REQUESTS_AHEAD: bool = B::REQUESTS_AHEAD;
 
     fn waits_for_itself<P: Physical>(common: &B::Common<P>, slot: SlotId) -> bool {
         B::waits_for_itself(common, slot)
@@ -166,6 +182,28 @@ impl<B: Locking, D: Defect<B>> Locking for Broken<B, D> {
 
     fn claim<P: Physical>(meta: &B::Meta<P>, request: Request<'_, B, P, impl Waker>) {
         B::claim(meta, request);
+    }
+
+    fn known(slot: &mut B::Slot) -> &mut Known {
+        B::known(slot)
+    }
+
+    fn request_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m B::Meta<P>, Mode, &'m mut bool)>,
+        request: Request<'_, B, P, impl Waker>,
+    ) -> Verdict {
+        D::request_all(records, request)
+    }
+
+    fn release_all<'m, P: Physical>(
+        records: impl Iterator<Item = (&'m B::Meta<P>, Mode)>,
+        request: Request<'_, B, P, impl Waker>,
+    ) {
+        D::release_all(records, request);
+    }
+
+    fn is_dead<P: Physical>(meta: &B::Meta<P>) -> bool {
+        B::is_dead(meta)
     }
 
     fn retire_gap<P: Physical>(gap: &B::Gap<P>, common: &B::Common<P>) -> bool {

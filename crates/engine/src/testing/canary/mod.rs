@@ -23,6 +23,7 @@ mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
 mod timestamping;
+mod uncounted_reads;
 mod unguarded_upgrade;
 mod unheld_reads;
 mod unlocked_gaps;
@@ -38,7 +39,7 @@ pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait,
+    BasicTimestamp, DeadlockFree, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, Vll,
     WaitDie,
 };
 
@@ -69,6 +70,8 @@ pub(crate) type NoMissValidation = Flawed<Silo, no_miss_validation::NoMissValida
 pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValidation>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
+/// VLL whose reads are not counted.
+pub(crate) type UncountedReads = Broken<Vll, uncounted_reads::UncountedReads>;
 /// DEADLOCK_FREE that upgrades a read to a write although others read.
 pub(crate) type UnguardedUpgrade = Broken<DeadlockFree, unguarded_upgrade::UnguardedUpgrade>;
 /// MOCC that neither keeps the lock of a record that it reads, each of which it takes for hot, nor validates the read.

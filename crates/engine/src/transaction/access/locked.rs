@@ -7,9 +7,9 @@ use super::super::structure::Attempted;
 use super::super::{Blind, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
-use crate::protocol::{Locking, Mode};
+use crate::protocol::{Locking, Mode, Protocol};
 use crate::record::RecordRef;
-use contract::{Abort, Presence, Scan, Span};
+use contract::{Abort, Plan, Presence, Scan, Span};
 
 /// See the module.
 pub(crate) struct Locked;
@@ -18,6 +18,20 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     const READS_WRITE_METADATA: bool = true;
     const WRITES_IN_PLACE: bool = true;
     const ENTRIES_ARE_LOCKS: bool = true;
+
+    #[inline(always)]
+    fn request_known(txn: &mut Txn<'_, A>, plan: &Plan) {
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            txn.request_all_known(plan);
+        }
+    }
+
+    #[inline(always)]
+    fn leave(txn: &mut Txn<'_, A>) {
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            txn.release_requested();
+        }
+    }
 
     #[inline(always)]
     fn update(
@@ -69,6 +83,9 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     fn install(_: &mut Txn<'_, A>, _: u64) {}
 
     fn undo(txn: &mut Txn<'_, A>) {
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            txn.learn();
+        }
         txn.undo_in_place();
     }
 

@@ -38,7 +38,7 @@ use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Mode, Protocol};
 use crate::record::RecordRef;
-use contract::{Abort, AbortReason, Presence, Scan, Span};
+use contract::{Abort, AbortReason, Plan, Presence, Scan, Span};
 
 /// The way of access of an architecture's protocol.
 pub(super) type AccessOf<A> = <ProtocolOf<A> as Protocol>::Access<A>;
@@ -58,6 +58,14 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const ENTRIES_ARE_LOCKS: bool;
     /// Whether an operation may add entries for keys to which the procedure has not come yet.
     const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
+
+    /// The transaction begins: asks for all that it is known to touch, where that is asked for at once.
+    #[inline(always)]
+    fn request_known(_: &mut Txn<'_, A>, _: &Plan) {}
+
+    /// The transaction has ended, and has released what it held.
+    #[inline(always)]
+    fn leave(_: &mut Txn<'_, A>) {}
 
     // Records that the transaction touches for the first time.
 

@@ -1,0 +1,140 @@
+//! VLL: transactions that ask for what is known of them when they begin, explored. Who has told all by its plan is never aborted; who has told
+//! nothing is denied each of its records once at most.
+
+use contract::{
+    Abort, Access, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key,
+    Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, TableDescription,
+    TableId, Transaction, TransactionExt, Until, Workload,
+};
+use engine_simulated::ThisEngine;
+use machine::simulated::{Exploration, Schedule, explore};
+
+const T: TableId = TableId(0);
+const RECORDS: u64 = 6;
+const WORKERS: usize = 4;
+const OPERATIONS: usize = 4;
+const PAIR: PairName =
+    PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Vll };
+
+/// Reads some records and writes some; a record that was read may be written later.
+#[derive(Clone)]
+struct Script {
+    operations: [(u64, bool); OPERATIONS],
+    /// How many operations its plan tells.
+    planned: usize,
+}
+
+impl Procedure for Script {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for (key, writes) in self.operations {
+            let found = match writes {
+                true => txn.update_row::<u64, _>(T, Key(key), |row| *row += 1)?,
+                false => txn.read_row::<u64, _>(T, Key(key), |_| ())?,
+            };
+            assert!(found.is_some(), "row {key} is there");
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
+        for (key, writes) in &self.operations[..self.planned] {
+            let access = if *writes { Access::Write } else { Access::Read };
+            plan.touch(T, Key(*key), Span::whole(size_of::<u64>()), access);
+        }
+        Ok(())
+    }
+}
+
+struct Worker {
+    random: fastrand::Rng,
+    planned: usize,
+    /// The most attempts of a transaction, and all of them beyond the first ones.
+    most: u32,
+    retries: u64,
+}
+
+impl Client for Worker {
+    type Procedure = Script;
+
+    fn next(&mut self) -> Script {
+        let operations = std::array::from_fn(|_| (self.random.u64(0..RECORDS), self.random.bool()));
+        Script { operations, planned: self.planned }
+    }
+
+    fn finished(&mut self, _: Script, completion: &Completion<'_>) {
+        self.most = self.most.max(completion.attempts);
+        self.retries += u64::from(completion.attempts - 1);
+    }
+}
+
+struct Records {
+    planned: usize,
+}
+
+impl Workload for Records {
+    type Client = Worker;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        vec![TableDescription {
+            name: "records",
+            row_bytes: size_of::<u64>(),
+            length: RowLength::Fixed,
+            kept_bytes: size_of::<u64>(),
+            rows: RECORDS,
+            capacity: RECORDS,
+            indexing: Indexing::Hashed,
+            partition: TableDescription::partition_by_remainder,
+        }]
+    }
+
+    fn fill(&self, _: TableId, _: Key, row: &mut [u8]) {
+        row.fill(0);
+    }
+
+    fn client(&self, seat: Seat) -> Worker {
+        let random = fastrand::Rng::with_seed(seat.seed ^ seat.worker as u64);
+        Worker { random, planned: self.planned, most: 0, retries: 0 }
+    }
+}
+
+/// The most attempts that a transaction took, and how many of all were not its first, of transactions whose plans tell so many operations.
+fn play(planned: usize, seed: u64) -> (u32, u64) {
+    let schedule = match seed % 4 {
+        3 => Schedule::Pct { seed, depth: 4, steps: 2_000 },
+        n => Schedule::Random { seed, switch_one_in: 3 << (2 * n) },
+    };
+    explore(Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) }, || {
+        let options = EngineOptions { seed, back_off_first_ns: 200, ..EngineOptions::default() };
+        let Arrangement { layout, clients } = ThisEngine::arrange(PAIR, WORKERS, &options).expect("fits");
+        let records = Records { planned };
+        let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("a few records");
+        let workers = (0..clients).map(|worker| records.client(Seat::new(worker, clients, seed))).collect();
+        let until = Until::Transactions(5);
+        let run = ThisEngine::run_checked(&mut store, Selection::Pair(PAIR), workers, until, &options);
+        let run = run.expect("it ends");
+        assert_eq!(ThisEngine::leak_check(&store).held, 0);
+        let most = run.clients.iter().map(|worker| worker.most).max().expect("a worker");
+        (most, run.clients.iter().map(|worker| worker.retries).sum())
+    })
+}
+
+#[test]
+fn who_has_told_all_is_never_aborted() {
+    for seed in 0..1_000 {
+        assert_eq!(play(OPERATIONS, seed), (1, 0), "seed {seed}");
+    }
+}
+
+/// Each denial names a record, or that it is to be written, and that is asked for ahead from then on.
+#[test]
+fn who_was_denied_asks_ahead_and_is_denied_no_more() {
+    for planned in [0, 2] {
+        let mut retries = 0;
+        for seed in 0..1_000 {
+            let (most, more) = play(planned, seed);
+            assert!(most as usize <= 1 + OPERATIONS, "{most} attempts, seed {seed}");
+            retries += more;
+        }
+        assert!(retries > 300, "{retries} retries: hardly any transaction met another one");
+    }
+}
