@@ -17,7 +17,7 @@
 
 use super::owners::Owners;
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look};
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
@@ -27,7 +27,6 @@ use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
 use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
-use std::time::Duration;
 
 /// What the workers of DORA share.
 pub(crate) struct DoraState<P: Protocol> {
@@ -191,19 +190,6 @@ where
     }
 }
 
-/// For how long a fiber is parked, if it looks meanwhile whether it waits for itself: its worker has others to run.
-const BETWEEN_LOOKS: Duration = Duration::from_micros(1);
-
-/// Until when a fiber is parked that waits until `until`, if until a time at all.
-#[inline(always)]
-pub(crate) fn next_look<P: Protocol>(until: Option<Ticks>) -> Option<Ticks> {
-    if !P::LOOKS_WHILE_WAITING {
-        return until;
-    }
-    let next = Ticks(clock::now().0 + clock::ticks_of(BETWEEN_LOOKS));
-    Some(until.map_or(next, |until| until.min(next)))
-}
-
 impl<P: Protocol> Architecture for Dora<'_, P> {
     type Protocol = P;
     type Physical = Owned;
@@ -276,15 +262,19 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        let mut watch = Watch::new();
+        let (mut watch, mut looks) = (Watch::new(), 0u32);
         loop {
-            self.current.suspend(Suspension::Park(slot, next_look::<P>(until)));
+            self.current.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
             if let Some(waited) = look(slot, until, &self.site) {
                 watch.over(slot, self.site.waker);
                 return waited;
             }
-            // The scheduler lets those that are parked look now and then.
-            watch.look(slot, &self.site);
+            // The scheduler lets those that are parked look now and then; those that look for themselves do so often.
+            match P::LOOKS_WHILE_WAITING {
+                true => watch.paused(slot, &self.site),
+                false => watch.look(slot, &self.site),
+            }
+            looks = looks.saturating_add(1);
         }
     }
 

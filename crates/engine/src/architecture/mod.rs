@@ -52,6 +52,7 @@ use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
 use crate::timestamp::{Timestamp, Timestamps};
 use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
+use std::time::Duration;
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
@@ -292,6 +293,22 @@ pub(crate) fn look<P: Protocol, F: Physical>(
         P::has_waited(site.common, slot);
     }
     Some(waited)
+}
+
+/// For how long a fiber is parked that looks meanwhile whether it waits for itself: its worker has others to run. The first time about as long
+/// as a transaction takes, and from one look to the next twice as long, so that long queues of fibers do not spend their workers' time.
+const BEFORE_FIRST_LOOK: Duration = Duration::from_micros(5);
+/// How often that doubles.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// Until when a fiber is parked that has looked so often and waits until `until`, if until a time at all.
+#[inline(always)]
+pub(crate) fn next_look<P: Protocol>(until: Option<Ticks>, looks: u32) -> Option<Ticks> {
+    if !P::LOOKS_WHILE_WAITING {
+        return until;
+    }
+    let next = Ticks(clock::now().0 + (clock::ticks_of(BEFORE_FIRST_LOOK) << looks.min(MOST_DOUBLINGS)));
+    Some(until.map_or(next, |until| until.min(next)))
 }
 
 /// Whether a wait that ends at `until`, if at a time at all, is over. The clock is read only if so.

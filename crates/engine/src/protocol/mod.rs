@@ -15,6 +15,8 @@
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //! | `MostlyValidated` | the same; what is hot is locked before | the same | locks, validates what it does not hold, copies in, publishes, releases | [`Protecting`], [`Validating`] |
 //!
+//! Under one that is `Locked` transactions may ask ahead: for all that is known of them, when they begin ([`Protocol::REQUESTS_AHEAD`]).
+//!
 //! Keys that are missing are protected by *gaps*: a bucket or a leaf of the index carries metadata of its own type
 //! ([`Protocol::Gap`]), with verbs of its own. A miss or a scan holds the gap `Shared` (or observes it, or leaves its timestamp there), an
 //! insert holds it `Insert` (or advances it, or looks who relies on it); see [`crate::index::hash`].
@@ -24,9 +26,8 @@
 //! A step is given the metadata that it is about and a [`Request`]: what transactions share, who asks, and whom to wake. What a
 //! protocol keeps for a transaction slot ([`Protocol::Slot`]) is told when an attempt begins; its stamp travels with every step.
 //!
-//! Protocols whose requests wait have the lock's queue in common, in [`lock_queue`], and those that look for deadlocks all but the look, in
-//! [`detecting`]; those that never wait count holders in a
-//! [`semaphore`].
+//! Protocols whose requests wait at records have the lock's queue in common, in [`lock_queue`], and those that look for deadlocks all but the
+//! look, in [`detecting`]; those that never wait there count holders in a [`semaphore`], or in [`vll`]'s counters.
 //!
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.

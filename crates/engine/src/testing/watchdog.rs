@@ -143,10 +143,11 @@ fn a_deadlock_that_is_overlooked_ends_a_run() {
     let shared = pair(ArchitectureName::SharedEverything);
     let overlooked = run::<SharedEverything<Detecting<LooksOnce>, Shared>>(shared, 20_000, ring);
     is_told(&overlooked.expect_err("a ring of three"));
-    let found = run::<SharedEverything<Dreadlocks, Shared>>(shared, 200, ring);
-    assert_eq!(found, Ok(200 * WORKERS as u64));
-    let found = run::<Dora<Dreadlocks>>(pair(ArchitectureName::Dora), 200, ring);
-    assert_eq!(found, Ok(200 * WORKERS as u64));
+    const EACH: u64 = 50;
+    let found = run::<SharedEverything<Dreadlocks, Shared>>(shared, EACH, ring);
+    assert_eq!(found, Ok(EACH * WORKERS as u64));
+    let found = run::<Dora<Dreadlocks>>(pair(ArchitectureName::Dora), EACH, ring);
+    assert_eq!(found, Ok(EACH * WORKERS as u64));
 }
 
 #[test]
