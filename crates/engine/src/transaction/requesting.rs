@@ -100,7 +100,7 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
         let are_dead = self.architecture.at(ANYWHERE, move |site| {
             // SAFETY: as above.
             let list: &mut Vec<Wanted<'_>> = unsafe { list.get() };
-            list.iter().any(|wanted| ProtocolOf::<A>::is_dead(site.meta(wanted.record)))
+            list.iter().any(|wanted| wanted.is_counted && ProtocolOf::<A>::is_dead(site.meta(wanted.record)))
         });
         if are_dead { Err(self.poison(AbortReason::Conflict)) } else { Ok(()) }
     }
