@@ -115,9 +115,10 @@ pub(crate) fn arrange(
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
-/// is one of logical time, and that of TIMESTAMP and MVCC the one in which transactions begin, and not that of epochs: a transaction that
-/// read what another then replaced may commit in a later epoch than that one and come before it, so that what an epoch and those before it
-/// wrote is no prefix of the serial order. MVCC has versions of its own, and needs no snapshot for a reader not to abort.
+/// is one of logical time, and that of TIMESTAMP, MVCC and CICADA the one in which transactions begin, and not that of epochs: a transaction
+/// that read what another then replaced may commit in a later epoch than that one and come before it, so that what an epoch and those before
+/// it wrote is no prefix of the serial order. MVCC has versions of its own, and needs no snapshot for a reader not to abort; what CICADA's
+/// transactions that only read are shown are its own versions, too ([`crate::horizon`]).
 pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
@@ -130,7 +131,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         | P::Silo
         | P::Occ
         | P::Mocc => architecture == ArchitectureName::SharedEverything,
-        P::Timestamp | P::Mvcc | P::TicToc | P::KeyValue | P::Unprotected => false,
+        P::Timestamp | P::Mvcc | P::Cicada | P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
 
@@ -207,6 +208,7 @@ fn shared_everything_pair<D: Dispatch>(
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
+        | P::Cicada
         | P::Occ
         | P::TicToc
         | P::Mocc
@@ -226,6 +228,7 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => shared_everything::<protocol::Mvcc, D>(dispatch),
+        P::Cicada => shared_everything::<protocol::Cicada, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Mocc => shared_everything::<protocol::Mocc, D>(dispatch),
@@ -248,6 +251,7 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
+        | P::Cicada
         | P::Silo
         | P::Occ
         | P::TicToc
@@ -272,7 +276,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => delegation::<protocol::Mvcc, D>(dispatch),
-        P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::Mocc | P::TicToc | P::Occ | P::Silo | P::Cicada => unreachable!("dispatched above"),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
     })
@@ -286,6 +290,7 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Mocc => Ok(delegation::<protocol::Mocc, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
+        P::Cicada => Ok(delegation::<protocol::Cicada, D>(dispatch)),
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
@@ -326,6 +331,12 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
                  would be one migration more (as silo: trireme 3.5)",
             );
         }
+        P::Cicada => {
+            return Err(
+                "cicada's reads touch no metadata, so migrating to it would cost without need, and raising the timestamp of what was read at \
+                 commit would be a second migration to each record (as silo: trireme 3.5)",
+            );
+        }
         P::KeyValue => return Err(BARE),
         P::Mocc => {
             return Err(
@@ -353,6 +364,7 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::UnmarkedReads => asking::<canary::UnmarkedReads, D>(architecture, dispatch),
         CanaryName::NewestVersion => asking::<canary::NewestVersion, D>(architecture, dispatch),
+        CanaryName::UnraisedReads => validating::<canary::UnraisedReads, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),

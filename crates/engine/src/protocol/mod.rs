@@ -12,6 +12,7 @@
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
 //! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
 //! | `Timestamped` | asks by its timestamp, copies, looks again | asks by its timestamp, writes a private copy | copies in, publishes | [`Timestamping`] |
+//! | `ValidatedByTime` | looks by its timestamp, copies, looks again | writes a private copy | asks for what it writes, then for what it read; copies in, publishes | [`Looking`], [`Timestamping`] |
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //! | `MostlyValidated` | the same; what is hot is locked before | the same | locks, validates what it does not hold, copies in, publishes, releases | [`Protecting`], [`Validating`] |
 //!
@@ -30,6 +31,7 @@
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
+mod cicada;
 mod deadlock_free;
 mod dl_detect;
 mod key_value;
@@ -46,6 +48,7 @@ mod two_version_no_wait;
 mod unprotected;
 mod wait_die;
 
+pub(crate) use cicada::Cicada;
 pub(crate) use deadlock_free::DeadlockFree;
 #[cfg(test)]
 pub(crate) use deadlock_free::Turn;
@@ -63,6 +66,7 @@ pub(crate) use unprotected::Unprotected;
 pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
+use crate::horizon::Horizon;
 use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::timestamp::{Halves, Timestamp};
@@ -608,4 +612,18 @@ pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> 
 
     /// The range of a gap that leaves its index is `heir`'s from now on; nobody can come there yet.
     fn inherit_gap<P: Physical>(retired: &Self::Gap<P>, heir: &Self::Gap<P>);
+}
+
+/// Steps of a protocol that looks at records by its transactions' timestamps, leaves no trace of that, and asks them when it commits.
+///
+/// Any thread may look, by the contract of [`Timestamping`].
+pub(crate) trait Looking: Timestamping {
+    /// What a reader of this timestamp finds. It may rely on what is `Older` for ever, and on nothing else.
+    fn look<P: Physical>(meta: &Self::Meta<P>, time: u64) -> Answer;
+
+    /// Whether somebody younger has read the row, so that a write would come too late.
+    fn was_read_after<P: Physical>(meta: &Self::Meta<P>, time: u64) -> bool;
+
+    /// Below whom nobody runs.
+    fn horizon<P: Physical>(common: &Self::Common<P>) -> &Horizon;
 }

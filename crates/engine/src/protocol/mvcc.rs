@@ -51,6 +51,18 @@ impl Mvcc {
     pub fn newest<P: Physical>(meta: &Chained<P>) -> Answer {
         BasicTimestamp::look(&meta.stamps, u64::MAX)
     }
+
+    /// What a reader of this timestamp finds, who leaves no trace.
+    #[inline(always)]
+    pub fn look<P: Physical>(meta: &Chained<P>, time: u64) -> Answer {
+        BasicTimestamp::look(&meta.stamps, time)
+    }
+
+    /// Whether somebody younger has read the row.
+    #[inline(always)]
+    pub fn was_read_after<P: Physical>(meta: &Chained<P>, time: u64) -> bool {
+        BasicTimestamp::was_read_after(&meta.stamps, time)
+    }
 }
 
 impl Protocol for Mvcc {

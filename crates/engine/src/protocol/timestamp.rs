@@ -152,6 +152,12 @@ impl BasicTimestamp {
         granted(state)
     }
 
+    /// Whether somebody younger has read the record.
+    #[inline(always)]
+    pub fn was_read_after<P: Physical>(meta: &Stamps<P>, time: u64) -> bool {
+        meta.read.read() > time
+    }
+
     /// What a reader finds, who leaves its timestamp.
     #[inline(always)]
     pub fn mark_and_look<P: Physical>(meta: &Stamps<P>, time: u64) -> Answer {

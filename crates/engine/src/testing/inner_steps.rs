@@ -12,7 +12,7 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing,
     Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait,
     Verdict, WaitDie, Wake, Waker,
 };
@@ -66,6 +66,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Timestamp => timestamp_loop::<BasicTimestamp>(exclusive, repeat),
         ProtocolName::Mvcc => timestamp_loop::<Mvcc>(exclusive, repeat),
+        ProtocolName::Cicada => timestamp_loop::<Cicada>(exclusive, repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Mocc => prepare_loop::<Mocc>(repeat),
@@ -222,6 +223,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),
         ProtocolName::Mvcc => commit_loop::<Mvcc>(store, procedure, repeat),
+        ProtocolName::Cicada => commit_loop::<Cicada>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Mocc => commit_loop::<Mocc>(store, procedure, repeat),

@@ -7,7 +7,7 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc,
     TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
@@ -47,6 +47,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
         ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
         ProtocolName::Mvcc => stand::<Mvcc, P>(store, [first, second], commits, standing),
+        ProtocolName::Cicada => stand::<Cicada, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),

@@ -10,7 +10,7 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol, Request,
+    BasicTimestamp, Cicada, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol, Request,
     RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
     Validating, Validity, Verdict, WaitDie, Wake,
 };
@@ -510,6 +510,11 @@ fn timestamp_lets_no_phantom_in() {
 #[test]
 fn mvcc_lets_no_phantom_in() {
     accepts::<Mvcc, ByTime>();
+}
+
+#[test]
+fn cicada_lets_no_phantom_in() {
+    accepts::<Cicada, ByTime>();
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`timestamping`] | asking records by timestamps |
+//! | [`looking`] | looking at them by timestamps, and asking them at commit |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
@@ -47,6 +48,7 @@ mod keys;
 mod linking;
 pub(crate) mod lock_list;
 mod locking;
+mod looking;
 mod observing;
 mod old_versions;
 mod operations;
@@ -317,8 +319,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Tells the protocol, which may draw a timestamp.
     #[inline(always)]
     fn begin_attempt(&mut self, attempt: Attempt) {
+        AccessOf::<A>::before_drawing(self);
         let Txn { architecture, stopwatch, draws, state, .. } = self;
         state.begin(attempt, || draw(architecture, stopwatch, draws));
+        AccessOf::<A>::drawn(self);
     }
 
     #[inline(always)]
@@ -366,6 +370,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if let Some(redo) = &mut self.redo {
             redo.before_epoch();
         }
+        AccessOf::<A>::rests(self);
         self.epochs.leave(self.slot.0 as usize);
     }
 

@@ -28,6 +28,16 @@ pub(super) struct Found {
     version: Option<Version>,
 }
 
+impl Found {
+    /// Shows bytes of it, which lie in the row, if it has one; while who has found it still reads at that timestamp.
+    pub fn view(&self, span: Span, see: impl FnOnce(&[u8])) -> bool {
+        let Some(version) = self.version.filter(|_| self.presence == Presence::Present) else { return false };
+        // SAFETY: the span was checked against the row, and the version is not freed, as in `find_older`.
+        unsafe { version.view(span, see) };
+        true
+    }
+}
+
 impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     /// The transaction commits, and nothing is installed yet: makes versions of the rows that it writes or deletes, in the order of the write set.
     pub(super) fn make_old_versions(&mut self) {
@@ -53,10 +63,10 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         }
     }
 
-    /// They have been replaced.
-    pub(super) fn retire_old_versions(&mut self) {
+    /// They have been replaced: may be freed once `at` has passed, an epoch, or a timestamp.
+    pub(super) fn retire_old_versions(&mut self, at: u64) {
         for superseded in self.made_versions.drain(..) {
-            self.allocations.versions.supersede(self.epoch, superseded);
+            self.allocations.versions.supersede(at, superseded);
         }
     }
 
@@ -67,9 +77,14 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
 
     /// What the transaction's timestamp finds in a record whose row is younger, or is being overwritten by somebody younger.
     pub(super) fn find_older(&self, record: RecordRef) -> Found {
-        let latest = since(self.time().time(), Presence::Missing);
+        self.find_older_than(record, self.time().time())
+    }
+
+    /// The same of a timestamp at which this slot reads.
+    pub(super) fn find_older_than(&self, record: RecordRef, time: u64) -> Found {
+        let latest = since(time, Presence::Missing);
         // SAFETY: it is what `to_bits` has answered. Each version that is come to was replaced by somebody younger than this transaction, which
-        // runs: so the epoch in which that was has not passed, and the version was not freed (see the protocol).
+        // runs: so the epoch in which that was has not passed, nor has the horizon, and the version was not freed (see the protocol).
         let version =
             unsafe { Version::maybe(self.previous_of(record)).and_then(|newest| newest.shown_by(latest)) };
         match version {
@@ -86,10 +101,15 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
     /// Copies the named bytes of an old version, which has a row, into the scratch buffer, if it is that of the token.
     pub(super) fn copy_older(&mut self, record: RecordRef, token: Token, span: Span) -> bool {
         let found = self.find_older(record);
-        let Some(version) = found.version.filter(|_| found.token == token) else { return false };
+        if found.token != token {
+            return false;
+        }
+        self.copy_found(&found, span)
+    }
+
+    /// Copies the named bytes of what was found into the scratch buffer, if it has a row.
+    pub(super) fn copy_found(&mut self, found: &Found, span: Span) -> bool {
         let part = self.scratch_for(span);
-        // SAFETY: the span was checked against the row; as in `find_older`.
-        unsafe { version.view(span, |bytes| part.copy_from_slice(bytes)) };
-        true
+        found.view(span, |bytes| part.copy_from_slice(bytes))
     }
 }

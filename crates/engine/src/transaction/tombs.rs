@@ -7,6 +7,9 @@
 //! record for ever, if it still is that tombstone, and unlinks it as an abort unlinks an insert. One that is about to be written waits on; one
 //! that was written is a row again, or the tombstone of another, who has it in a queue of its own.
 //!
+//! Where transactions read the past (see [`crate::protocol::Cicada`]), who does so may be older than a deletion, whatever the epoch: the
+//! tombstone waits until nobody is.
+//!
 //! A tombstone is unlinked where it is. A fiber that migrates does that when its next transaction begins, and not when it takes stock of its
 //! garbage, which is at home.
 //!
@@ -28,12 +31,15 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         self.allocations.tombs.push(self.epoch, Tomb { record, table, partition, word }, bytes);
     }
 
-    /// Between transactions: unlinks tombstones of epoch `reclaimable` and before.
+    /// Between transactions: unlinks tombstones of epoch `reclaimable` and before, as long as they are not later ones than `last`.
     #[cold]
-    pub(super) fn unlink_tombs_until(&mut self, reclaimable: u64) {
+    pub(super) fn unlink_tombs_until(&mut self, reclaimable: u64, last: u64) {
         // Out of the slot's cache meanwhile, which unlinking needs.
         let mut tombs = std::mem::take(&mut self.allocations.tombs);
         for _ in 0..tombs.len() {
+            if tombs.first_word().is_none_or(|word| word > last) {
+                break;
+            }
             let Some((tomb, bytes)) = tombs.next(reclaimable) else { break };
             let Tomb { record, partition, word, .. } = tomb;
             if self.architecture.enter(partition).is_err() {

@@ -26,6 +26,7 @@ mod unlocked_gaps;
 #[cfg(test)]
 mod unmarked_misses;
 mod unmarked_reads;
+mod unraised_reads;
 mod validating;
 #[cfg(test)]
 mod waits_out_of_order;
@@ -35,7 +36,7 @@ pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie,
+    BasicTimestamp, Cicada, DeadlockFree, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, WaitDie,
 };
 
 /// NO_WAIT that reads without a lock.
@@ -74,5 +75,7 @@ pub(crate) type WaitsOutOfOrder = Broken<DeadlockFree, waits_out_of_order::Waits
 pub(crate) type UnmarkedMisses = Amiss<BasicTimestamp, unmarked_misses::UnmarkedMisses>;
 /// TIMESTAMP whose reads leave no timestamp behind.
 pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
+/// CICADA that validates what it read without raising its read timestamp.
+pub(crate) type UnraisedReads = Amiss<Cicada, unraised_reads::UnraisedReads>;
 /// MVCC that shows the newest version to everybody.
 pub(crate) type NewestVersion = Amiss<Mvcc, newest_version::NewestVersion>;
