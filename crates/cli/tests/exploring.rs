@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 14] = [
+const SHOWN_BY: [(&str, &str); 15] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -18,6 +18,7 @@ const SHOWN_BY: [(&str, &str); 14] = [
     ("unguarded-upgrade", "ycsb"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),
+    ("unraised-reads", "micro"),
     ("no-extension", "micro"),
     ("unheld-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),

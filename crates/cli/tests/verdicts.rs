@@ -250,6 +250,8 @@ fn every_option_of_an_architecture_passes() {
         "--protocol wait-die --timestamps batch-16",
         "--protocol timestamp --timestamps batch-16 --epoch 1ms",
         "--protocol mvcc --timestamps batch-16 --epoch 1ms",
+        "--protocol cicada --timestamps batch-16 --epoch 1ms",
+        "--protocol cicada --timestamps atomic --reclaim off --overwrites off",
         "--architecture delegation --protocol timestamp --timestamps batch-8",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
@@ -273,7 +275,7 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ"] {
+    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ", "cicada"] {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

@@ -234,8 +234,12 @@ fn find_canaries(
 }
 
 /// Canaries that read rows of different moments.
-const READ_OF_DIFFERENT_MOMENTS: [CanaryName; 3] =
-    [CanaryName::NoExtension, CanaryName::UnmarkedReads, CanaryName::NewestVersion];
+const READ_OF_DIFFERENT_MOMENTS: [CanaryName; 4] = [
+    CanaryName::NoExtension,
+    CanaryName::UnmarkedReads,
+    CanaryName::NewestVersion,
+    CanaryName::UnraisedReads,
+];
 
 /// All but some. One lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its gap and
 /// need not look again, so that the sums stay right. Some read rows of different moments: transfers write all that they read,

@@ -93,6 +93,11 @@ fn no_phantom_comes_in_between_under_mvcc() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_cicada() {
+    every_scene_under(ProtocolName::Cicada);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_tictoc() {
     every_scene_under(ProtocolName::TicToc);
 }

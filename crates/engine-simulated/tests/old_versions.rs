@@ -1,5 +1,5 @@
-//! What timestamp ordering leaves behind and takes away again, under chosen interleavings: tombstones of deletes, and MVCC's versions, with
-//! epochs so short that many pass in a run. The machine looks whether anybody touches what was freed.
+//! What timestamp ordering leaves behind and takes away again, under chosen interleavings: tombstones of deletes, and the versions of MVCC and
+//! CICADA, with epochs so short that many pass in a run. The machine looks whether anybody touches what was freed.
 
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
@@ -43,7 +43,8 @@ fn pairs_of(protocols: &[ProtocolName]) -> impl Iterator<Item = PairName> {
     shared::supported::<ThisEngine>().into_iter().filter(|pair| protocols.contains(&pair.protocol))
 }
 
-const ORDERED_BY_TIME: [ProtocolName; 2] = [ProtocolName::Timestamp, ProtocolName::Mvcc];
+const ORDERED_BY_TIME: [ProtocolName; 3] =
+    [ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Cicada];
 
 #[test]
 fn the_sums_stay_while_epochs_pass() {
@@ -133,6 +134,10 @@ impl Visit {
 }
 
 impl Procedure for Visit {
+    fn reads_snapshot(&self) -> bool {
+        self.reads
+    }
+
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
         match self.reads {
             true => Self::look(txn)?,
@@ -223,7 +228,34 @@ fn who_only_reads_never_aborts_under_mvcc() {
     assert!(most_attempts(ProtocolName::Timestamp)[0] > 1, "without versions");
 }
 
-/// However long a run is, a slot keeps what it has replaced since it last looked, and in the epochs that had not passed by then.
+/// Who reads at the horizon needs one attempt, and who is validated needs more. Rows that go away and come again are found, or not, as they were.
+#[test]
+fn who_reads_the_past_never_aborts_under_cicada() {
+    let most_attempts = |snapshots| {
+        let mut most = [0; 2];
+        for pair in pairs_of(&[ProtocolName::Cicada]) {
+            if pair.architecture != ArchitectureName::SharedEverything {
+                continue;
+            }
+            for seed in 0..60 {
+                for schedule in schedules(seed) {
+                    let options = EngineOptions { snapshots, ..options(seed) };
+                    let run = || watch(pair, TRANSACTIONS, &options).0;
+                    let [reader, writer] = explore(schedule, run);
+                    most = [most[0].max(reader), most[1].max(writer)];
+                }
+            }
+        }
+        most
+    };
+    let [reader, writer] = most_attempts(true);
+    assert_eq!(reader, 1, "of a transaction that reads the past");
+    assert!(writer > 1, "of a transaction that writes");
+    assert!(most_attempts(false)[0] > 1, "of one that reads, and is validated");
+}
+
+/// However long a run is, a slot keeps what it has replaced since it last looked, and in the epochs that had not passed by then, or above the
+/// horizon.
 #[test]
 fn versions_take_what_a_few_epochs_replace() {
     /// A word that says since when, one that says what was before, and the row.
@@ -232,7 +264,7 @@ fn versions_take_what_a_few_epochs_replace() {
     const VERSIONS: u64 = 2;
     /// Transactions of a slot between two looks, and those that it had ended in the last epochs when it looked: these epochs are short.
     const TRANSACTIONS_KEPT: u64 = 64 + 8;
-    for pair in pairs_of(&[ProtocolName::Mvcc]) {
+    for pair in pairs_of(&[ProtocolName::Mvcc, ProtocolName::Cicada]) {
         let most = |transactions| {
             let schedule = Schedule::Random { seed: 1, switch_one_in: 4 };
             let exploration = Exploration { step_bound: 1_000_000_000, ..Exploration::of(schedule) };

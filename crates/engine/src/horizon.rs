@@ -1,4 +1,4 @@
-//! The horizon: a timestamp below those of all transactions that run, or will (Cicada, SIGMOD 2017, sections 3.1 and 3.6). Who has committed
+//! The horizon: a timestamp below those of all transactions that run, or will (*Cicada*, SIGMOD 2017, section 3.1, and its rapid garbage collection). Who has committed
 //! with a timestamp up to it is all there, and nobody comes between any more.
 //!
 //! State: for every transaction slot a line of its own with two words, what its transactions *write at*, a timestamp that none of

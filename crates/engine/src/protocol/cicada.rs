@@ -5,9 +5,9 @@
 //! row has replaced. What all share is the [`Horizon`].
 //!
 //! Steps, of a transaction with timestamp ts (the paper's sections):
-//! - *Read* (3.3): look, and write nothing. The row, if it is older than ts; else go from version to version down to the newest that is. An
+//! - *Read* (3.2): look, and write nothing. The row, if it is older than ts; else go from version to version down to the newest that is. An
 //!   older pending write: ask again, until it is decided. Copy, look whether the version still is there, and keep its wts as the token.
-//! - *Write* (3.3): look in the same way, and keep a private copy. A row that is younger, or was read by somebody younger: too late, already.
+//! - *Write* (3.2): look in the same way, and keep a private copy. A row that is younger, or was read by somebody younger: too late, already.
 //! - *Commit* (3.4):
 //!   1. make the writes pending, the most contended first: those whose versions were written last. A younger version, reader or pending write:
 //!      too late. An older pending write: wait for it. A version that was read must still be the one that is overwritten.
@@ -34,19 +34,19 @@
 //! **Missing keys.** A miss or a scan leaves its timestamp in the gap at once, as under TIMESTAMP, and so does who finds a record without a
 //! row: then nobody older inserts there, what was missing stays missing, and commit has nothing to validate. An insert is pending from
 //! the operation on. Deletes leave tombstones, until the horizon has passed them. In the paper the nodes of the index are
-//! records (3.6), whose rts is raised at commit.
+//! records, whose rts is raised at commit.
 //!
 //! **Transactions that only read**, and say so, read at the horizon, if they may ([`EngineOptions::snapshots`]): nobody who runs is older, so
 //! that they wait for nobody, write nothing, and are never validated (3.1). They are as old as the last round of the horizon, and so
 //! not in the order of time. Where rows vary in length they are transactions like others, for values are freed by epochs.
 //!
-//! **Garbage** (3.8). A version is freed once the horizon has passed its successor. Nobody follows a link to one that was freed: who reads
+//! **Garbage.** A version is freed once the horizon has passed its successor. Nobody follows a link to one that was freed: who reads
 //! goes on from a row or a version that is younger than itself, and what it comes to was replaced by that one or a younger one.
 //!
-//! We differ: the newest version is always in place, whatever its size (3.2: up to 216 bytes, where it pays); a write must be younger than
+//! We differ: the newest version is always in place, whatever its size (3.3: a small one, where it pays); a write must be younger than
 //! the row, so that rts is a word of the record, and who writes blindly does not come between two versions; one write is pending at a time; reads
-//! are not checked before the writes are pending, but when they are made (3.5 has both); and there is no regulation of the back-off by the
-//! throughput (3.9): the engine's is random, with a cap.
+//! are not checked before the writes are pending, but when they are made (the paper does both); and the back-off is not regulated
+//! by the throughput: the engine's is random, with a cap.
 
 use super::{Answer, BasicTimestamp, Chained, Drawn, Looking, Mvcc, Protocol, Timestamping};
 use crate::architecture::Architecture;

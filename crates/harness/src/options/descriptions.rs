@@ -40,20 +40,30 @@ enum UsedBy {
 const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
     &[ProtocolName::DlDetect, ProtocolName::WaitDie, ProtocolName::DeadlockFree];
 
-/// The systems that have snapshots.
-const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
-    ArchitectureName::SharedEverything,
-    &[
-        ProtocolName::NoWait,
-        ProtocolName::TwoVersionNoWait,
-        ProtocolName::DlDetect,
-        ProtocolName::WaitDie,
-        ProtocolName::DeadlockFree,
-        ProtocolName::Silo,
-        ProtocolName::Occ,
-        ProtocolName::Mocc,
-    ],
-);
+/// The protocols whose snapshots are those of the store, every so many epochs.
+const WITH_EPOCH_SNAPSHOTS: &[ProtocolName] = &[
+    ProtocolName::NoWait,
+    ProtocolName::TwoVersionNoWait,
+    ProtocolName::DlDetect,
+    ProtocolName::WaitDie,
+    ProtocolName::DeadlockFree,
+    ProtocolName::Silo,
+    ProtocolName::Occ,
+    ProtocolName::Mocc,
+];
+
+/// Those, and the one that shows its own versions.
+const WITH_SNAPSHOTS: &[ProtocolName] = &[
+    ProtocolName::NoWait,
+    ProtocolName::TwoVersionNoWait,
+    ProtocolName::DlDetect,
+    ProtocolName::WaitDie,
+    ProtocolName::DeadlockFree,
+    ProtocolName::Silo,
+    ProtocolName::Cicada,
+    ProtocolName::Occ,
+    ProtocolName::Mocc,
+];
 
 /// Protocols, in words.
 fn either_of(protocols: &[ProtocolName]) -> String {
@@ -366,7 +376,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "snapshots",
         value: "on|off",
         help: "Keep previous versions of records, and let transactions that only read, and ask for it, read a snapshot",
-        used_by: WITH_SNAPSHOTS,
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_SNAPSHOTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.snapshots, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.snapshots),
@@ -375,7 +385,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "snapshot-every",
         value: "N",
         help: "Take a snapshot every N epochs",
-        used_by: WITH_SNAPSHOTS,
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_EPOCH_SNAPSHOTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.snapshot_every, at_least_one(value)),
         get: |options| options.engine.snapshot_every.to_string(),
@@ -384,7 +394,12 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "global-ids",
         value: "on|off",
         help: "Draw an id for every commit from one counter that all share (silo 5.2)",
-        used_by: UsedBy::AllBut(&[ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc]),
+        used_by: UsedBy::AllBut(&[
+            ProtocolName::TicToc,
+            ProtocolName::Timestamp,
+            ProtocolName::Mvcc,
+            ProtocolName::Cicada,
+        ]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.global_ids),
@@ -439,7 +454,13 @@ pub static OPTIONS: &[OptionDescription] = &[
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
         used_by: UsedBy::ProtocolsAnd(
-            &[ProtocolName::WaitDie, ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Occ],
+            &[
+                ProtocolName::WaitDie,
+                ProtocolName::Timestamp,
+                ProtocolName::Mvcc,
+                ProtocolName::Cicada,
+                ProtocolName::Occ,
+            ],
             ArchitectureName::PartitionedSerial,
             "whose partition-latch is timestamp",
         ),
