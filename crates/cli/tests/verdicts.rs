@@ -275,7 +275,9 @@ fn snapshots_show_what_was_committed_before_them() {
     let folder = fresh_folder("snapshots");
     let workloads =
         ["smallbank", "list-append", "growing-lists", "tpcc --warehouses 1", "ycsb --records 200 --reads 50"];
-    for protocol in ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ", "cicada"] {
+    for protocol in
+        ["silo", "no-wait", "2v-no-wait", "wait-die", "deadlock-free", "dl-detect", "occ", "cicada"]
+    {
         for workload in workloads {
             let line = format!(
                 "--protocol {protocol} --snapshots on --snapshot-every 1 --epoch 1ms --transactions 6000 --workers 3"

@@ -185,7 +185,9 @@ impl ProtocolName {
     pub const fn is_strict(self, timestamps: TimestampsName) -> bool {
         match self {
             ProtocolName::TicToc => false,
-            ProtocolName::Timestamp | ProtocolName::Mvcc | ProtocolName::Cicada => timestamps.are_in_order_of_time(),
+            ProtocolName::Timestamp | ProtocolName::Mvcc | ProtocolName::Cicada => {
+                timestamps.are_in_order_of_time()
+            }
             _ => true,
         }
     }

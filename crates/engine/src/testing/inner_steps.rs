@@ -12,9 +12,9 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing,
-    Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping, TwoVersionNoWait,
-    Verdict, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ,
+    Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
+    TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;

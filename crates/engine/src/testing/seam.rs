@@ -7,8 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId, TicToc,
-    TwoVersionNoWait, WaitDie,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId,
+    TicToc, TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};

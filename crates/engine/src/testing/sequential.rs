@@ -14,10 +14,10 @@ use super::canary::{
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Held as Protection, Locking, Looking, Mocc,
-    Mode, Mvcc, NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request, RequestWith, Requester,
-    Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict,
-    WaitDie, Wake, Waker,
+    Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Held as Protection, Locking, Looking,
+    Mocc, Mode, Mvcc, NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace, Request,
+    RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
+    Validating, Validity, Verdict, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
 use contract::{EngineOptions, Key, Presence, TableId};

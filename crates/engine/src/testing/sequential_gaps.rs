@@ -10,9 +10,9 @@ use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    BasicTimestamp, Cicada, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol, Request,
-    RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping, TwoVersionNoWait,
-    Validating, Validity, Verdict, WaitDie, Wake,
+    BasicTimestamp, Cicada, DeadlockFree, DlDetect, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol,
+    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
+    TwoVersionNoWait, Validating, Validity, Verdict, WaitDie, Wake,
 };
 use crate::timestamp::Halves;
 use contract::EngineOptions;

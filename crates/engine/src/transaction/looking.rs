@@ -318,7 +318,9 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
                         return true;
                     }
                 }
-                Answer::Older => return self.find_older_than(record, self.snapshot).view(span, |row| see(row)),
+                Answer::Older => {
+                    return self.find_older_than(record, self.snapshot).view(span, |row| see(row));
+                }
                 // If it is unlinked, nobody who was older has left it there.
                 Answer::Absent(_) | Answer::Unlinked => return false,
                 // Somebody is about to tell whose write is pending, who is younger.
