@@ -250,12 +250,15 @@ fn every_canary_is_found() {
     find_canaries(canaries().filter(|&(_, canary)| is_seen(canary)), explored);
 }
 
+/// Whether its reads leave no timestamp.
+fn leaves_no_timestamp(canary: CanaryName) -> bool {
+    matches!(canary, CanaryName::UnmarkedReads | CanaryName::UnraisedReads)
+}
+
 /// All but two: those that let phantoms into ranges, too. A row that a scan has shown, and that changes although it was read, is looked at
 /// again by who writes it; so the queues stay right under who leaves no timestamp, whom histories show (`check --canary`).
 #[test]
 fn every_canary_is_found_in_queues() {
-    let leaves_no_timestamp =
-        |canary| matches!(canary, CanaryName::UnmarkedReads | CanaryName::UnraisedReads);
     let canaries = || canaries().filter(|&(_, canary)| !leaves_no_timestamp(canary));
     for indexing in shared::ORDERED {
         find_canaries(canaries(), |selection, schedule, seed| {
