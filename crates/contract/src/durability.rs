@@ -340,6 +340,7 @@ pub struct InspectedFile {
 
 /// What is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LogError {
     /// A file could not be read or written.
     Io {

@@ -44,6 +44,7 @@ pub enum Insertion {
 
 /// Why a transaction cannot go on. An outcome, not an error: the engine retries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum AbortReason {
     /// A lock was held in a conflicting mode, and the protocol does not wait; or a younger transaction was there before.
     Conflict,

@@ -58,6 +58,7 @@ pub struct OpenOptions {
 
 /// A store that cannot be opened, or a table that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpenError {
     /// There is no such system, or its transactions do not run in the thread that asks.
     Unsupported {
