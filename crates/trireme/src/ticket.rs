@@ -101,7 +101,11 @@ impl Durable {
         also(&mut waiting);
         let has_failed = waiting.failure.is_some();
         self.has_failed.store(has_failed, Ordering::Relaxed);
-        let left = if has_failed { BTreeMap::new() } else { waiting.wakers.split_off(&(epoch.saturating_add(1), 0)) };
+        let left = if has_failed {
+            BTreeMap::new()
+        } else {
+            waiting.wakers.split_off(&(epoch.saturating_add(1), 0))
+        };
         let woken = std::mem::replace(&mut waiting.wakers, left);
         let has_sleepers = waiting.sleepers > 0;
         drop(waiting);

@@ -278,7 +278,8 @@ pub(super) fn where_time_goes(
         .filter_map(|(place, summary)| Some((place, (*summary)?)))
         .filter(|(place, summary)| of_panel(place) && summary.time_samples > 0)
         .collect();
-    let has_point = |value: &&String| axis.is_none_or(|(x, _)| finished.iter().any(|(place, _)| place[x] == **value));
+    let has_point =
+        |value: &&String| axis.is_none_or(|(x, _)| finished.iter().any(|(place, _)| place[x] == **value));
     let named = report.experiment.time_at.as_ref().map(|at| &at.value).filter(has_point);
     let at = named.or_else(|| axis?.1.values.iter().rev().find(has_point));
     let is_there = |place: &[String]| axis.is_none_or(|(x, _)| at.is_some_and(|at| place[x] == *at));
