@@ -1,6 +1,6 @@
 //! HEKATON: optimistic multiversion concurrency control; a transaction reads what was there when it began, and at its end validates that
-//! it still is (Larson et al., *High-Performance Concurrency Control Mechanisms for Main-Memory Databases*, PVLDB 5(4), 2011: section 3, the
-//! scheme MV/O, serializable).
+//! it still is (Larson et al., *High-Performance Concurrency Control Mechanisms for Main-Memory Databases*, PVLDB 5(4), 2011: section 2, and
+//! section 3, the scheme MV/O, serializable).
 //!
 //! A transaction draws two timestamps: its *begin*, before it reads anything, and its *end*, once it has claimed all that it writes. It reads
 //! the versions of its begin. If it writes nothing, it comes there in the serial order, and is done: it validates nothing and never aborts.
@@ -26,13 +26,14 @@
 //! about to draw its end; or its end is this. What the paper's End field holds of a version, `claimer` holds here of the newest.
 //!
 //! Steps:
-//! - *Look* at time t, a begin or an end (2.5, table 1): a row since after t: go to the versions before it. Not claimed, or by somebody active:
-//!   the row. By somebody whose end is before t: wait for what comes of it; after t: the row, or `previous` once it is LOCKED. By somebody
-//!   preparing: wait until the end is told, which is at once.
-//! - *Claim* (2.6): the row must be the newest version, and of the begin; if somebody else has claimed or replaced it, abort at once: the first
-//!   writer wins. Nobody who reads is kept from anything by that.
-//! - *Commit* (3.1 to 3.3): say *preparing*; draw the end; tell it. Look at all that was read again, at the end: it must be the version that was
-//!   read. Then make versions of what is replaced, lock, copy the private copies in, publish the end. *Abort*: give the claims back.
+//! - *Look* at time t, a begin or an end (section 2, version visibility): a row since after t: go to the versions before it. Not claimed, or
+//!   by somebody active: the row. By somebody whose end is before t: wait for what comes of it; after t: the row, or `previous` once it is
+//!   LOCKED. By somebody preparing: wait until the end is told, which is at once.
+//! - *Claim* (section 2, updating a version): the row must be the newest version, and of the begin; if somebody else has claimed or replaced
+//!   it, abort at once: the first writer wins. Nobody who reads is kept from anything by that.
+//! - *Commit* (section 3, preparation and postprocessing): say *preparing*; draw the end; tell it. Look at all that was read again, at the
+//!   end: it must be the version that was read. Then make versions of what is replaced, lock, copy the private copies in, publish the end.
+//!   *Abort*: give the claims back.
 //!
 //! Invariants:
 //! - Versions of a record stand in the order of their timestamps. They are never changed.
@@ -44,11 +45,11 @@
 //!   who validates and installs: so there is no cycle of waiting, and nobody waits for who is active.
 //! - The status and time of a tombstone name it for ever: timestamps are drawn once.
 //!
-//! *Why that is serializable.* In the order of the ends, and begins of those who write nothing: each look at a transaction's place in the order
-//! answers the last version before it. A reader has looked there. A writer's looks at its begin are confirmed at its end; what it has
-//! claimed nobody else could replace since its begin. And it is the order of time: who begins after another has ended has a larger begin.
+//! *Why that is serializable.* The order is that of the ends, and of the begins of those who write nothing: each look at a transaction's place
+//! in it answers the last version before. A reader has looked there. A writer's looks at its begin are confirmed at its end; what it
+//! has claimed nobody else has replaced since its begin. And it is the order of time: who begins after another has ended has a larger begin.
 //!
-//! **Phantoms** (3.2: the paper repeats scans). A gap's word is a version, advanced whenever a record is linked into the gap, as SILO's
+//! **Phantoms** (section 3; the paper repeats scans). A gap's word is a version, advanced whenever a record is linked into the gap, as SILO's
 //! ([`super::silo`]). An insert links its record, ABSENT and claimed, before it draws its end. So a look-up that finds no record at all
 //! finds the key missing at every timestamp drawn before: a reader needs no more. Who writes validates at its end that the gap's word is
 //! what it was before the look-up, or the scan; and looks again, as at all others, at records that it has found without a row.
@@ -61,9 +62,9 @@
 //! had ended: its begin is larger than that one's end, and it stops at what has replaced the version, or before.
 //!
 //! We differ:
-//! - *No commit dependencies* (2.7). The paper reads what somebody preparing has written, and waits for the outcome when it commits itself; here
-//!   what is not committed is nobody else's to see, and who looks waits for the outcome. What comes between is the other's validation and
-//!   copying, of which nobody waits for more than a look of the same kind. Nobody aborts because somebody else does.
+//! - *No commit dependencies* (section 2). In the paper who looks reads what somebody preparing has written, and waits for the outcome when it
+//!   commits itself. Here what is not committed is nobody else's to see, and who looks waits for the outcome: as long as the other validates
+//!   and copies. So nobody aborts because somebody else does, and nobody lists who depends on whom.
 //! - The newest version is the row, in place, and old ones are copies that the index does not know. So a claim is given to a record, not to a
 //!   version, and the newest version is not moved when it ages.
 //! - A transaction that writes nothing draws no end, and validates nothing. The paper validates it, unless it asks for a snapshot.
