@@ -17,14 +17,14 @@ use contract::{Abort, AbortReason, CommitId, PartitionId, Presence, Span, TimeCl
 impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
     /// A record's metadata, for a look.
     #[inline(always)]
-    fn watched_record(&self, record: RecordRef) -> &MetaOf<A> {
+    fn record_to_look_at(&self, record: RecordRef) -> &MetaOf<A> {
         // SAFETY: any thread may look, by the contract of `Claiming`; the record lives as long as the tables.
         unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }
     }
 
     /// A gap's metadata, for a look.
-    fn watched_token(&self, GapPlace { table, partition, id }: GapPlace) -> &GapOf<A> {
-        // SAFETY: as in `watched_record`.
+    fn gap_to_look_at(&self, GapPlace { table, partition, id }: GapPlace) -> &GapOf<A> {
+        // SAFETY: as in `record_to_look_at`.
         unsafe { self.table(table).partition(partition).index.gap::<GapOf<A>>(id) }
     }
 
@@ -32,7 +32,7 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn look_at_begin(&self, record: RecordRef) -> Answer {
         let common = self.architecture.site().common;
-        ProtocolOf::<A>::look(self.watched_record(record), common, self.time().time())
+        ProtocolOf::<A>::look(self.record_to_look_at(record), common, self.time().time())
     }
 
     /// Looks a key up. `None`: it is missing, and commit will validate that.
@@ -49,12 +49,12 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
                 return None;
             }
             // What is looked up from here on, commit will validate.
-            let token = ProtocolOf::<A>::observe_gap(self.watched_token(gap));
+            let token = ProtocolOf::<A>::observe_gap(self.gap_to_look_at(gap));
             self.add_gap(gap, GapMode::Shared, Token(token));
         }
     }
 
-    /// The same, copying the named bytes of what it was into the scratch buffer, if it had a row then.
+    /// What a record was when the transaction began; the named bytes of its row, if it had one, are in the scratch buffer then.
     #[inline(always)]
     pub(super) fn copy_of_begin(&mut self, record: RecordRef, span: Span) -> Answer {
         match self.look_at_begin(record) {
@@ -171,7 +171,7 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
         }
         for number in 0..self.gaps.len() {
             let super::Gap { table, partition, id, token: Token(token), .. } = self.gaps[number];
-            let gap = self.watched_token(GapPlace { table, partition, id });
+            let gap = self.gap_to_look_at(GapPlace { table, partition, id });
             if !ProtocolOf::<A>::is_gap_valid(gap, token) {
                 return Err(self.poison(AbortReason::Phantom));
             }
@@ -184,7 +184,7 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
         let mut asked = 0;
         loop {
             let common = self.architecture.site().common;
-            match ProtocolOf::<A>::look_at_end(self.watched_record(record), common, end, seen.0) {
+            match ProtocolOf::<A>::look_at_end(self.record_to_look_at(record), common, end, seen.0) {
                 Answer::Present(now) | Answer::Absent(now) => return Token(now) == seen,
                 Answer::Older => {
                     let Found { token, .. } = self.find_older(record, end);
