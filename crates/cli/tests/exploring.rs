@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 14] = [
+const SHOWN_BY: [(&str, &str); 15] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -20,6 +20,7 @@ const SHOWN_BY: [(&str, &str); 14] = [
     ("newest-version", "micro"),
     ("no-extension", "micro"),
     ("unheld-reads", "micro"),
+    ("unvalidated-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];

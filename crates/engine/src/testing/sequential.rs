@@ -25,7 +25,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Read(usize),
     Write(usize),
 }
@@ -33,7 +33,7 @@ enum Op {
 impl Op {
     const ALL: [Op; 4] = [Op::Read(0), Op::Read(1), Op::Write(0), Op::Write(1)];
 
-    fn record(self) -> usize {
+    pub fn record(self) -> usize {
         match self {
             Op::Read(record) | Op::Write(record) => record,
         }
@@ -845,7 +845,7 @@ fn explore<P: Protocol, W: Way<P>, F: Physical>(
 }
 
 /// All pairs of transactions of two operations, and some triples of the known dangerous shapes.
-fn worlds() -> Vec<Vec<Vec<Op>>> {
+pub(super) fn worlds() -> Vec<Vec<Vec<Op>>> {
     let scripts: Vec<Vec<Op>> =
         Op::ALL.iter().flat_map(|&first| Op::ALL.map(|second| vec![first, second])).collect();
     let mut worlds: Vec<Vec<Vec<Op>>> = scripts

@@ -14,6 +14,8 @@
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`timestamping`] | asking records by timestamps |
+//! | [`claiming`] | looking at records by timestamps, claiming them, and validating what was seen |
+//! | [`visible`] | what a timestamp finds |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
@@ -39,6 +41,7 @@ pub(crate) mod access;
 mod access_set;
 mod ahead;
 mod batch;
+mod claiming;
 mod commit;
 mod copies;
 mod gaps;
@@ -63,6 +66,7 @@ mod timestamping;
 mod tombs;
 mod values;
 mod versions;
+mod visible;
 mod walk;
 mod write_log;
 

@@ -384,7 +384,12 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "global-ids",
         value: "on|off",
         help: "Draw an id for every commit from one counter that all share (silo 5.2)",
-        used_by: UsedBy::AllBut(&[ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc]),
+        used_by: UsedBy::AllBut(&[
+            ProtocolName::TicToc,
+            ProtocolName::Timestamp,
+            ProtocolName::Mvcc,
+            ProtocolName::Hekaton,
+        ]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.global_ids),
@@ -439,7 +444,13 @@ pub static OPTIONS: &[OptionDescription] = &[
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
         used_by: UsedBy::ProtocolsAnd(
-            &[ProtocolName::WaitDie, ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Occ],
+            &[
+                ProtocolName::WaitDie,
+                ProtocolName::Timestamp,
+                ProtocolName::Mvcc,
+                ProtocolName::Occ,
+                ProtocolName::Hekaton,
+            ],
             ArchitectureName::PartitionedSerial,
             "whose partition-latch is timestamp",
         ),
