@@ -103,6 +103,7 @@ names! {
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Mocc = "mocc", "optimistic, but what is hot is locked before it is read (Wang and Kimura, PVLDB 10(2), 2016)";
+    Hekaton = "hekaton", "optimistic over versions: reads what was there when it began, and validates at its end that it still is (Larson et al., PVLDB 5(4), 2011)";
     KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
@@ -123,6 +124,7 @@ names! {
     UnraisedReads = "unraised-reads", "cicada that validates what it read without raising its read timestamp";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnheldReads = "unheld-reads", "mocc that gives back the lock of a hot record right after the read, which it does not validate";
+    UnvalidatedReads = "unvalidated-reads", "hekaton that does not validate what it has read";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
 
@@ -196,7 +198,7 @@ impl ProtocolName {
     pub const fn header(self) -> Header {
         match self {
             ProtocolName::Timestamp => Header::Wide,
-            ProtocolName::Mvcc | ProtocolName::Cicada => Header::Versioned,
+            ProtocolName::Mvcc | ProtocolName::Hekaton | ProtocolName::Cicada => Header::Versioned,
             _ => Header::Narrow,
         }
     }
@@ -219,6 +221,7 @@ impl CanaryName {
             CanaryName::UnraisedReads => ProtocolName::Cicada,
             CanaryName::NoExtension => ProtocolName::TicToc,
             CanaryName::UnheldReads => ProtocolName::Mocc,
+            CanaryName::UnvalidatedReads => ProtocolName::Hekaton,
         }
     }
 
@@ -234,7 +237,8 @@ impl CanaryName {
             | CanaryName::NewestVersion
             | CanaryName::UnraisedReads
             | CanaryName::NoExtension
-            | CanaryName::UnheldReads => "micro",
+            | CanaryName::UnheldReads
+            | CanaryName::UnvalidatedReads => "micro",
             CanaryName::EagerUpgrade | CanaryName::UnguardedUpgrade => "lost-update",
             CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
         }

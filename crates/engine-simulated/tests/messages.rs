@@ -179,6 +179,7 @@ fn locking(architecture: ArchitectureName) -> impl Iterator<Item = PairName> {
             ProtocolName::Occ,
             ProtocolName::TicToc,
             ProtocolName::Mocc,
+            ProtocolName::Hekaton,
             ProtocolName::Cicada,
         ];
         let validates = validating.contains(&pair.protocol);

@@ -143,6 +143,8 @@ fn operations_cost_what_the_protocols_say() {
             ProtocolName::Timestamp => ((shared(1.0), 1.5), (shared(1.0), 2.0 * 1.5)),
             // The same, and an update copies the row that it overwrites, behind the head of a version.
             ProtocolName::Mvcc => ((shared(1.0), 1.5), (shared(1.0), 3.0 * 1.5 + 2.0)),
+            // A read writes nothing. An update is claimed, and published by a plain store; a transaction of ten says once that it prepares.
+            ProtocolName::Hekaton => ((0.0, 1.5), (shared(1.0) + 0.1, 3.0 * 1.5 + 2.0)),
             // All that is done at commit; and a round of the horizon, once in 64 transactions, raises two words that all share.
             ProtocolName::Cicada => {
                 let operations = (1_000 * OPERATIONS) as f64;

@@ -48,7 +48,7 @@
 //! are not checked before the writes are pending, but when they are made (the paper does both); and the back-off is not regulated
 //! by the throughput: the engine's is random, with a cap.
 
-use super::{Answer, BasicTimestamp, Chained, Drawn, Looking, Mvcc, Protocol, Timestamping};
+use super::{Answer, BasicTimestamp, Chained, Drawn, Looking, Mvcc, Protocol, Timestamping, Versioning};
 use crate::architecture::Architecture;
 use crate::horizon::Horizon;
 use crate::physical::Physical;
@@ -83,9 +83,29 @@ impl Protocol for Cicada {
 }
 
 // SAFETY: the metadata is single-writer words.
-unsafe impl Timestamping for Cicada {
+unsafe impl Versioning for Cicada {
     const KEEPS_VERSIONS: bool = true;
 
+    #[inline(always)]
+    fn still_is<P: Physical>(meta: &Chained<P>, token: u64) -> bool {
+        Mvcc::still_is(meta, token)
+    }
+
+    #[inline(always)]
+    fn previous<P: Physical>(meta: &Chained<P>) -> u64 {
+        Mvcc::previous(meta)
+    }
+
+    fn tombstone(time: u64) -> u64 {
+        Mvcc::tombstone(time)
+    }
+
+    fn bury<P: Physical>(meta: &Chained<P>, tombstone: u64) -> Answer {
+        Mvcc::bury(meta, tombstone)
+    }
+}
+
+impl Timestamping for Cicada {
     #[inline(always)]
     fn read<P: Physical>(meta: &Chained<P>, by: Halves) -> Answer {
         match Mvcc::look(meta, by.time()) {
@@ -98,16 +118,6 @@ unsafe impl Timestamping for Cicada {
     #[inline(always)]
     fn write<P: Physical>(meta: &Chained<P>, wanted: Presence, by: Halves) -> Answer {
         Mvcc::write(meta, wanted, by)
-    }
-
-    #[inline(always)]
-    fn still_is<P: Physical>(meta: &Chained<P>, token: u64) -> bool {
-        Mvcc::still_is(meta, token)
-    }
-
-    #[inline(always)]
-    fn previous<P: Physical>(meta: &Chained<P>) -> u64 {
-        Mvcc::previous(meta)
     }
 
     #[inline(always)]
@@ -130,14 +140,6 @@ unsafe impl Timestamping for Cicada {
 
     fn mark_deleted<P: Physical>(meta: &Chained<P>, gap: &P::SingleWriter) {
         Mvcc::mark_deleted(meta, gap);
-    }
-
-    fn tombstone(by: Halves) -> u64 {
-        Mvcc::tombstone(by)
-    }
-
-    fn bury<P: Physical>(meta: &Chained<P>, tombstone: u64) -> Answer {
-        Mvcc::bury(meta, tombstone)
     }
 
     #[inline(always)]

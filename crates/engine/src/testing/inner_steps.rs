@@ -12,8 +12,8 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Locking, Mocc, Mode, Mvcc, NoWait, Occ,
-    Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
+    Attempt, BasicTimestamp, Cicada, Claiming, DeadlockFree, DlDetect, Hekaton, Locking, Mocc, Mode, Mvcc,
+    NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
     TwoVersionNoWait, Verdict, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
@@ -70,6 +70,7 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Mocc => prepare_loop::<Mocc>(repeat),
+        ProtocolName::Hekaton => claim_loop::<Hekaton>(exclusive, repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }
@@ -93,6 +94,23 @@ fn timestamp_loop<P: Timestamping>(exclusive: bool, repeat: u64) {
                 P::withdraw::<Shared>(meta);
             } else {
                 let _ = std::hint::black_box(P::read::<Shared>(meta, by));
+            }
+        }
+    });
+}
+
+fn claim_loop<P: Claiming>(exclusive: bool, repeat: u64) {
+    let common = P::common::<Shared>(1, 1, &EngineOptions::default());
+    with_meta::<P>(|meta| {
+        for time in 1..=repeat {
+            let stamp = Halves::of(Timestamp(time));
+            let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
+            if exclusive {
+                let request = RequestWith { common: &common, who, waker: &Alone };
+                let _ = std::hint::black_box(P::claim::<Shared>(meta, Presence::Present, request));
+                P::withdraw::<Shared>(meta);
+            } else {
+                let _ = std::hint::black_box(P::look::<Shared>(meta, &common, time));
             }
         }
     });
@@ -227,6 +245,7 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Mocc => commit_loop::<Mocc>(store, procedure, repeat),
+        ProtocolName::Hekaton => commit_loop::<Hekaton>(store, procedure, repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }

@@ -7,8 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Mocc, Mvcc, NoWait, Occ, Protocol, Silo, SlotId,
-    TicToc, TwoVersionNoWait, WaitDie,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Hekaton, Mocc, Mvcc, NoWait, Occ, Protocol,
+    Silo, SlotId, TicToc, TwoVersionNoWait, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -51,6 +51,7 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),
+        ProtocolName::Hekaton => stand::<Hekaton, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nobody is excluded")

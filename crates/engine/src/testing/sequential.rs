@@ -25,7 +25,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Read(usize),
     Write(usize),
 }
@@ -33,7 +33,7 @@ enum Op {
 impl Op {
     const ALL: [Op; 4] = [Op::Read(0), Op::Read(1), Op::Write(0), Op::Write(1)];
 
-    fn record(self) -> usize {
+    pub fn record(self) -> usize {
         match self {
             Op::Read(record) | Op::Write(record) => record,
         }
@@ -651,7 +651,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
     /// What is asked for next: the writes from the `from`-th on, and then what was read. Every other transaction begins with the last, as no
     /// order is agreed upon.
     fn next_to_ask_for(number: usize, txn: &Transaction<P::Slot>, from: usize) -> Phase {
-        let mut written = (from..2).map(|nth| if number % 2 == 0 { nth } else { 1 - nth });
+        let mut written = (from..2).map(|nth| if number.is_multiple_of(2) { nth } else { 1 - nth });
         match written.find(|&record| txn.held[record].written) {
             Some(record) => Phase::Prepare(record),
             None => Self::next_to_confirm(txn, 0),
@@ -670,7 +670,7 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
                 if txn.held[at].token.is_some_and(|seen| seen != token) {
                     return self.abort(number, txn);
                 }
-                let nth = if number % 2 == 0 { at } else { 1 - at };
+                let nth = if number.is_multiple_of(2) { at } else { 1 - at };
                 txn.phase = Self::next_to_ask_for(number, txn, nth + 1);
             }
             Answer::Wait => txn.stalled = true,
@@ -993,7 +993,7 @@ fn explore<P: Protocol, W: Way<P>, F: Physical>(
 }
 
 /// All pairs of transactions of two operations, and some triples of the known dangerous shapes.
-fn worlds() -> Vec<Vec<Vec<Op>>> {
+pub(super) fn worlds() -> Vec<Vec<Vec<Op>>> {
     let scripts: Vec<Vec<Op>> =
         Op::ALL.iter().flat_map(|&first| Op::ALL.map(|second| vec![first, second])).collect();
     let mut worlds: Vec<Vec<Vec<Op>>> = scripts

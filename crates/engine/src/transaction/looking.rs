@@ -7,13 +7,14 @@
 
 use super::access_set::{Access, Kind, Token};
 use super::old_versions::Found;
-use super::timestamping::{Heeded, Wish};
+use super::timestamping::Wish;
+use super::visible::Heeded;
 use super::write_log::Bytes;
 use super::{HeaderOf, MetaOf, Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::horizon::Horizon;
-use crate::protocol::{Answer, Looking, Timestamping};
+use crate::protocol::{Answer, Looking, Timestamping, Versioning};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, Presence, Span, TimeClass};
 use std::cmp::Reverse;
@@ -41,7 +42,7 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
 
     #[inline(always)]
     fn meta_in_sight(&self, record: RecordRef) -> &MetaOf<A> {
-        // SAFETY: any thread may look, by the contract of `Timestamping`; the record lives as long as the tables.
+        // SAFETY: any thread may look, by the contract of `Versioning`; the record lives as long as the tables.
         unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }
     }
 
@@ -85,7 +86,7 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
     }
 
     fn see_older(&mut self, record: RecordRef, span: Span) -> Seen {
-        let found = self.find_older(record);
+        let found = self.find_older(record, self.time().time());
         if self.copy_found(&found, span) { Seen::Row(found.token) } else { Seen::Never(found.token) }
     }
 
@@ -146,7 +147,7 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
                         }
                     }
                     Answer::Older => {
-                        let Found { presence, token, .. } = self.find_older(record);
+                        let Found { presence, token, .. } = self.find_older(record, self.time().time());
                         return match presence {
                             // Somebody younger has overwritten it, or is about to.
                             Presence::Present => Err(self.poison(AbortReason::Conflict)),
@@ -285,7 +286,7 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
             match self.ask_met(partition, record, Wish::Read) {
                 Answer::Present(token) => return Token(token) == seen,
                 Answer::Older => {
-                    let Found { presence, token, .. } = self.find_older(record);
+                    let Found { presence, token, .. } = self.find_older(record, self.time().time());
                     return presence == Presence::Present && token == seen;
                 }
                 Answer::Wait => {
@@ -319,7 +320,7 @@ impl<A: Architecture<Protocol: Looking>> Txn<'_, A> {
                     }
                 }
                 Answer::Older => {
-                    return self.find_older_than(record, self.snapshot).view(span, |row| see(row));
+                    return self.find_older(record, self.snapshot).view(span, |row| see(row));
                 }
                 // If it is unlinked, nobody who was older has left it there.
                 Answer::Absent(_) | Answer::Unlinked => return false,

@@ -14,6 +14,8 @@
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`timestamping`] | asking records by timestamps |
+//! | [`claiming`] | looking at records by timestamps, claiming them, and validating what was seen |
+//! | [`visible`] | what a timestamp finds |
 //! | [`looking`] | looking at them by timestamps, and asking them at commit |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
@@ -40,6 +42,7 @@ pub(crate) mod access;
 mod access_set;
 mod ahead;
 mod batch;
+mod claiming;
 mod commit;
 mod copies;
 mod gaps;
@@ -65,6 +68,7 @@ mod timestamping;
 mod tombs;
 mod values;
 mod versions;
+mod visible;
 mod walk;
 mod write_log;
 

@@ -1,4 +1,4 @@
-//! What deletes leave behind under timestamp ordering: the record stays linked, without a row, so that older transactions find that they
+//! What deletes leave behind where transactions have timestamps from their begin on: the record stays linked, without a row, so that older transactions find that they
 //! come too late, and is unlinked when there are none any more.
 //!
 //! A tombstone waits in its slot's queue ([`crate::storage::tombs`]) until its epoch has passed: everybody who was active when its transaction
@@ -19,10 +19,10 @@ use super::access_set::{Access, Kind};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::hash::Hash;
-use crate::protocol::{Answer, Timestamping};
+use crate::protocol::{Answer, Versioning};
 use crate::storage::tombs::Tomb;
 
-impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
+impl<A: Architecture<Protocol: Versioning>> Txn<'_, A> {
     /// A record is this tombstone from now on.
     pub(super) fn leave_tomb(&mut self, position: usize, word: u64) {
         let Access { record, partition, table, key, .. } = self.accesses[position];

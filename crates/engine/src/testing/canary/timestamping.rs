@@ -3,7 +3,7 @@
 use crate::architecture::Architecture;
 use crate::horizon::Horizon;
 use crate::physical::Physical;
-use crate::protocol::{Answer, Looking, Protocol, Timestamping};
+use crate::protocol::{Answer, Looking, Protocol, Timestamping, Versioning};
 use crate::timestamp::Halves;
 use crate::transaction::access::Access;
 use contract::{EngineOptions, Presence};
@@ -52,9 +52,27 @@ impl<B: Timestamping, D: Lapse<B>> Protocol for Amiss<B, D> {
 }
 
 // SAFETY: the metadata is the real protocol's, at which any thread may look.
-unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
+unsafe impl<B: Timestamping, D: Lapse<B>> Versioning for Amiss<B, D> {
     const KEEPS_VERSIONS: bool = B::KEEPS_VERSIONS;
 
+    fn still_is<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
+        B::still_is(meta, token)
+    }
+
+    fn previous<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::previous(meta)
+    }
+
+    fn tombstone(time: u64) -> u64 {
+        B::tombstone(time)
+    }
+
+    fn bury<P: Physical>(meta: &B::Meta<P>, tombstone: u64) -> Answer {
+        B::bury(meta, tombstone)
+    }
+}
+
+impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
     fn read<P: Physical>(meta: &B::Meta<P>, by: Halves) -> Answer {
         D::read(meta, by)
     }
@@ -63,16 +81,8 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
         D::write(meta, wanted, by)
     }
 
-    fn still_is<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
-        B::still_is(meta, token)
-    }
-
     fn lock<P: Physical>(meta: &B::Meta<P>, previous: u64) {
         B::lock(meta, previous);
-    }
-
-    fn previous<P: Physical>(meta: &B::Meta<P>) -> u64 {
-        B::previous(meta)
     }
 
     fn publish<P: Physical>(meta: &B::Meta<P>, to_be: Presence, by: Halves) {
@@ -89,14 +99,6 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
 
     fn mark_deleted<P: Physical>(meta: &B::Meta<P>, gap: &B::Gap<P>) {
         B::mark_deleted(meta, gap);
-    }
-
-    fn tombstone(by: Halves) -> u64 {
-        B::tombstone(by)
-    }
-
-    fn bury<P: Physical>(meta: &B::Meta<P>, tombstone: u64) -> Answer {
-        B::bury(meta, tombstone)
     }
 
     fn rely<P: Physical>(gap: &B::Gap<P>, by: Halves) {

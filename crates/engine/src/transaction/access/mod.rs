@@ -7,13 +7,14 @@
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
 //! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
 //! | [`timestamped`] | a copy, granted by the transaction's timestamp | a private copy, granted in the same way, installed at commit |
+//! | [`multiversion`] | a copy of the version that was there when the transaction began, without a lock, validated at commit if it writes | a private copy, claimed when it is accessed, installed at commit |
 //! | [`validated_by_time`] | a copy of the version that the transaction's timestamp is shown, asked for by that at commit | a private copy, asked for in the same way at commit |
 //! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
 //! | [`mostly_validated`] | the same, of what is hot under a lock | the same |
 //!
 //! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
-//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them, [`super::timestamping`] for requests by timestamps,
-//! [`super::looking`] for looks before them.
+//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them, [`super::timestamping`]
+//! for requests by timestamps, [`super::claiming`] for looks by timestamps and claims, [`super::visible`] for what either finds, [`super::looking`] for looks before requests.
 //!
 //! Some verbs are parts of steps, and run where the metadata may be touched: they are given a site.
 
@@ -21,6 +22,7 @@ mod alone;
 mod certified;
 mod locked;
 mod mostly_validated;
+mod multiversion;
 mod single;
 mod timestamped;
 mod validated;
@@ -30,6 +32,7 @@ pub(crate) use alone::Alone;
 pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
 pub(crate) use mostly_validated::MostlyValidated;
+pub(crate) use multiversion::Multiversion;
 pub(crate) use single::Single;
 pub(crate) use timestamped::Timestamped;
 pub(crate) use validated::Validated;

@@ -8,13 +8,14 @@ use super::super::access_set::Kind;
 use super::super::keys::Lent;
 use super::super::scan::{self, Cursor};
 use super::super::structure::{Attempted, Versions};
-use super::super::timestamping::{Heeded, Wish, rely};
+use super::super::timestamping::{Wish, rely};
+use super::super::visible::{Heeded, copy_own};
 use super::super::{Blind, HeaderOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::facade::atomic::{Ordering, fence};
 use crate::index::ordered::LeafCopy;
-use crate::protocol::{Answer, Mode, Timestamping};
+use crate::protocol::{Answer, Mode, Timestamping, Versioning};
 use crate::record::RecordRef;
 use crate::timestamp::{Halves, Timestamp};
 use contract::{Abort, AbortReason, CommitId, Direction, PartitionId, Presence, Scan, Span, TableId};
@@ -321,7 +322,7 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
                 ProtocolOf::<A>::publish(site.meta(access.record), to_be, by);
             });
             if to_be == Presence::Missing {
-                self.leave_tomb(position, ProtocolOf::<A>::tombstone(by));
+                self.leave_tomb(position, ProtocolOf::<A>::tombstone(by.time()));
             }
         }
     }
@@ -342,14 +343,6 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             }
         }
     }
-}
-
-/// Copies a part of the committed row into the scratch buffer.
-fn copy_own<A: Architecture>(txn: &mut Txn<'_, A>, position: usize, part: Span) -> Result<(), Abort> {
-    let record = txn.accesses[position].record;
-    // SAFETY: a part of the row, which nobody else writes: the transaction's own write is pending.
-    unsafe { record.row::<HeaderOf<A>>().copy_out_racing(part.offset, txn.scratch_for(part)) };
-    Ok(())
 }
 
 /// What a step is asked to copy, in the client's memory.

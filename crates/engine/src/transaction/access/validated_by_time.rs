@@ -17,10 +17,9 @@ use super::super::structure::{Attempted, Versions};
 use super::super::{Blind, Place, ProtocolOf, RequesterOf, Txn, draw};
 use super::{Access, Advanced, GapOf, Timestamped};
 use crate::architecture::{Architecture, SiteOf};
-use crate::protocol::{Answer, Looking, Mode, Timestamping};
+use crate::protocol::{Answer, Looking, Mode, Versioning};
 use crate::record::RecordRef;
 use crate::storage::Table;
-use crate::timestamp::{Halves, Timestamp};
 use contract::{Abort, AbortReason, CommitId, Presence, Scan, SnapshotPlace, Span};
 
 /// See the module.
@@ -169,7 +168,7 @@ impl<A: Architecture<Protocol: Looking>> Access<A> for ValidatedByTime {
     #[inline(always)]
     fn unlink_tombs(txn: &mut Txn<'_, A>) {
         if txn.allocations.tombs.len() > 0 {
-            let needed = Halves::of(Timestamp(txn.horizon().needed()));
+            let needed = txn.horizon().needed();
             txn.unlink_tombs_until(txn.epochs.reusable(), ProtocolOf::<A>::tombstone(needed));
         }
     }
