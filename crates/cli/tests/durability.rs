@@ -11,11 +11,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Systems of every architecture.
-const SYSTEMS: [(&str, &str); 7] = [
+const SYSTEMS: [(&str, &str); 8] = [
     ("shared-everything", "silo"),
     ("shared-everything", "mocc"),
     ("shared-everything", "no-wait"),
     ("shared-everything", "tictoc"),
+    ("shared-everything", "hekaton"),
     ("partitioned-serial", "none"),
     ("delegation", "dl-detect"),
     ("dora", "wait-die"),

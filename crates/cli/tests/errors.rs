@@ -49,6 +49,10 @@ const LINES: &[(&str, &str)] = &[
         "--architecture partitioned-serial --protocol silo: a transaction has its partitions to itself",
     ),
     (
+        "run ycsb --protocol hekaton --timestamps batch-8",
+        "--timestamps batch-8: allowed: mutex, atomic, clock under hekaton, where who draws later must get more",
+    ),
+    (
         "run ycsb --protocol key-value",
         "--protocol key-value: allowed: with transactions of one read or write of a row that is there, such as",
     ),

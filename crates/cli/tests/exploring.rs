@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 16] = [
+const SHOWN_BY: [(&str, &str); 18] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -20,8 +20,10 @@ const SHOWN_BY: [(&str, &str); 16] = [
     ("uncounted-reads", "micro"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),
+    ("unraised-reads", "micro"),
     ("no-extension", "micro"),
     ("unheld-reads", "micro"),
+    ("unvalidated-reads", "micro"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];
@@ -91,14 +93,16 @@ fn every_canary_is_found_and_its_find_replays() {
 fn hot_records_are_locked_under_explored_schedules() {
     let folder = fresh_folder("explored-hot");
     for architecture in architectures(&folder, "unheld-reads") {
-        for workload in ["micro", "ycsb", "lost-update"] {
-            let more =
-                format!("--explore pct --protocol mocc --architecture {architecture} --seeds 300 --json");
+        // Under the few preemptions of `pct` the roles of lost updates hardly ever run at the same time.
+        for (workload, schedules) in
+            [("micro", "pct --seeds 300"), ("ycsb", "pct --seeds 300"), ("lost-update", "random --seeds 600")]
+        {
+            let more = format!("--explore {schedules} --protocol mocc --architecture {architecture} --json");
             let ran = explore(&folder, workload, &more);
             assert_eq!(ran.code, Some(0), "{workload}, {architecture}: {}\n{}", ran.out, ran.err);
             let locks = ran.json()["hot_locks"].as_u64().unwrap_or(0);
-            // The fewest are 45, of lost updates under shared-everything.
-            assert!(locks >= 40, "{workload}, {architecture}: {locks} locks");
+            // The fewest are 78, of lost updates under shared-everything.
+            assert!(locks >= 60, "{workload}, {architecture}: {locks} locks");
         }
     }
     let ran = explore(&folder, "micro", "--explore pct --protocol silo --seeds 10 --json");

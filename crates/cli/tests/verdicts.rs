@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 17] = [
+const SHOWN_BY: [(&str, &str); 18] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -23,6 +23,7 @@ const SHOWN_BY: [(&str, &str); 17] = [
     ("newest-version", "micro --records 100 --writes 50"),
     ("no-extension", "micro --records 100 --writes 50"),
     ("unheld-reads", "micro --records 100 --writes 50"),
+    ("unvalidated-reads", "micro --records 100 --writes 50"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
 ];
@@ -257,6 +258,13 @@ fn every_option_of_an_architecture_passes() {
         "--protocol wait-die --timestamps batch-16",
         "--protocol timestamp --timestamps batch-16 --epoch 1ms",
         "--protocol mvcc --timestamps batch-16 --epoch 1ms",
+        "--protocol hekaton --epoch 1ms",
+        "--protocol hekaton --timestamps mutex",
+        "--protocol hekaton --timestamps atomic --reclaim off",
+        "--protocol hekaton --overwrites off --epoch 1ms",
+        "--architecture delegation --protocol hekaton --timestamps atomic --epoch 1ms",
+        "--protocol cicada --timestamps batch-16 --epoch 1ms",
+        "--protocol cicada --timestamps atomic --reclaim off --overwrites off",
         "--architecture delegation --protocol timestamp --timestamps batch-8",
         "--protocol silo --overwrites off --epoch 1ms",
         "--protocol no-wait --overwrites off --reclaim off",
@@ -290,6 +298,7 @@ fn snapshots_show_what_was_committed_before_them() {
         "dreadlocks",
         "vll",
         "occ",
+        "cicada",
     ] {
         for workload in workloads {
             let line = format!(

@@ -326,7 +326,7 @@ pub struct EngineOptions {
     /// Give every committed transaction an id ([`CommitId`](crate::CommitId)); not by default.
     pub commit_ids: bool,
     /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
-    /// TICTOC are not drawn, nor those of TIMESTAMP and MVCC, whose timestamps they are.
+    /// TICTOC are not drawn, nor those of TIMESTAMP, MVCC, HEKATON and CICADA, whose timestamps they are.
     pub global_ids: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,

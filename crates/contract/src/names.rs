@@ -101,9 +101,11 @@ names! {
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
     Mvcc = "mvcc", "timestamp ordering that keeps what is overwritten: reads never come too late (thousand-cores 2.2)";
+    Cicada = "cicada", "optimistic and multiversion: reads write nothing shared until commit, which validates in the order of clocks (Lim et al., SIGMOD 2017)";
     Occ = "occ", "optimistic: validates at commit, by timestamps, that nothing it read has changed since it began (thousand-cores 2.2, 4.3)";
     TicToc = "tictoc", "optimistic: the order is computed at commit from what was read and written (Yu et al., SIGMOD 2016)";
     Mocc = "mocc", "optimistic, but what is hot is locked before it is read (Wang and Kimura, PVLDB 10(2), 2016)";
+    Hekaton = "hekaton", "optimistic over versions: reads what was there when it began, and validates at its end that it still is (Larson et al., PVLDB 5(4), 2011)";
     KeyValue = "key-value", "no transactions: one row is read or written at a time, atomically (silo 5.2)";
     Unprotected = "none", "no protocol, where an architecture needs none";
 }
@@ -123,8 +125,10 @@ names! {
     LateStart = "late-start", "occ that validates what it read against the timestamp of its end";
     UnmarkedReads = "unmarked-reads", "timestamp whose reads leave no timestamp behind";
     NewestVersion = "newest-version", "mvcc that shows the newest version to everybody";
+    UnraisedReads = "unraised-reads", "cicada that validates what it read without raising its read timestamp";
     NoExtension = "no-extension", "tictoc that neither looks at reads that have expired nor extends them";
     UnheldReads = "unheld-reads", "mocc that gives back the lock of a hot record right after the read, which it does not validate";
+    UnvalidatedReads = "unvalidated-reads", "hekaton that does not validate what it has read";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
 }
 
@@ -187,7 +191,9 @@ impl ProtocolName {
     pub const fn is_strict(self, timestamps: TimestampsName) -> bool {
         match self {
             ProtocolName::TicToc => false,
-            ProtocolName::Timestamp | ProtocolName::Mvcc => timestamps.are_in_order_of_time(),
+            ProtocolName::Timestamp | ProtocolName::Mvcc | ProtocolName::Cicada => {
+                timestamps.are_in_order_of_time()
+            }
             _ => true,
         }
     }
@@ -196,7 +202,7 @@ impl ProtocolName {
     pub const fn header(self) -> Header {
         match self {
             ProtocolName::Timestamp => Header::Wide,
-            ProtocolName::Mvcc => Header::Versioned,
+            ProtocolName::Mvcc | ProtocolName::Hekaton | ProtocolName::Cicada => Header::Versioned,
             _ => Header::Narrow,
         }
     }
@@ -218,8 +224,10 @@ impl CanaryName {
             CanaryName::LateStart => ProtocolName::Occ,
             CanaryName::UnmarkedReads => ProtocolName::Timestamp,
             CanaryName::NewestVersion => ProtocolName::Mvcc,
+            CanaryName::UnraisedReads => ProtocolName::Cicada,
             CanaryName::NoExtension => ProtocolName::TicToc,
             CanaryName::UnheldReads => ProtocolName::Mocc,
+            CanaryName::UnvalidatedReads => ProtocolName::Hekaton,
         }
     }
 
@@ -234,8 +242,10 @@ impl CanaryName {
             | CanaryName::LateStart
             | CanaryName::UnmarkedReads
             | CanaryName::NewestVersion
+            | CanaryName::UnraisedReads
             | CanaryName::NoExtension
-            | CanaryName::UnheldReads => "micro",
+            | CanaryName::UnheldReads
+            | CanaryName::UnvalidatedReads => "micro",
             CanaryName::EagerUpgrade | CanaryName::ForcedUpgrade | CanaryName::UnguardedUpgrade => {
                 "lost-update"
             }

@@ -233,24 +233,41 @@ fn find_canaries(
     }
 }
 
-/// Canaries that read rows of different moments.
-const READ_OF_DIFFERENT_MOMENTS: [CanaryName; 3] =
-    [CanaryName::NoExtension, CanaryName::UnmarkedReads, CanaryName::NewestVersion];
+/// Canaries that read rows of different moments, or of one that does not stay as it was.
+const READ_OF_DIFFERENT_MOMENTS: [CanaryName; 4] = [
+    CanaryName::NoExtension,
+    CanaryName::UnmarkedReads,
+    CanaryName::NewestVersion,
+    CanaryName::UnraisedReads,
+];
+
+/// One that reads rows of one moment, and writes others later: what is read and written by one transaction stays right, and so do sums and
+/// queues. Histories show it (`check --canary`).
+const SKEWS_WRITES: CanaryName = CanaryName::UnvalidatedReads;
 
 /// All but some. One lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its gap and
-/// need not look again, so that the sums stay right. Some read rows of different moments: transfers write all that they read,
+/// need not look again, so that the sums stay right. Some read rows of different moments, or let who is older write behind them: transfers write all that they read,
 /// and readers hold nothing of what they see in one row against another.
 #[test]
 fn every_canary_is_found() {
-    let is_seen = |canary| canary != CanaryName::UnlockedGaps && !READ_OF_DIFFERENT_MOMENTS.contains(&canary);
+    let is_seen = |canary| {
+        ![CanaryName::UnlockedGaps, SKEWS_WRITES].contains(&canary)
+            && !READ_OF_DIFFERENT_MOMENTS.contains(&canary)
+    };
     find_canaries(canaries().filter(|&(_, canary)| is_seen(canary)), explored);
 }
 
-/// All but one: those that let phantoms into ranges, too. A row that a scan has shown, and that changes although it was read, is looked at
+/// Whether its reads leave no timestamp.
+fn leaves_no_timestamp(canary: CanaryName) -> bool {
+    matches!(canary, CanaryName::UnmarkedReads | CanaryName::UnraisedReads)
+}
+
+/// All but three: those that let phantoms into ranges, too. A row that a scan has shown, and that changes although it was read, is looked at
 /// again by who writes it; so the queues stay right under who leaves no timestamp, whom histories show (`check --canary`).
 #[test]
 fn every_canary_is_found_in_queues() {
-    let canaries = || canaries().filter(|&(_, canary)| canary != CanaryName::UnmarkedReads);
+    let is_seen = |canary| !leaves_no_timestamp(canary) && canary != SKEWS_WRITES;
+    let canaries = || canaries().filter(|&(_, canary)| is_seen(canary));
     for indexing in shared::ORDERED {
         find_canaries(canaries(), |selection, schedule, seed| {
             explored_queues(selection, indexing, schedule, seed)

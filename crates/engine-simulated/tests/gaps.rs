@@ -103,6 +103,16 @@ fn no_phantom_comes_in_between_under_mvcc() {
 }
 
 #[test]
+fn no_phantom_comes_in_between_under_hekaton() {
+    every_scene_under(ProtocolName::Hekaton);
+}
+
+#[test]
+fn no_phantom_comes_in_between_under_cicada() {
+    every_scene_under(ProtocolName::Cicada);
+}
+
+#[test]
 fn no_phantom_comes_in_between_under_tictoc() {
     every_scene_under(ProtocolName::TicToc);
 }

@@ -174,7 +174,14 @@ fn by_scan(pair: PairName, count: fn(&Effort) -> u64) -> f64 {
 
 fn locking(architecture: ArchitectureName) -> impl Iterator<Item = PairName> {
     PairName::all().filter(move |pair| {
-        let validating = [ProtocolName::Silo, ProtocolName::Occ, ProtocolName::TicToc, ProtocolName::Mocc];
+        let validating = [
+            ProtocolName::Silo,
+            ProtocolName::Occ,
+            ProtocolName::TicToc,
+            ProtocolName::Mocc,
+            ProtocolName::Hekaton,
+            ProtocolName::Cicada,
+        ];
         let validates = validating.contains(&pair.protocol);
         pair.architecture == architecture && !validates && ThisEngine::support(*pair) == Support::Supported
     })

@@ -1,5 +1,5 @@
-//! What timestamp ordering leaves behind and takes away again, under chosen interleavings: tombstones of deletes, and MVCC's versions, with
-//! epochs so short that many pass in a run. The machine looks whether anybody touches what was freed.
+//! What timestamp ordering and HEKATON leave behind and take away again, under chosen interleavings: tombstones of deletes, and old versions, those of CICADA among them,
+//! with epochs so short that many pass in a run. The machine looks whether anybody touches what was freed.
 
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
@@ -43,11 +43,14 @@ fn pairs_of(protocols: &[ProtocolName]) -> impl Iterator<Item = PairName> {
     shared::supported::<ThisEngine>().into_iter().filter(|pair| protocols.contains(&pair.protocol))
 }
 
-const ORDERED_BY_TIME: [ProtocolName; 2] = [ProtocolName::Timestamp, ProtocolName::Mvcc];
+const LEAVES_TOMBSTONES: [ProtocolName; 4] =
+    [ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Hekaton, ProtocolName::Cicada];
+
+const KEEPS_VERSIONS: [ProtocolName; 3] = [ProtocolName::Mvcc, ProtocolName::Hekaton, ProtocolName::Cicada];
 
 #[test]
 fn the_sums_stay_while_epochs_pass() {
-    for pair in pairs_of(&ORDERED_BY_TIME) {
+    for pair in pairs_of(&LEAVES_TOMBSTONES) {
         for seed in 0..40 {
             for schedule in schedules(seed) {
                 let (pair, options) = (Selection::Pair(pair), options(seed));
@@ -60,7 +63,7 @@ fn the_sums_stay_while_epochs_pass() {
 
 #[test]
 fn the_queues_stay_while_epochs_pass() {
-    for pair in pairs_of(&ORDERED_BY_TIME) {
+    for pair in pairs_of(&LEAVES_TOMBSTONES) {
         for indexing in shared::ORDERED {
             for seed in 0..12 {
                 for schedule in schedules(seed) {
@@ -133,6 +136,10 @@ impl Visit {
 }
 
 impl Procedure for Visit {
+    fn reads_snapshot(&self) -> bool {
+        self.reads
+    }
+
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
         match self.reads {
             true => Self::look(txn)?,
@@ -203,7 +210,7 @@ fn watch(pair: PairName, transactions: u64, options: &EngineOptions) -> ([u32; 2
 
 /// Who only reads needs one attempt, whatever others do; who writes needs more, and so does, without versions, who reads.
 #[test]
-fn who_only_reads_never_aborts_under_mvcc() {
+fn who_only_reads_never_aborts_over_versions() {
     let most_attempts = |protocol| {
         let mut most = [0; 2];
         for pair in pairs_of(&[protocol]) {
@@ -217,13 +224,42 @@ fn who_only_reads_never_aborts_under_mvcc() {
         }
         most
     };
-    let [reader, writer] = most_attempts(ProtocolName::Mvcc);
-    assert_eq!(reader, 1, "of a transaction that reads");
-    assert!(writer > 1, "of a transaction that writes");
+    for protocol in [ProtocolName::Mvcc, ProtocolName::Hekaton] {
+        let [reader, writer] = most_attempts(protocol);
+        assert_eq!(reader, 1, "of a transaction that reads, under {protocol}");
+        assert!(writer > 1, "of a transaction that writes, under {protocol}");
+    }
     assert!(most_attempts(ProtocolName::Timestamp)[0] > 1, "without versions");
 }
 
-/// However long a run is, a slot keeps what it has replaced since it last looked, and in the epochs that had not passed by then.
+/// Who reads at the horizon needs one attempt, and who is validated needs more. Rows that go away and come again are found, or not, as they were.
+#[test]
+fn who_reads_the_past_never_aborts_under_cicada() {
+    let most_attempts = |snapshots| {
+        let mut most = [0; 2];
+        for pair in pairs_of(&[ProtocolName::Cicada]) {
+            if pair.architecture != ArchitectureName::SharedEverything {
+                continue;
+            }
+            for seed in 0..60 {
+                for schedule in schedules(seed) {
+                    let options = EngineOptions { snapshots, ..options(seed) };
+                    let run = || watch(pair, TRANSACTIONS, &options).0;
+                    let [reader, writer] = explore(schedule, run);
+                    most = [most[0].max(reader), most[1].max(writer)];
+                }
+            }
+        }
+        most
+    };
+    let [reader, writer] = most_attempts(true);
+    assert_eq!(reader, 1, "of a transaction that reads the past");
+    assert!(writer > 1, "of a transaction that writes");
+    assert!(most_attempts(false)[0] > 1, "of one that reads, and is validated");
+}
+
+/// However long a run is, a slot keeps what it has replaced since it last looked, and in the epochs that had not passed by then; or since
+/// the horizon was found that it had found when it looked.
 #[test]
 fn versions_take_what_a_few_epochs_replace() {
     /// A word that says since when, one that says what was before, and the row.
@@ -232,7 +268,7 @@ fn versions_take_what_a_few_epochs_replace() {
     const VERSIONS: u64 = 2;
     /// Transactions of a slot between two looks, and those that it had ended in the last epochs when it looked: these epochs are short.
     const TRANSACTIONS_KEPT: u64 = 64 + 8;
-    for pair in pairs_of(&[ProtocolName::Mvcc]) {
+    for pair in pairs_of(&KEEPS_VERSIONS) {
         let most = |transactions| {
             let schedule = Schedule::Random { seed: 1, switch_one_in: 4 };
             let exploration = Exploration { step_bound: 1_000_000_000, ..Exploration::of(schedule) };
@@ -245,7 +281,9 @@ fn versions_take_what_a_few_epochs_replace() {
         // The first worker's transactions only read.
         let writers = shared::arrange_with::<ThisEngine>(pair, WORKERS, &options(1)).clients as u64 - 1;
         let slots = if pair.architecture == ArchitectureName::Dora { 2 * writers } else { writers };
-        let bound = slots * TRANSACTIONS_KEPT * VERSIONS;
+        // At most as long ago as its own look before.
+        let looks = if pair.protocol == ProtocolName::Cicada { 2 } else { 1 };
+        let bound = slots * looks * TRANSACTIONS_KEPT * VERSIONS;
         assert!(short > 0 && long <= bound, "{pair}: {short}, then {long}, of {bound}");
     }
 }

@@ -99,7 +99,7 @@ fn lock_hold(pair: PairName, workers: usize, update: bool) -> Option<f64> {
 }
 
 /// Who validates locks what it writes, when it commits, but OCC latches what it read, too; nothing is hot under MOCC. Who goes by timestamps keeps others from what it
-/// writes, and a read leaves a timestamp only. All other protocols lock what they read, as partitions are latched.
+/// writes, when it writes it or when it commits, as who claims does, and a read leaves a timestamp only, or nothing. All other protocols lock what they read, as partitions are latched.
 #[test]
 fn who_holds_no_lock_has_no_time_of_holding_it() {
     for &protocol in ProtocolName::ALL {
@@ -114,6 +114,8 @@ fn who_holds_no_lock_has_no_time_of_holding_it() {
                 ProtocolName::Mocc,
                 ProtocolName::Timestamp,
                 ProtocolName::Mvcc,
+                ProtocolName::Hekaton,
+                ProtocolName::Cicada,
             ]
             .contains(&protocol);
             assert_eq!(lock_hold(pair, 2, false).is_none(), holds_nothing, "{pair}: reads");

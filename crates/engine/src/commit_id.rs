@@ -11,8 +11,8 @@
 //! - a counter that all share elsewhere, as in explorations, and for those who want to know what that costs
 //!   ([`EngineOptions::global_ids`](contract::EngineOptions); *silo* 5.2).
 //!
-//! The ids of TICTOC are not drawn: its order is one of logical time, and a transaction's commit time is its id. Under TIMESTAMP it is the
-//! timestamp that the transaction began with.
+//! The ids of TICTOC are not drawn: its order is one of logical time, and a transaction's commit time is its id. Under TIMESTAMP and MVCC it is
+//! the timestamp that the transaction began with; under HEKATON its end, or its begin if it has written nothing.
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};

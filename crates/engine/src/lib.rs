@@ -14,6 +14,7 @@
 //! | who touches metadata, and how | [`physical`] |
 //! | rows, tables, memory | [`storage`], [`epoch`] |
 //! | what records were, for snapshots | [`versions`] |
+//! | which of them nobody looks for, where timestamps decide | [`horizon`] |
 //! | from a key to its record | [`index`] |
 //! | messages between workers | [`message`] |
 //! | transactions in flight | [`fiber`] |
@@ -35,6 +36,7 @@ mod engine;
 mod epoch;
 mod facade;
 mod fiber;
+mod horizon;
 mod index;
 mod matrix;
 mod message;

@@ -68,6 +68,13 @@ pub(crate) fn arrange(
             allowed: format!("{allowed} on this machine; simulated machines have such a counter"),
         });
     }
+    if selection.pair().protocol == ProtocolName::Hekaton && !options.timestamps.are_in_order_of_time() {
+        let ways = TimestampsName::ALL.iter().filter(|way| way.are_in_order_of_time());
+        let ways = ways.filter(|&&way| way != TimestampsName::HardwareCounter || clock::HAS_HARDWARE_COUNTER);
+        let ways = ways.map(|way| way.name()).collect::<Vec<_>>().join(", ");
+        let allowed = format!("{ways} under hekaton, where who draws later must get more");
+        return Err(Misfit { option: "timestamps", value: options.timestamps.to_string(), allowed });
+    }
     if !options.huge_pages && !region::HAS_PAGES {
         let allowed = "on, on simulated machines, whose memory has no pages".to_owned();
         return Err(Misfit { option: "huge-pages", value: "off".to_owned(), allowed });
@@ -115,9 +122,11 @@ pub(crate) fn arrange(
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
-/// is one of logical time, and that of TIMESTAMP and MVCC the one in which transactions begin, and not that of epochs: a transaction that
-/// read what another then replaced may commit in a later epoch than that one and come before it, so that what an epoch and those before it
-/// wrote is no prefix of the serial order. MVCC has versions of its own, and needs no snapshot for a reader not to abort.
+/// is one of logical time, and that of TIMESTAMP, MVCC and CICADA the one in which transactions begin, and not that of epochs: a transaction
+/// that read what another then replaced may commit in a later epoch than that one and come before it, so that what an epoch and those before
+/// it wrote is no prefix of the serial order. Nor is the order of HEKATON's ends that of the epochs which were read beside them. MVCC and
+/// HEKATON have versions of their own, and need no snapshot for a reader not to abort; what CICADA's transactions that only read are shown
+/// are its own versions, too ([`crate::horizon`]).
 pub(crate) fn has_snapshots(selection: Selection) -> bool {
     use ProtocolName as P;
     let PairName { architecture, protocol } = selection.pair();
@@ -132,7 +141,7 @@ pub(crate) fn has_snapshots(selection: Selection) -> bool {
         | P::Silo
         | P::Occ
         | P::Mocc => architecture == ArchitectureName::SharedEverything,
-        P::Timestamp | P::Mvcc | P::TicToc | P::KeyValue | P::Unprotected => false,
+        P::Timestamp | P::Mvcc | P::Hekaton | P::Cicada | P::TicToc | P::KeyValue | P::Unprotected => false,
     }
 }
 
@@ -213,9 +222,11 @@ fn shared_everything_pair<D: Dispatch>(
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
+        | P::Cicada
         | P::Occ
         | P::TicToc
         | P::Mocc
+        | P::Hekaton
         | P::Silo => unreachable!("dispatched above"),
         P::Unprotected => Err(UNPROTECTED),
     }
@@ -234,9 +245,11 @@ fn shared_everything_transactions<D: Dispatch>(protocol: ProtocolName, dispatch:
         P::DeadlockFree => shared_everything::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => shared_everything::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => shared_everything::<protocol::Mvcc, D>(dispatch),
+        P::Cicada => shared_everything::<protocol::Cicada, D>(dispatch),
         P::Occ => shared_everything::<protocol::Occ, D>(dispatch),
         P::TicToc => shared_everything::<protocol::TicToc, D>(dispatch),
         P::Mocc => shared_everything::<protocol::Mocc, D>(dispatch),
+        P::Hekaton => shared_everything::<protocol::Hekaton, D>(dispatch),
         P::Silo => shared_everything::<protocol::Silo, D>(dispatch),
         P::KeyValue | P::Unprotected => return Err(dispatch),
     })
@@ -258,10 +271,12 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::DeadlockFree
         | P::Timestamp
         | P::Mvcc
+        | P::Cicada
         | P::Silo
         | P::Occ
         | P::TicToc
         | P::KeyValue
+        | P::Hekaton
         | P::Mocc => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
         ),
@@ -283,7 +298,7 @@ fn delegation_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D
         P::DeadlockFree => delegation::<protocol::DeadlockFree, D>(dispatch),
         P::Timestamp => delegation::<protocol::BasicTimestamp, D>(dispatch),
         P::Mvcc => delegation::<protocol::Mvcc, D>(dispatch),
-        P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
+        P::Hekaton | P::Cicada | P::Mocc | P::TicToc | P::Occ | P::Silo => unreachable!("dispatched above"),
         P::Vll => return Err(ONE_QUEUE),
         P::KeyValue => return Err(BARE),
         P::Unprotected => return Err(UNPROTECTED),
@@ -297,7 +312,9 @@ fn delegation_validated<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Res
         P::Occ => Ok(delegation::<protocol::Occ, D>(dispatch)),
         P::TicToc => Ok(delegation::<protocol::TicToc, D>(dispatch)),
         P::Mocc => Ok(delegation::<protocol::Mocc, D>(dispatch)),
+        P::Hekaton => Ok(delegation::<protocol::Hekaton, D>(dispatch)),
         P::Silo => Ok(delegation::<protocol::Silo, D>(dispatch)),
+        P::Cicada => Ok(delegation::<protocol::Cicada, D>(dispatch)),
         P::NoWait
         | P::TwoVersionNoWait
         | P::DlDetect
@@ -342,11 +359,23 @@ fn dora_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Outp
             );
         }
         P::Vll => return Err(ONE_QUEUE),
+        P::Cicada => {
+            return Err(
+                "cicada's reads touch no metadata, so migrating to it would cost without need, and raising the timestamp of what was read at \
+                 commit would be a second migration to each record (as silo: trireme 3.5)",
+            );
+        }
         P::KeyValue => return Err(BARE),
         P::Mocc => {
             return Err(
                 "mocc's reads of what is not hot touch no metadata, so migrating to it would cost without need, and what is hot would \
                  be migrated to twice, to lock it and to give it back (as silo: trireme 3.5)",
+            );
+        }
+        P::Hekaton => {
+            return Err(
+                "hekaton's reads touch no metadata, so migrating to it would cost without need, and locking what was claimed at commit \
+                 would be a second migration to each record that is written (as silo: trireme 3.5)",
             );
         }
         P::Unprotected => return Err(UNPROTECTED),
@@ -371,8 +400,10 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::LateStart => validating::<canary::LateStart, D>(architecture, dispatch),
         CanaryName::UnmarkedReads => asking::<canary::UnmarkedReads, D>(architecture, dispatch),
         CanaryName::NewestVersion => asking::<canary::NewestVersion, D>(architecture, dispatch),
+        CanaryName::UnraisedReads => validating::<canary::UnraisedReads, D>(architecture, dispatch),
         CanaryName::NoExtension => validating::<canary::NoExtension, D>(architecture, dispatch),
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
+        CanaryName::UnvalidatedReads => validating::<canary::UnvalidatedReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),
     }
 }

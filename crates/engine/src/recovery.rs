@@ -58,7 +58,7 @@ pub(crate) type RunClients<'r> = &'r dyn Fn(
     &EngineOptions,
 ) -> Result<RunOutcome<ErasedClient>, RunError>;
 
-/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP or MVCC where the layout is theirs; no machine charges for it.
+/// Runs them until they are at their end, over shared-everything SILO, or TIMESTAMP or MVCC where the layout is that one's; no machine charges for it.
 fn run_clients<C: Client>(
     store: &mut Store,
     clients: Vec<C>,

@@ -148,6 +148,7 @@ plain! {
 
 /// A table that a database has.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TableInfo {
     /// Its name; of an index, the table's, `/`, and the index's.
     pub name: String,

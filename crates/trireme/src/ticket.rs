@@ -4,6 +4,7 @@ use crate::error::Error;
 use contract::{Durability, LogOptions};
 use crossbeam_utils::CachePadded;
 use engine::embedded::Services;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,8 +38,10 @@ pub(crate) struct Durable {
 struct Waiting {
     /// Threads that sleep.
     sleepers: usize,
-    /// With the epochs that they wait for.
-    wakers: Vec<(u64, Waker)>,
+    /// By the epoch that is awaited and the number that the ticket was given: those that an epoch wakes are the first.
+    wakers: BTreeMap<(u64, u64), Waker>,
+    /// Of the last ticket that was given one; from 1 on.
+    last_number: u64,
     /// Whether one of the threads that wait writes the log now.
     has_writer: bool,
     /// Why no epoch becomes durable any more.
@@ -98,14 +101,18 @@ impl Durable {
         also(&mut waiting);
         let has_failed = waiting.failure.is_some();
         self.has_failed.store(has_failed, Ordering::Relaxed);
-        let reached = |&mut (wanted, _): &mut (u64, Waker)| has_failed || wanted <= epoch;
-        let woken: Vec<_> = waiting.wakers.extract_if(.., reached).collect();
+        let left = if has_failed {
+            BTreeMap::new()
+        } else {
+            waiting.wakers.split_off(&(epoch.saturating_add(1), 0))
+        };
+        let woken = std::mem::replace(&mut waiting.wakers, left);
         let has_sleepers = waiting.sleepers > 0;
         drop(waiting);
         if has_sleepers {
             self.changed.notify_all();
         }
-        for (_, waker) in woken {
+        for waker in woken.into_values() {
             // What a program has it do may panic; that is nobody else's, and least of all the thread's that happens to wake it. The panic has
             // been reported by the hook.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
@@ -193,11 +200,20 @@ impl Drop for Writer<'_> {
 /// A transaction that has committed: everybody sees it; it is durable once its epoch is.
 ///
 /// A `Future`, too, which is ready then; it needs no runtime of its own. A ticket that is dropped makes nothing undone.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "the commit is durable only once the ticket says so"]
 pub struct Ticket {
     /// Which epoch it waits for, and where; `None`: there is nothing to wait for.
     pending: Option<(Counter, u64)>,
+    /// By which its waker is known, if it was polled; 0: it was not.
+    number: u64,
+}
+
+impl Clone for Ticket {
+    /// Another one that waits for the same, and is polled by itself.
+    fn clone(&self) -> Ticket {
+        Ticket { pending: self.pending.clone(), number: 0 }
+    }
 }
 
 /// What a slot's tickets know the durable epoch by: a count of references that is the slot's, so that threads that commit share none.
@@ -210,7 +226,7 @@ pub(crate) fn counter(durable: &Arc<Durable>) -> Counter {
 
 impl Ticket {
     pub(crate) fn new(counter: &Counter, epoch: Option<u64>) -> Ticket {
-        Ticket { pending: epoch.map(|epoch| (Arc::clone(counter), epoch)) }
+        Ticket { pending: epoch.map(|epoch| (Arc::clone(counter), epoch)), number: 0 }
     }
 
     /// The epoch in which it committed; `None`: the database is in memory only.
@@ -232,22 +248,30 @@ impl Ticket {
 impl Future for Ticket {
     type Output = Result<(), Error>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some((durable, epoch)) = &self.pending else { return Poll::Ready(Ok(())) };
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Ticket { pending, number } = &mut *self;
+        let Some((durable, epoch)) = pending else { return Poll::Ready(Ok(())) };
         let epoch = *epoch;
         if durable.epoch() >= epoch {
             return Poll::Ready(Ok(()));
         }
+        // Cloned, and dropped, while nothing is held: either is the program's, and may come back here.
+        let waker = context.waker().clone();
         let mut waiting = durable.waiting();
         match durable.is_durable(epoch, &waiting) {
             Ok(true) => Poll::Ready(Ok(())),
             Err(error) => Poll::Ready(Err(error)),
             Ok(false) => {
-                let is_known =
-                    waiting.wakers.iter().any(|(at, waker)| *at == epoch && waker.will_wake(context.waker()));
-                if !is_known {
-                    waiting.wakers.push((epoch, context.waker().clone()));
-                    drop(waiting);
+                let is_new = *number == 0;
+                if is_new {
+                    waiting.last_number += 1;
+                    *number = waiting.last_number;
+                }
+                // In place of the one that it has left, if it was polled before.
+                let left = waiting.wakers.insert((epoch, *number), waker);
+                drop(waiting);
+                drop(left);
+                if is_new {
                     durable.close_for(epoch);
                 }
                 Poll::Pending
@@ -293,6 +317,29 @@ mod tests {
         assert_eq!(woken.0.load(Ordering::Relaxed), 1, "once, however often it was polled");
         assert_eq!(Pin::new(&mut future).poll(&mut context), Poll::Ready(Ok(())));
         assert_eq!(waiting.join().expect("no panic"), Ok(()));
+    }
+
+    #[test]
+    fn each_ticket_wakes_the_waker_that_polled_it_last() {
+        let durable = Arc::new(Durable::default());
+        let counter = counter(&durable);
+        let first = Ticket::new(&counter, Some(5));
+        let mut tickets = [first.clone(), first.clone(), first, Ticket::new(&counter, Some(7))];
+        let counts: [_; 5] = std::array::from_fn(|_| Arc::new(Count::default()));
+        let mut poll = |ticket: usize, count: usize| {
+            let waker = Waker::from(Arc::clone(&counts[count]));
+            Pin::new(&mut tickets[ticket]).poll(&mut Context::from_waker(&waker))
+        };
+        for (ticket, count) in [(0, 0), (1, 1), (2, 0), (3, 2), (1, 3), (3, 4)] {
+            assert!(poll(ticket, count).is_pending());
+        }
+        let woken = || counts.each_ref().map(|count| count.0.load(Ordering::Relaxed));
+        durable.tell(5, None);
+        assert_eq!(woken(), [2, 0, 0, 1, 0], "the second one's first waker has been replaced");
+        assert_eq!(poll(1, 1), Poll::Ready(Ok(())));
+        durable.tell(6, Some("no room".to_owned()));
+        assert_eq!(woken(), [2, 0, 0, 1, 1], "a failure wakes everybody who is left");
+        assert!(matches!(poll(3, 2), Poll::Ready(Err(Error::LogStopped { .. }))));
     }
 
     #[test]

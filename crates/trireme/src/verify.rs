@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 /// What was found in order: what [`Database::verify`](crate::Database::verify) answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// Tables whose rows were gone through.
     pub tables: usize,

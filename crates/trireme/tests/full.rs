@@ -97,11 +97,11 @@ fn a_disk_that_is_full_is_told_to_everybody_who_waits() -> Result<(), Error> {
             assert!(told.contains("closed"), "{told}");
             let db = Database::builder().durability(durability).loggers(loggers).open(folder.path())?;
             let notes = db.table(NOTES)?;
-            let mut threads = 0;
+            let (mut threads, mut all_durable) = (0, 0);
             for line in told.lines().filter_map(|line| line.split_once("durable ")) {
                 let numbers: Vec<u64> = line.1.split(' ').filter_map(|word| word.parse().ok()).collect();
                 let [thread, durable] = numbers[..] else { panic!("{told}") };
-                assert!(durable > 0, "{told}");
+                all_durable += durable;
                 let there =
                     db.transact(|tx| Ok::<_, Error>(tx.range(notes, (thread, 0)..(thread + 1, 0))?.count()))?;
                 // One more may be there, of which nobody was told.
@@ -112,6 +112,8 @@ fn a_disk_that_is_full_is_told_to_everybody_who_waits() -> Result<(), Error> {
                 threads += 1;
             }
             assert_eq!(threads, WAIT + AWAIT, "{told}");
+            // A thread that others do not let run may come too late for any.
+            assert!(all_durable > 0, "{told}");
         }
     }
     Ok(())

@@ -11,10 +11,11 @@ use trireme::{ArchitectureName, Bytes, Database, Error, Index, ProtocolName, Ret
 const ACCOUNTS: Table<u32, i64> = Table::new("accounts");
 const NOTES: Table<(u32, u64), Bytes> = Table::new("notes");
 
-const PROTOCOLS: [ProtocolName; 9] = [
+const PROTOCOLS: [ProtocolName; 10] = [
     ProtocolName::Silo,
     ProtocolName::Mocc,
     ProtocolName::TicToc,
+    ProtocolName::Hekaton,
     ProtocolName::NoWait,
     ProtocolName::TwoVersionNoWait,
     ProtocolName::WaitDie,

@@ -14,8 +14,9 @@
 //! under two-phase locking; after it has locked what it writes and before it validates, under SILO, MOCC and TICTOC. Of two that conflict
 //! on something that one of them wrote, the second could prepare only after the first had: so its epoch is the same or later, and in
 //! one epoch its id is larger ([`crate::commit_id`]; TICTOC's ids are its commit times). So what one epoch and all before it wrote
-//! is what a prefix of the serial order wrote. (Under TICTOC a reader may come *before*, in the serial order, a writer of an earlier
-//! epoch: what is recovered is then a serial order without that reader, of which nobody was told, and which nobody read from.)
+//! is what a prefix of the serial order wrote. (Under TICTOC, and where timestamps decide, a reader may come *before*, in the
+//! serial order, a writer of an earlier epoch: what is recovered is then a serial order without that reader, of which nobody was told, and
+//! which nobody read from.)
 //!
 //! **An epoch is complete** once no transaction can commit in it any more: every active slot has begun a later one
 //! ([`Epochs::complete`](crate::epoch::Epochs::complete)). A slot hands its block over before it goes on to the next epoch, so a

@@ -12,8 +12,12 @@
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
 //! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
 //! | `Timestamped` | asks by its timestamp, copies, looks again | asks by its timestamp, writes a private copy | copies in, publishes | [`Timestamping`] |
+//! | `ValidatedByTime` | looks by its timestamp, copies, looks again | writes a private copy | asks for what it writes, then for what it read; copies in, publishes | [`Looking`], [`Timestamping`] |
 //! | `Validated` | observes a token, copies, observes again | writes a private copy | prepares (locks), validates, copies in, publishes | [`Validating`], [`Preparing`] |
 //! | `MostlyValidated` | the same; what is hot is locked before | the same | locks, validates what it does not hold, copies in, publishes, releases | [`Protecting`], [`Validating`] |
+//! | `Multiversion` | looks for the version of its begin, copies, looks again | claims, writes a private copy | draws its end, validates, copies in, publishes | [`Claiming`] |
+//!
+//! Where deletes leave tombstones, and what is overwritten may be kept, [`Versioning`] is the rest.
 //!
 //! Under one that is `Locked` transactions may ask ahead: for all that is known of them, when they begin ([`Protocol::REQUESTS_AHEAD`]).
 //!
@@ -32,10 +36,12 @@
 //! To add a protocol: write its file here, name it in `contract::names`, and give it its row in [`crate::matrix`];
 //! the compiler asks for the rest.
 
+mod cicada;
 mod deadlock_free;
 mod detecting;
 mod dl_detect;
 mod dreadlocks;
+mod hekaton;
 mod key_value;
 mod lock_queue;
 mod mocc;
@@ -51,6 +57,7 @@ mod unprotected;
 mod vll;
 mod wait_die;
 
+pub(crate) use cicada::Cicada;
 pub(crate) use deadlock_free::DeadlockFree;
 #[cfg(test)]
 pub(crate) use deadlock_free::Turn;
@@ -60,6 +67,7 @@ pub(crate) use dl_detect::{DlDetect, waits_for};
 #[cfg(test)]
 pub(crate) use dreadlocks::Digests;
 pub(crate) use dreadlocks::Dreadlocks;
+pub(crate) use hekaton::{Claimed, Ends, Hekaton};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
 pub(crate) use mocc::Mocc;
 pub(crate) use mvcc::{Chained, Mvcc};
@@ -74,6 +82,7 @@ pub(crate) use vll::Vll;
 pub(crate) use wait_die::WaitDie;
 
 use crate::architecture::Architecture;
+use crate::horizon::Horizon;
 use crate::physical::{Metadata, Physical};
 use crate::record::header::RecordHeader;
 use crate::timestamp::{Halves, Timestamp};
@@ -610,18 +619,37 @@ pub(crate) trait Protecting: Validating {
     fn warm<P: Physical>(meta: &Self::Meta<P>, from: u32);
 }
 
-/// Steps of a protocol that grants reads and writes by the transactions' timestamps, when they are asked for. Writes are private copies
-/// until commit.
+/// Steps of a protocol whose transactions have a timestamp from their begin on, under which a delete leaves a tombstone, and what is
+/// overwritten may be kept for older readers.
 ///
-/// A *token* names a version of a record.
+/// A *token* names a version of a record: the timestamp since which it is there.
 ///
 /// # Safety
-/// Any thread may look whether a version still is there while others change the metadata by the other steps, also where one thread owns it:
-/// so it consists of atomics ([`Physical::SingleWriter`]).
-pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> {
+/// Any thread may look at a record's versions while others change the metadata by the other steps, also where one thread owns it: so it
+/// consists of atomics ([`Physical::SingleWriter`]).
+pub(crate) unsafe trait Versioning: Protocol<Slot: SlotState<Stamp = Halves>> {
     /// Whether what is overwritten or deleted is kept for older readers.
     const KEEPS_VERSIONS: bool = false;
 
+    /// Whether the row still is that of the version that `token` names, and nobody is copying another in. Of any thread.
+    fn still_is<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool;
+
+    /// The version before the row, or 0. Of any thread.
+    fn previous<P: Physical>(meta: &Self::Meta<P>) -> u64 {
+        let _ = meta;
+        0
+    }
+
+    /// The first word of the metadata of a record that was deleted at this timestamp, for as long as nobody writes it again.
+    fn tombstone(time: u64) -> u64;
+
+    /// Takes a record for ever if that is what it is: `Absent`. `Wait`: somebody is about to write it. `Unlinked`: it is something else.
+    fn bury<P: Physical>(meta: &Self::Meta<P>, tombstone: u64) -> Answer;
+}
+
+/// Steps of a protocol that grants reads and writes by the transactions' timestamps, when they are asked for. Writes are private copies
+/// until commit.
+pub(crate) trait Timestamping: Versioning {
     // Records.
 
     /// Asks to read, and to rely on what is answered.
@@ -631,17 +659,8 @@ pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> 
     /// this record yet.
     fn write<P: Physical>(meta: &Self::Meta<P>, wanted: Presence, by: Halves) -> Answer;
 
-    /// Whether the row still is that of the version that `token` names, and nobody is copying another in. Of any thread.
-    fn still_is<P: Physical>(meta: &Self::Meta<P>, token: u64) -> bool;
-
     /// The requester's write is about to be copied in; what it replaces is the version `previous` from now on, if that is kept, or else 0.
     fn lock<P: Physical>(meta: &Self::Meta<P>, previous: u64);
-
-    /// The version before the row, or 0. Of any thread.
-    fn previous<P: Physical>(meta: &Self::Meta<P>) -> u64 {
-        let _ = meta;
-        0
-    }
 
     /// The requester's write has committed: the row is there, or not.
     fn publish<P: Physical>(meta: &Self::Meta<P>, to_be: Presence, by: Halves);
@@ -654,12 +673,6 @@ pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> 
 
     /// Of a record about to be unlinked: it is dead from now on, and what must outlast it is the gap's.
     fn mark_deleted<P: Physical>(meta: &Self::Meta<P>, gap: &Self::Gap<P>);
-
-    /// The first word of the metadata of a record that this transaction has deleted, for as long as nobody writes it again.
-    fn tombstone(by: Halves) -> u64;
-
-    /// Takes a record for ever if that is what it is: `Absent`. `Wait`: somebody is about to write it. `Unlinked`: it is something else.
-    fn bury<P: Physical>(meta: &Self::Meta<P>, tombstone: u64) -> Answer;
 
     // Gaps.
 
@@ -674,4 +687,94 @@ pub(crate) unsafe trait Timestamping: Protocol<Slot: SlotState<Stamp = Halves>> 
 
     /// The range of a gap that leaves its index is `heir`'s from now on; nobody can come there yet.
     fn inherit_gap<P: Physical>(retired: &Self::Gap<P>, heir: &Self::Gap<P>);
+}
+
+/// Steps of a protocol that looks at records by its transactions' timestamps, leaves no trace of that, and asks them when it commits.
+///
+/// Any thread may look, by the contract of [`Versioning`].
+pub(crate) trait Looking: Timestamping {
+    /// What a reader of this timestamp finds. It may rely on what is `Older` for ever, and on nothing else.
+    fn look<P: Physical>(meta: &Self::Meta<P>, time: u64) -> Answer;
+
+    /// Whether somebody younger has read the row, so that a write would come too late.
+    fn was_read_after<P: Physical>(meta: &Self::Meta<P>, time: u64) -> bool;
+
+    /// Below whom nobody runs.
+    fn horizon<P: Physical>(common: &Self::Common<P>) -> &Horizon;
+}
+
+/// Steps of a protocol under which a transaction reads the versions that were there when it began, claims what it writes when it accesses
+/// it, and validates, if it writes, that what it has read is still there at its end. Writes are private copies until commit.
+///
+/// The end is drawn when the transaction commits, between [`Claiming::prepare`] and [`Claiming::tell_end`].
+///
+/// # Safety
+/// Any thread may look at records and at gaps while others change the metadata by the other steps, also where one thread owns it: so it
+/// consists of atomics ([`Physical::SingleWriter`]).
+pub(crate) unsafe trait Claiming: Versioning {
+    // Records.
+
+    /// What the record was, or will have been, at a timestamp: that of a begin or an end, drawn by who asks. Of any thread.
+    fn look<P: Physical>(meta: &Self::Meta<P>, common: &Self::Common<P>, time: u64) -> Answer;
+
+    /// The same at the end of a transaction that has seen the version `seen` at its begin: it is valid if that is what is answered.
+    #[inline(always)]
+    fn look_at_end<P: Physical>(
+        meta: &Self::Meta<P>,
+        common: &Self::Common<P>,
+        end: u64,
+        seen: u64,
+    ) -> Answer {
+        let _ = seen;
+        Self::look::<P>(meta, common, end)
+    }
+
+    /// Claims a row that is to be there, or not, as `wanted`; if it is not so, it answers that, and nothing is claimed. The requester
+    /// has not claimed the record yet.
+    fn claim<P: Physical>(
+        meta: &Self::Meta<P>,
+        wanted: Presence,
+        request: Request<'_, Self, P, impl Waker>,
+    ) -> Answer;
+
+    /// Makes the metadata of a record about to be linked that of one that is absent, and claimed by the requester.
+    fn claim_new<P: Physical>(meta: &Self::Meta<P>, request: Request<'_, Self, P, impl Waker>);
+
+    /// The claimed row is about to be replaced, by a transaction that has committed with this end; what it replaces is the version
+    /// `previous` from now on.
+    fn lock<P: Physical>(meta: &Self::Meta<P>, previous: u64, end: u64);
+
+    /// What has claimed the row has committed with this end: the row is there, or not.
+    fn publish<P: Physical>(meta: &Self::Meta<P>, to_be: Presence, end: u64);
+
+    /// Gives a claim back.
+    fn withdraw<P: Physical>(meta: &Self::Meta<P>);
+
+    /// Of a record about to be unlinked: it is dead from now on.
+    fn mark_deleted<P: Physical>(meta: &Self::Meta<P>);
+
+    // Ends.
+
+    /// The slot's transaction has claimed all that it will, and is about to draw its end.
+    fn prepare<P: Physical>(common: &Self::Common<P>, slot: SlotId);
+
+    /// It has drawn this one.
+    fn tell_end<P: Physical>(common: &Self::Common<P>, slot: SlotId, end: u64);
+
+    /// It has aborted, or what it wrote is locked or published. The slot has another transaction from now on.
+    fn forget_end<P: Physical>(common: &Self::Common<P>, slot: SlotId);
+
+    // Gaps.
+
+    /// A gap's token, before a look-up that may miss. Of any thread.
+    fn observe_gap<P: Physical>(gap: &Self::Gap<P>) -> u64;
+
+    /// Whether the token of a gap at which a key was missing is still the gap's. Of any thread.
+    fn is_gap_valid<P: Physical>(gap: &Self::Gap<P>, token: u64) -> bool;
+
+    /// A record was linked into the gap, whose latch is held: advances its token; answers it before and after.
+    fn advance_gap<P: Physical>(gap: &Self::Gap<P>) -> (u64, u64);
+
+    /// Of a leaf that is about to leave its index: a reader that has observed it finds another token.
+    fn retire_gap<P: Physical>(gap: &Self::Gap<P>);
 }

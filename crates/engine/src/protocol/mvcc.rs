@@ -24,7 +24,7 @@
 //! We differ: the paper's record keeps a list of versions, of accepted writes and of reads, and accepts writes between two versions; ours has
 //! one accepted write at a time, and the newest version is the row.
 
-use super::{Answer, BasicTimestamp, Drawn, Protocol, Stamps, Timestamping};
+use super::{Answer, BasicTimestamp, Drawn, Protocol, Stamps, Timestamping, Versioning};
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical, Word};
 use crate::record::header::Versioned;
@@ -51,6 +51,18 @@ impl Mvcc {
     pub fn newest<P: Physical>(meta: &Chained<P>) -> Answer {
         BasicTimestamp::look(&meta.stamps, u64::MAX)
     }
+
+    /// What a reader of this timestamp finds, who leaves no trace.
+    #[inline(always)]
+    pub fn look<P: Physical>(meta: &Chained<P>, time: u64) -> Answer {
+        BasicTimestamp::look(&meta.stamps, time)
+    }
+
+    /// Whether somebody younger has read the row.
+    #[inline(always)]
+    pub fn was_read_after<P: Physical>(meta: &Chained<P>, time: u64) -> bool {
+        BasicTimestamp::was_read_after(&meta.stamps, time)
+    }
 }
 
 impl Protocol for Mvcc {
@@ -73,18 +85,8 @@ impl Protocol for Mvcc {
 }
 
 // SAFETY: the metadata is single-writer words.
-unsafe impl Timestamping for Mvcc {
+unsafe impl Versioning for Mvcc {
     const KEEPS_VERSIONS: bool = true;
-
-    #[inline(always)]
-    fn read<P: Physical>(meta: &Chained<P>, by: Halves) -> Answer {
-        BasicTimestamp::mark_and_look(&meta.stamps, by.time())
-    }
-
-    #[inline(always)]
-    fn write<P: Physical>(meta: &Chained<P>, wanted: Presence, by: Halves) -> Answer {
-        BasicTimestamp::write(&meta.stamps, wanted, by)
-    }
 
     #[inline(always)]
     fn still_is<P: Physical>(meta: &Chained<P>, token: u64) -> bool {
@@ -94,6 +96,26 @@ unsafe impl Timestamping for Mvcc {
     #[inline(always)]
     fn previous<P: Physical>(meta: &Chained<P>) -> u64 {
         meta.previous.read()
+    }
+
+    fn tombstone(time: u64) -> u64 {
+        BasicTimestamp::tombstone(time)
+    }
+
+    fn bury<P: Physical>(meta: &Chained<P>, tombstone: u64) -> Answer {
+        BasicTimestamp::bury(&meta.stamps, tombstone)
+    }
+}
+
+impl Timestamping for Mvcc {
+    #[inline(always)]
+    fn read<P: Physical>(meta: &Chained<P>, by: Halves) -> Answer {
+        BasicTimestamp::mark_and_look(&meta.stamps, by.time())
+    }
+
+    #[inline(always)]
+    fn write<P: Physical>(meta: &Chained<P>, wanted: Presence, by: Halves) -> Answer {
+        BasicTimestamp::write(&meta.stamps, wanted, by)
     }
 
     #[inline(always)]
@@ -118,14 +140,6 @@ unsafe impl Timestamping for Mvcc {
 
     fn mark_deleted<P: Physical>(meta: &Chained<P>, gap: &P::SingleWriter) {
         BasicTimestamp::mark_deleted::<P>(&meta.stamps, gap);
-    }
-
-    fn tombstone(by: Halves) -> u64 {
-        BasicTimestamp::tombstone(by)
-    }
-
-    fn bury<P: Physical>(meta: &Chained<P>, tombstone: u64) -> Answer {
-        BasicTimestamp::bury(&meta.stamps, tombstone)
     }
 
     #[inline(always)]

@@ -48,7 +48,7 @@
 //! We differ: the paper's record has lists of waiting reads and of several accepted writes, installed in their order; ours accepts one write
 //! at a time, and those who wait ask again.
 
-use super::{Answer, Attempt, Protocol, SlotState, Timestamping};
+use super::{Answer, Attempt, Protocol, SlotState, Timestamping, Versioning};
 use crate::architecture::Architecture;
 use crate::physical::{Metadata, Physical, SingleWriter, Word};
 use crate::record::header::Wide;
@@ -152,6 +152,12 @@ impl BasicTimestamp {
         granted(state)
     }
 
+    /// Whether somebody younger has read the record.
+    #[inline(always)]
+    pub fn was_read_after<P: Physical>(meta: &Stamps<P>, time: u64) -> bool {
+        meta.read.read() > time
+    }
+
     /// What a reader finds, who leaves its timestamp.
     #[inline(always)]
     pub fn mark_and_look<P: Physical>(meta: &Stamps<P>, time: u64) -> Answer {
@@ -201,7 +207,27 @@ impl Protocol for BasicTimestamp {
 }
 
 // SAFETY: the metadata is single-writer words.
-unsafe impl Timestamping for BasicTimestamp {
+unsafe impl Versioning for BasicTimestamp {
+    #[inline(always)]
+    fn still_is<P: Physical>(meta: &Stamps<P>, token: u64) -> bool {
+        let state = meta.state.read();
+        wts(state) == token && state & (LOCKED | SUPERSEDED | ABSENT) == 0
+    }
+
+    fn tombstone(time: u64) -> u64 {
+        time << TIME_SHIFT | ABSENT
+    }
+
+    fn bury<P: Physical>(meta: &Stamps<P>, tombstone: u64) -> Answer {
+        match meta.state.replace(tombstone, tombstone | SUPERSEDED) {
+            Ok(()) => Answer::Absent(wts(tombstone)),
+            Err(found) if found & !PENDING == tombstone => Answer::Wait,
+            Err(_) => Answer::Unlinked,
+        }
+    }
+}
+
+impl Timestamping for BasicTimestamp {
     #[inline(always)]
     fn read<P: Physical>(meta: &Stamps<P>, by: Halves) -> Answer {
         match Self::mark_and_look(meta, by.time()) {
@@ -228,12 +254,6 @@ unsafe impl Timestamping for BasicTimestamp {
     }
 
     #[inline(always)]
-    fn still_is<P: Physical>(meta: &Stamps<P>, token: u64) -> bool {
-        let state = meta.state.read();
-        wts(state) == token && state & (LOCKED | SUPERSEDED | ABSENT) == 0
-    }
-
-    #[inline(always)]
     fn lock<P: Physical>(meta: &Stamps<P>, _: u64) {
         // Nobody else changes it.
         meta.state.store(meta.state.read() | LOCKED);
@@ -245,7 +265,7 @@ unsafe impl Timestamping for BasicTimestamp {
         meta.pending.store(0);
         meta.state.store(match to_be {
             Presence::Present => by.time() << TIME_SHIFT,
-            Presence::Missing => Self::tombstone(by),
+            Presence::Missing => Self::tombstone(by.time()),
         });
     }
 
@@ -265,18 +285,6 @@ unsafe impl Timestamping for BasicTimestamp {
         // First that: who reads it afterwards finds it dead, and misses the key; who has read it is known.
         meta.state.store_in_order((meta.state.read() | ABSENT | SUPERSEDED) & !(PENDING | LOCKED));
         raise(gap, meta.read.read_in_order());
-    }
-
-    fn tombstone(by: Halves) -> u64 {
-        by.time() << TIME_SHIFT | ABSENT
-    }
-
-    fn bury<P: Physical>(meta: &Stamps<P>, tombstone: u64) -> Answer {
-        match meta.state.replace(tombstone, tombstone | SUPERSEDED) {
-            Ok(()) => Answer::Absent(wts(tombstone)),
-            Err(found) if found & !PENDING == tombstone => Answer::Wait,
-            Err(_) => Answer::Unlinked,
-        }
     }
 
     #[inline(always)]

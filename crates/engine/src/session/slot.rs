@@ -125,7 +125,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         if self.sampling.next() {
             self.txn.stopwatch.start();
         }
-        if self.txn.has_snapshots() && drawn.procedure.reads_snapshot() {
+        if drawn.procedure.reads_snapshot() && self.txn.has_snapshots() {
             return Ok(Some(self.execute_on_snapshot(&drawn.procedure)));
         }
         let mut attempts = 1u32;

@@ -50,6 +50,11 @@ impl Tombs {
         Some((tomb, &self.key))
     }
 
+    /// The word of the oldest.
+    pub fn first_word(&self) -> Option<u64> {
+        self.queue.front().map(|first| first.tomb.word)
+    }
+
     /// The one that was taken last waits on, as if it was left in local epoch `epoch`.
     pub fn push_again(&mut self, epoch: u64, tomb: Tomb) {
         let key = std::mem::take(&mut self.key);

@@ -12,9 +12,9 @@ use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Locking, Mocc, Mode, Mvcc, NoWait, Occ,
-    Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc, Timestamping,
-    TwoVersionNoWait, Verdict, Vll, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, Cicada, Claiming, DeadlockFree, DlDetect, Dreadlocks, Hekaton, Locking, Mocc,
+    Mode, Mvcc, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc,
+    Timestamping, TwoVersionNoWait, Verdict, Vll, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
@@ -68,9 +68,11 @@ pub fn lock_and_unlock(protocol: ProtocolName, exclusive: bool, repeat: u64) {
         ProtocolName::Silo => prepare_loop::<Silo>(repeat),
         ProtocolName::Timestamp => timestamp_loop::<BasicTimestamp>(exclusive, repeat),
         ProtocolName::Mvcc => timestamp_loop::<Mvcc>(exclusive, repeat),
+        ProtocolName::Cicada => timestamp_loop::<Cicada>(exclusive, repeat),
         ProtocolName::Occ => prepare_loop::<Occ>(repeat),
         ProtocolName::TicToc => prepare_loop::<TicToc>(repeat),
         ProtocolName::Mocc => prepare_loop::<Mocc>(repeat),
+        ProtocolName::Hekaton => claim_loop::<Hekaton>(exclusive, repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }
@@ -94,6 +96,23 @@ fn timestamp_loop<P: Timestamping>(exclusive: bool, repeat: u64) {
                 P::withdraw::<Shared>(meta);
             } else {
                 let _ = std::hint::black_box(P::read::<Shared>(meta, by));
+            }
+        }
+    });
+}
+
+fn claim_loop<P: Claiming>(exclusive: bool, repeat: u64) {
+    let common = P::common::<Shared>(1, 1, &EngineOptions::default());
+    with_meta::<P>(|meta| {
+        for time in 1..=repeat {
+            let stamp = Halves::of(Timestamp(time));
+            let who = Requester { slot: SlotId(0), partition: 0, access: 0, stamp };
+            if exclusive {
+                let request = RequestWith { common: &common, who, waker: &Alone };
+                let _ = std::hint::black_box(P::claim::<Shared>(meta, Presence::Present, request));
+                P::withdraw::<Shared>(meta);
+            } else {
+                let _ = std::hint::black_box(P::look::<Shared>(meta, &common, time));
             }
         }
     });
@@ -226,9 +245,11 @@ pub fn commit(store: &mut Store, protocol: ProtocolName, procedure: &impl Proced
         ProtocolName::Silo => commit_loop::<Silo>(store, procedure, repeat),
         ProtocolName::Timestamp => commit_loop::<BasicTimestamp>(store, procedure, repeat),
         ProtocolName::Mvcc => commit_loop::<Mvcc>(store, procedure, repeat),
+        ProtocolName::Cicada => commit_loop::<Cicada>(store, procedure, repeat),
         ProtocolName::Occ => commit_loop::<Occ>(store, procedure, repeat),
         ProtocolName::TicToc => commit_loop::<TicToc>(store, procedure, repeat),
         ProtocolName::Mocc => commit_loop::<Mocc>(store, procedure, repeat),
+        ProtocolName::Hekaton => commit_loop::<Hekaton>(store, procedure, repeat),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there are no transactions, or no protocol, nothing is locked or committed")
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`canary`] | protocols with one step removed, which the checker must reject |
 //! | `sequential`, `sequential_gaps` | every protocol as a sequential machine: all interleavings of a few transactions |
+//! | `sequential_claiming` | HEKATON likewise, with steps of its own |
 //! | `sequential_single` | KEY_VALUE likewise: all interleavings of three operations |
 //! | `accounts` | a workload for systems that are not of the matrix |
 //! | `interleaved` | shared-everything in fibers: an architecture that is none of the matrix |
@@ -24,6 +25,8 @@ pub mod seam;
 pub mod second_owner;
 #[cfg(test)]
 mod sequential;
+#[cfg(test)]
+mod sequential_claiming;
 #[cfg(test)]
 mod sequential_gaps;
 #[cfg(test)]

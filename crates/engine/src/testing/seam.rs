@@ -7,8 +7,8 @@ use crate::facade::cpu::Spin;
 use crate::facade::worker::{self, Service};
 use crate::physical::Shared;
 use crate::protocol::{
-    Attempt, BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Protocol, Silo,
-    SlotId, TicToc, TwoVersionNoWait, Vll, WaitDie,
+    Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Dreadlocks, Hekaton, Mocc, Mvcc, NoWait, Occ,
+    Protocol, Silo, SlotId, TicToc, TwoVersionNoWait, Vll, WaitDie,
 };
 use crate::storage::Store;
 use crate::transaction::{Decision, Txn};
@@ -49,9 +49,11 @@ pub fn stand_prepared<P: Procedure + Sync>(
         ProtocolName::DeadlockFree => stand::<DeadlockFree, P>(store, [first, second], commits, standing),
         ProtocolName::Timestamp => stand::<BasicTimestamp, P>(store, [first, second], commits, standing),
         ProtocolName::Mvcc => stand::<Mvcc, P>(store, [first, second], commits, standing),
+        ProtocolName::Cicada => stand::<Cicada, P>(store, [first, second], commits, standing),
         ProtocolName::Occ => stand::<Occ, P>(store, [first, second], commits, standing),
         ProtocolName::TicToc => stand::<TicToc, P>(store, [first, second], commits, standing),
         ProtocolName::Mocc => stand::<Mocc, P>(store, [first, second], commits, standing),
+        ProtocolName::Hekaton => stand::<Hekaton, P>(store, [first, second], commits, standing),
         ProtocolName::Silo => stand::<Silo, P>(store, [first, second], commits, standing),
         ProtocolName::KeyValue | ProtocolName::Unprotected => {
             unreachable!("where there is no protocol, nobody is excluded")

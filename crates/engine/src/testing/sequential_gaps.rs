@@ -6,13 +6,14 @@
 //! insert only, somebody can always go on, nothing is held at the end, and who comes late to a dead leaf is sent away. Where requests
 //! wait, one transaction after the other may take its request back, as in [`super::sequential`].
 
-use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses};
+use super::canary::{EarlyRelease, NoMissValidation, UnlockedGaps, UnmarkedMisses, UnvalidatedMisses};
 use super::sequential::{ByTime, MetaWords, Optimistic, TwoPhase, Wakes, started};
+use super::sequential_claiming::ByVersion;
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, DlDetect, Dreadlocks, GapMode, Locking, Mocc, Mvcc, NoWait, Occ, Protocol,
-    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
-    TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake,
+    BasicTimestamp, Cicada, Claiming, DeadlockFree, DlDetect, Dreadlocks, GapMode, Hekaton, Locking, Mocc,
+    Mvcc, NoWait, Occ, Protocol, Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc,
+    Timestamping, TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake,
 };
 use crate::timestamp::Halves;
 use contract::EngineOptions;
@@ -178,6 +179,27 @@ impl<P: Validating> Way<P> for Optimistic {
             Validity::Invalid => false,
             Validity::Expired => P::extend_gap::<F>(gap, token, id),
         }
+    }
+}
+
+impl<P: Claiming> Way<P> for ByVersion {
+    const LOCKS: bool = false;
+
+    fn retire<F: Physical>(gap: &P::Gap<F>, _: &P::Gap<F>, _: &P::Common<F>) -> bool {
+        P::retire_gap::<F>(gap);
+        true
+    }
+
+    fn observe<F: Physical>(gap: &P::Gap<F>) -> Option<u64> {
+        Some(P::observe_gap::<F>(gap))
+    }
+
+    fn advance<F: Physical>(gap: &P::Gap<F>, _: &P::Meta<F>) -> Option<(u64, u64)> {
+        Some(P::advance_gap::<F>(gap))
+    }
+
+    fn validate<F: Physical>(gap: &P::Gap<F>, token: u64) -> bool {
+        P::is_gap_valid::<F>(gap, token)
     }
 }
 
@@ -543,6 +565,16 @@ fn mvcc_lets_no_phantom_in() {
 }
 
 #[test]
+fn hekaton_lets_no_phantom_in() {
+    accepts::<Hekaton, ByVersion>();
+}
+
+#[test]
+fn cicada_lets_no_phantom_in() {
+    accepts::<Cicada, ByTime>();
+}
+
+#[test]
 fn tictoc_lets_no_phantom_in() {
     accepts::<TicToc, Optimistic>();
 }
@@ -558,6 +590,12 @@ fn silo_lets_no_phantom_in() {
 #[should_panic = "a phantom"]
 fn misses_that_are_not_validated_let_them_in() {
     accepts::<NoMissValidation, Optimistic>();
+}
+
+#[test]
+#[should_panic = "a phantom"]
+fn misses_that_are_not_looked_at_again_let_them_in() {
+    accepts::<UnvalidatedMisses, ByVersion>();
 }
 
 #[test]

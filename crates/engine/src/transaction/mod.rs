@@ -15,6 +15,9 @@
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
 //! | [`timestamping`] | asking records by timestamps |
+//! | [`claiming`] | looking at records by timestamps, claiming them, and validating what was seen |
+//! | [`visible`] | what a timestamp finds |
+//! | [`looking`] | looking at them by timestamps, and asking them at commit |
 //! | [`gaps`] | keys that are missing |
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
@@ -40,6 +43,7 @@ pub(crate) mod access;
 mod access_set;
 mod ahead;
 mod batch;
+mod claiming;
 mod commit;
 mod copies;
 mod gaps;
@@ -49,6 +53,7 @@ pub(crate) mod known;
 mod linking;
 pub(crate) mod lock_list;
 mod locking;
+mod looking;
 mod observing;
 mod old_versions;
 mod operations;
@@ -66,6 +71,7 @@ mod timestamping;
 mod tombs;
 mod values;
 mod versions;
+mod visible;
 mod walk;
 mod write_log;
 
@@ -325,8 +331,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Tells the protocol, which may draw a timestamp.
     #[inline(always)]
     fn begin_attempt(&mut self, attempt: Attempt) {
+        AccessOf::<A>::before_drawing(self);
         let Txn { architecture, stopwatch, draws, state, .. } = self;
         state.begin(attempt, || draw(architecture, stopwatch, draws));
+        AccessOf::<A>::drawn(self);
     }
 
     #[inline(always)]
@@ -374,6 +382,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         if let Some(redo) = &mut self.redo {
             redo.before_epoch();
         }
+        AccessOf::<A>::rests(self);
         self.epochs.leave(self.slot.0 as usize);
     }
 

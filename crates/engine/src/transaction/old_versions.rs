@@ -1,5 +1,5 @@
 //! What rows were before they were overwritten or deleted, for older transactions, where a protocol keeps that: see
-//! [`crate::protocol::Mvcc`].
+//! [`crate::protocol::Mvcc`] and [`crate::protocol::Hekaton`].
 //!
 //! A version is made when its transaction installs, of the row as it still is, and linked before the row changes. It has the word of a row
 //! that varies in length and not its value: that is retired when the row is replaced, or its record unlinked, and freed no earlier than the
@@ -8,7 +8,7 @@
 use super::access_set::{Access, Kind, Token};
 use super::{HeaderOf, MetaOf, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::protocol::Timestamping;
+use crate::protocol::Versioning;
 use crate::record::RecordRef;
 use crate::versions::Version;
 use crate::versions::cache::Superseded;
@@ -28,7 +28,17 @@ pub(super) struct Found {
     version: Option<Version>,
 }
 
-impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
+impl Found {
+    /// Shows bytes of it, which lie in the row, if it has one; while who has found it still reads at that timestamp.
+    pub fn view(&self, span: Span, see: impl FnOnce(&[u8])) -> bool {
+        let Some(version) = self.version.filter(|_| self.presence == Presence::Present) else { return false };
+        // SAFETY: the span was checked against the row, and the version is not freed, as in `find_older`.
+        unsafe { version.view(span, see) };
+        true
+    }
+}
+
+impl<A: Architecture<Protocol: Versioning>> Txn<'_, A> {
     /// The transaction commits, and nothing is installed yet: makes versions of the rows that it writes or deletes, in the order of the write set.
     pub(super) fn make_old_versions(&mut self) {
         for number in 0..self.write_set.len() {
@@ -53,23 +63,23 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         }
     }
 
-    /// They have been replaced.
-    pub(super) fn retire_old_versions(&mut self) {
+    /// They have been replaced: may be freed once `at` has passed, an epoch, or a timestamp.
+    pub(super) fn retire_old_versions(&mut self, at: u64) {
         for superseded in self.made_versions.drain(..) {
-            self.allocations.versions.supersede(self.epoch, superseded);
+            self.allocations.versions.supersede(at, superseded);
         }
     }
 
     fn previous_of(&self, record: RecordRef) -> u64 {
-        // SAFETY: any thread may look, by the contract of `Timestamping`; the record lives as long as the tables.
+        // SAFETY: any thread may look, by the contract of `Versioning`; the record lives as long as the tables.
         ProtocolOf::<A>::previous(unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() })
     }
 
-    /// What the transaction's timestamp finds in a record whose row is younger, or is being overwritten by somebody younger.
-    pub(super) fn find_older(&self, record: RecordRef) -> Found {
-        let latest = since(self.time().time(), Presence::Missing);
+    /// What a timestamp of the transaction's finds in a record whose row is younger, or is being overwritten by somebody younger.
+    pub(super) fn find_older(&self, record: RecordRef, time: u64) -> Found {
+        let latest = since(time, Presence::Missing);
         // SAFETY: it is what `to_bits` has answered. Each version that is come to was replaced by somebody younger than this transaction, which
-        // runs: so the epoch in which that was has not passed, and the version was not freed (see the protocol).
+        // runs: so the epoch in which that was has not passed, nor has the horizon, and the version was not freed (see the protocol).
         let version =
             unsafe { Version::maybe(self.previous_of(record)).and_then(|newest| newest.shown_by(latest)) };
         match version {
@@ -85,11 +95,13 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
 
     /// Copies the named bytes of an old version, which has a row, into the scratch buffer, if it is that of the token.
     pub(super) fn copy_older(&mut self, record: RecordRef, token: Token, span: Span) -> bool {
-        let found = self.find_older(record);
-        let Some(version) = found.version.filter(|_| found.token == token) else { return false };
+        let found = self.find_older(record, self.time().time());
+        found.token == token && self.copy_found(&found, span)
+    }
+
+    /// Copies the named bytes of what was found into the scratch buffer, if it has a row.
+    pub(super) fn copy_found(&mut self, found: &Found, span: Span) -> bool {
         let part = self.scratch_for(span);
-        // SAFETY: the span was checked against the row; as in `find_older`.
-        unsafe { version.view(span, |bytes| part.copy_from_slice(bytes)) };
-        true
+        found.view(span, |bytes| part.copy_from_slice(bytes))
     }
 }

@@ -1,9 +1,11 @@
 //! Reading a snapshot: the readers' part of [`crate::versions`].
 //!
 //! A transaction that reads a snapshot has no access set: it holds nothing, and nobody knows of it but by the number that its slot tells.
-//! It is not aborted. Between two operations its slot goes on to the global epoch, so that it holds no epoch back, however
+//! It is not aborted. Where the protocol's own versions make snapshots, that tells how they are read ([`super::access`]).
+//! Between two operations its slot goes on to the global epoch, so that it holds no epoch back, however
 //! long it takes: versions do not depend on that, but on the number.
 
+use super::access::{Access as _, AccessOf};
 use super::{Aside, HeaderOf, Place, Txn, values};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
@@ -27,7 +29,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Whether transactions may read snapshots.
     #[inline(always)]
     pub fn has_snapshots(&self) -> bool {
-        self.keeps_versions
+        self.keeps_versions || AccessOf::<A>::has_own_snapshots(self)
     }
 
     /// Whether the transaction that runs reads a snapshot.
@@ -38,16 +40,25 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Starts a transaction that reads the newest snapshot; [`Txn::end_snapshot`] ends it.
     pub fn begin_snapshot(&mut self) {
         self.clear();
-        self.snapshot = self.epochs.begin_snapshot(self.slot.0 as usize);
+        self.snapshot = AccessOf::<A>::begin_snapshot(self);
         self.aside = Some(Aside::Snapshot);
+    }
+
+    pub(super) fn begin_snapshot_of_store(&self) -> u64 {
+        self.epochs.begin_snapshot(self.slot.0 as usize)
     }
 
     /// Ends it.
     pub fn end_snapshot(&mut self) -> SnapshotRead {
         assert!(self.has_begun_snapshot(), "a transaction that reads a snapshot");
-        self.epochs.end_snapshot(self.slot.0 as usize);
+        let last_epoch = AccessOf::<A>::end_snapshot(self);
         self.aside = None;
-        SnapshotRead { number: self.snapshot, last_epoch: self.epochs.last_epoch_of(self.snapshot) }
+        SnapshotRead { number: self.snapshot, last_epoch }
+    }
+
+    pub(super) fn end_snapshot_of_store(&self) -> u64 {
+        self.epochs.end_snapshot(self.slot.0 as usize);
+        self.epochs.last_epoch_of(self.snapshot)
     }
 
     pub(super) fn read_aside(
@@ -97,12 +108,22 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let (found, _) = self.look_up(place);
         self.stopwatch.enter(TimeClass::Useful);
         let is_shown = found.is_some_and(|record| self.show_of_snapshot(table, record, span, see))
-            || self.show_buried(place, span, see);
+            || self.keeps_versions && self.show_buried(place, span, see);
         if is_shown { Presence::Present } else { Presence::Missing }
     }
 
     /// Shows bytes of a record's row as the snapshot has it; whether it has one.
     pub(super) fn show_of_snapshot(
+        &mut self,
+        table: &Table,
+        record: RecordRef,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        AccessOf::<A>::show_of_snapshot(self, table, record, span, see)
+    }
+
+    pub(super) fn show_of_store_snapshot(
         &mut self,
         table: &Table,
         record: RecordRef,

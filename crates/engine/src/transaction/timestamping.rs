@@ -1,24 +1,19 @@
-//! Asking records by the transaction's timestamp, waiting as they answer, and copying what they grant.
+//! Asking records by the transaction's timestamp, and waiting as they answer; what they grant is copied by [`super::visible`].
 //!
 //! Look-up, miss and request are one step where the key lives. A miss leaves the timestamp in the gap and looks again: what is not found then
 //! stays missing to this transaction, for no insert of somebody older is let in from there on.
-//!
-//! A row is copied from the transaction's own thread, between the request and another look at the record (a seqlock): a younger write may be
-//! installed meanwhile. A row that the transaction will write nobody else changes.
 
 use super::access::GapOf;
 use super::access_set::{Kind, Token};
-use super::old_versions::Found;
-use super::write_log::Bytes;
-use super::{HeaderOf, MetaOf, Place, ProtocolOf, RequesterOf, Txn};
+use super::visible::Heeded;
+use super::{Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::facade::atomic::{Ordering, fence};
 use crate::index::ordered::LeafRef;
-use crate::protocol::{Answer, SlotState, Timestamping};
+use crate::protocol::{Answer, Timestamping};
 use crate::record::RecordRef;
 use crate::timestamp::Halves;
 use contract::{Abort, AbortReason, PartitionId, Presence, Span, TimeClass};
-use zerocopy::IntoBytes;
 
 /// What is asked of a record.
 #[derive(Clone, Copy)]
@@ -26,14 +21,6 @@ pub(super) enum Wish {
     Read,
     /// To write a row that is there, or is not.
     Write(Presence),
-}
-
-/// What a transaction makes of an answer.
-pub(super) enum Heeded {
-    /// A version, with or without a row.
-    Granted(Presence, Token),
-    /// Ask again, from the look-up on.
-    Again,
 }
 
 /// Asks a record.
@@ -144,30 +131,6 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         }
     }
 
-    /// Does what an answer says.
-    #[inline(always)]
-    pub(super) fn heed_answer(
-        &mut self,
-        record: RecordRef,
-        answer: Answer,
-        asked: &mut u32,
-    ) -> Result<Heeded, Abort> {
-        match answer {
-            Answer::Older => {
-                let Found { presence, token, .. } = self.find_older(record);
-                Ok(Heeded::Granted(presence, token))
-            }
-            Answer::Present(token) => Ok(Heeded::Granted(Presence::Present, Token(token))),
-            Answer::Absent(token) => Ok(Heeded::Granted(Presence::Missing, Token(token))),
-            Answer::Wait | Answer::Unlinked => {
-                self.pause(*asked);
-                *asked += 1;
-                Ok(Heeded::Again)
-            }
-            Answer::Abort(reason) => Err(self.poison(reason)),
-        }
-    }
-
     /// Finds a key's record and copies the named bytes of the row that the transaction reads into the scratch buffer.
     #[inline(always)]
     pub(super) fn read_by_time(
@@ -210,37 +173,5 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
                 Heeded::Again => {}
             }
         }
-    }
-
-    /// Copies the named bytes of a version into the scratch buffer, if it still is there, or was kept.
-    #[inline(always)]
-    pub(super) fn copy_version(&mut self, record: RecordRef, token: Token, span: Span) -> bool {
-        // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
-        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.scratch_for(span)) };
-        // Acquire: the copy comes before the look; pairs with the Release fence before an install, so that a copy of any of its words
-        // sees its lock.
-        fence(Ordering::Acquire);
-        // SAFETY: any thread may look, by the contract of `Timestamping`; the record lives as long as the tables.
-        ProtocolOf::<A>::still_is(unsafe { record.meta::<HeaderOf<A>, MetaOf<A>>() }, token.0)
-            || ProtocolOf::<A>::KEEPS_VERSIONS && self.copy_older(record, token, span)
-    }
-
-    /// Copies the named bytes of a row that the transaction will write into the log.
-    #[inline(always)]
-    pub(super) fn copy_own_into_log(&mut self, record: RecordRef, span: Span, bytes: Bytes) {
-        // SAFETY: the span was checked against the row, which nobody else writes.
-        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.log.get_mut(bytes)) };
-    }
-
-    /// The transaction's timestamp.
-    #[inline(always)]
-    pub(super) fn time(&self) -> Halves {
-        self.state.stamp()
-    }
-
-    /// What a read has copied.
-    #[inline(always)]
-    pub(super) fn copied(&self, span: Span) -> &[u8] {
-        &self.scratch.as_bytes()[span.start() % 8..][..span.length()]
     }
 }

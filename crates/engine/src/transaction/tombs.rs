@@ -1,4 +1,4 @@
-//! What deletes leave behind under timestamp ordering: the record stays linked, without a row, so that older transactions find that they
+//! What deletes leave behind where transactions have timestamps from their begin on: the record stays linked, without a row, so that older transactions find that they
 //! come too late, and is unlinked when there are none any more.
 //!
 //! A tombstone waits in its slot's queue ([`crate::storage::tombs`]) until its epoch has passed: everybody who was active when its transaction
@@ -6,6 +6,9 @@
 //! ([`Draws::begin_epoch`](crate::timestamp::Draws::begin_epoch)): they find the key missing with or without it. Then the slot takes the
 //! record for ever, if it still is that tombstone, and unlinks it as an abort unlinks an insert. One that is about to be written waits on; one
 //! that was written is a row again, or the tombstone of another, who has it in a queue of its own.
+//!
+//! Where transactions read the past (see [`crate::protocol::Cicada`]), who does so may be older than a deletion, whatever the epoch: the
+//! tombstone waits until nobody is.
 //!
 //! A tombstone is unlinked where it is. A fiber that migrates does that when its next transaction begins, and not when it takes stock of its
 //! garbage, which is at home.
@@ -16,10 +19,10 @@ use super::access_set::{Access, Kind};
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::hash::Hash;
-use crate::protocol::{Answer, Timestamping};
+use crate::protocol::{Answer, Versioning};
 use crate::storage::tombs::Tomb;
 
-impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
+impl<A: Architecture<Protocol: Versioning>> Txn<'_, A> {
     /// A record is this tombstone from now on.
     pub(super) fn leave_tomb(&mut self, position: usize, word: u64) {
         let Access { record, partition, table, key, .. } = self.accesses[position];
@@ -28,12 +31,15 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
         self.allocations.tombs.push(self.epoch, Tomb { record, table, partition, word }, bytes);
     }
 
-    /// Between transactions: unlinks tombstones of epoch `reclaimable` and before.
+    /// Between transactions: unlinks tombstones of epoch `reclaimable` and before, as long as they are not later ones than `last`.
     #[cold]
-    pub(super) fn unlink_tombs_until(&mut self, reclaimable: u64) {
+    pub(super) fn unlink_tombs_until(&mut self, reclaimable: u64, last: u64) {
         // Out of the slot's cache meanwhile, which unlinking needs.
         let mut tombs = std::mem::take(&mut self.allocations.tombs);
         for _ in 0..tombs.len() {
+            if tombs.first_word().is_none_or(|word| word > last) {
+                break;
+            }
             let Some((tomb, bytes)) = tombs.next(reclaimable) else { break };
             let Tomb { record, partition, word, .. } = tomb;
             if self.architecture.enter(partition).is_err() {

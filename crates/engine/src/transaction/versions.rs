@@ -31,6 +31,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Where the transaction that has committed stands among the snapshots, if there are any.
     #[inline(always)]
     pub fn snapshot_place(&self) -> Option<SnapshotPlace> {
+        AccessOf::<A>::snapshot_place(self)
+    }
+
+    #[inline(always)]
+    pub(super) fn place_among_snapshots_of_store(&self) -> Option<SnapshotPlace> {
         self.keeps_versions.then(|| SnapshotPlace::ShownBy(self.epochs.snapshot_of(self.commit_epoch)))
     }
 

@@ -9,8 +9,14 @@ use engine::ThisEngine;
 #[test]
 fn global_ids_are_counted() {
     const EACH: u64 = 200;
-    let draws =
-        |protocol| ![ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc].contains(&protocol);
+    let logical = [
+        ProtocolName::TicToc,
+        ProtocolName::Timestamp,
+        ProtocolName::Mvcc,
+        ProtocolName::Hekaton,
+        ProtocolName::Cicada,
+    ];
+    let draws = |protocol| !logical.contains(&protocol);
     for pair in supported().filter(|pair| draws(pair.protocol)) {
         let mut loaded = Loaded::<ThisEngine>::load(pair);
         let scripts = |worker| vec![vec![Write::Update(worker as u64)], vec![]];

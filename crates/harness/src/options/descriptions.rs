@@ -49,22 +49,34 @@ const WITH_LISTS: &[ProtocolName] = &[
     ProtocolName::Vll,
 ];
 
-/// The systems that have snapshots.
-const WITH_SNAPSHOTS: UsedBy = UsedBy::Pairs(
-    ArchitectureName::SharedEverything,
-    &[
-        ProtocolName::NoWait,
-        ProtocolName::TwoVersionNoWait,
-        ProtocolName::DlDetect,
-        ProtocolName::Dreadlocks,
-        ProtocolName::WaitDie,
-        ProtocolName::DeadlockFree,
-        ProtocolName::Vll,
-        ProtocolName::Silo,
-        ProtocolName::Occ,
-        ProtocolName::Mocc,
-    ],
-);
+/// The protocols whose snapshots are those of the store, every so many epochs.
+const WITH_EPOCH_SNAPSHOTS: &[ProtocolName] = &[
+    ProtocolName::NoWait,
+    ProtocolName::TwoVersionNoWait,
+    ProtocolName::DlDetect,
+    ProtocolName::Dreadlocks,
+    ProtocolName::WaitDie,
+    ProtocolName::DeadlockFree,
+    ProtocolName::Vll,
+    ProtocolName::Silo,
+    ProtocolName::Occ,
+    ProtocolName::Mocc,
+];
+
+/// Those, and the one that shows its own versions.
+const WITH_SNAPSHOTS: &[ProtocolName] = &[
+    ProtocolName::NoWait,
+    ProtocolName::TwoVersionNoWait,
+    ProtocolName::DlDetect,
+    ProtocolName::Dreadlocks,
+    ProtocolName::WaitDie,
+    ProtocolName::DeadlockFree,
+    ProtocolName::Vll,
+    ProtocolName::Silo,
+    ProtocolName::Cicada,
+    ProtocolName::Occ,
+    ProtocolName::Mocc,
+];
 
 /// Protocols, in words.
 fn either_of(protocols: &[ProtocolName]) -> String {
@@ -377,7 +389,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "snapshots",
         value: "on|off",
         help: "Keep previous versions of records, and let transactions that only read, and ask for it, read a snapshot",
-        used_by: WITH_SNAPSHOTS,
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_SNAPSHOTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.snapshots, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.snapshots),
@@ -386,7 +398,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "snapshot-every",
         value: "N",
         help: "Take a snapshot every N epochs",
-        used_by: WITH_SNAPSHOTS,
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_EPOCH_SNAPSHOTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.snapshot_every, at_least_one(value)),
         get: |options| options.engine.snapshot_every.to_string(),
@@ -395,7 +407,13 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "global-ids",
         value: "on|off",
         help: "Draw an id for every commit from one counter that all share (silo 5.2)",
-        used_by: UsedBy::AllBut(&[ProtocolName::TicToc, ProtocolName::Timestamp, ProtocolName::Mvcc]),
+        used_by: UsedBy::AllBut(&[
+            ProtocolName::TicToc,
+            ProtocolName::Timestamp,
+            ProtocolName::Mvcc,
+            ProtocolName::Hekaton,
+            ProtocolName::Cicada,
+        ]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.global_ids, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.global_ids),
@@ -450,7 +468,14 @@ pub static OPTIONS: &[OptionDescription] = &[
         value: "NAME",
         help: "Where timestamps come from: mutex, atomic, batch-8, batch-16, clock, hardware-counter (simulated machines)",
         used_by: UsedBy::ProtocolsAnd(
-            &[ProtocolName::WaitDie, ProtocolName::Timestamp, ProtocolName::Mvcc, ProtocolName::Occ],
+            &[
+                ProtocolName::WaitDie,
+                ProtocolName::Timestamp,
+                ProtocolName::Mvcc,
+                ProtocolName::Occ,
+                ProtocolName::Hekaton,
+                ProtocolName::Cicada,
+            ],
             ArchitectureName::PartitionedSerial,
             "whose partition-latch is timestamp",
         ),

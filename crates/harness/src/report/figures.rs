@@ -59,18 +59,26 @@ pub fn repetitions(system: &System) -> Block {
     }
 }
 
+const TIME: &str = "Where the time goes";
+
 /// Where the time goes, in six classes.
 pub fn time_share(summaries: &[&Summary]) -> Block {
-    let title = "Where the time goes".to_owned();
     if summaries.iter().all(|summary| summary.time_samples == 0) {
-        return Block::Remark { title, text: "No transaction was sampled in the interval.".to_owned() };
+        let text = "No transaction was sampled in the interval.".to_owned();
+        return Block::Remark { title: TIME.to_owned(), text };
     }
-    let stack = |summary: &&Summary| Stack {
-        label: summary.system(),
+    time_stacks("", summaries.iter().map(|summary| (summary.system(), *summary)).collect())
+}
+
+/// The same of labelled bars, at `place` of an experiment; "" if it is none.
+pub fn time_stacks(place: &str, bars: Vec<(String, &Summary)>) -> Block {
+    let title = if place.is_empty() { TIME.to_owned() } else { format!("{TIME}: {place}") };
+    let stack = |(label, summary): (String, &Summary)| Stack {
+        label,
         parts: TimeClass::ALL.iter().map(|&class| summary.time_share.get(class)).collect(),
         text: String::new(),
     };
-    let stacks: Vec<Stack> = summaries.iter().map(stack).collect();
+    let stacks: Vec<Stack> = bars.into_iter().map(stack).collect();
     let names = TimeClass::ALL.map(TimeClass::name);
     let style = Style {
         class: "time",

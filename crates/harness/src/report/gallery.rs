@@ -2,7 +2,7 @@
 //! way to its own report.
 
 use super::page::{Block, Page};
-use super::sweep::{Arrangement, SweepReport, THROUGHPUT, figure};
+use super::sweep::{Arrangement, SweepReport, THROUGHPUT, figure, where_time_goes};
 use super::{claims, footer, render};
 use crate::results::Surroundings;
 use crate::sweep::claims::Told;
@@ -63,7 +63,8 @@ fn blocks(exhibit: &Exhibit<'_>, all: &[Exhibit<'_>]) -> Vec<Block> {
     std::iter::once(heading).chain(figures(exhibit, None)).chain(beside).chain(told).collect()
 }
 
-/// Its throughput, panel by panel; `name` is written before each where it stands at another one's place.
+/// Its throughput, panel by panel, and where the time goes if the experiment says at which point the paper asks; `name` is written before
+/// each where it stands at another one's place.
 fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
     let report = &exhibit.report;
     let layout = Arrangement::of(report.experiment);
@@ -74,7 +75,11 @@ fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
         }
         (block, _) => block,
     };
-    panels.iter().filter_map(|panel| figure(report, &layout, panel, &THROUGHPUT)).map(named).collect()
+    let time = |panel: &[String]| {
+        report.experiment.time_at.as_ref().and_then(|_| where_time_goes(report, &layout, panel))
+    };
+    let both = |panel: &Vec<String>| [figure(report, &layout, panel, &THROUGHPUT), time(panel)];
+    panels.iter().flat_map(both).flatten().map(named).collect()
 }
 
 impl Exhibit<'_> {

@@ -2,7 +2,7 @@
 //! remaining axes.
 
 use super::page::{Block, Cell, Claim, Key, Page};
-use super::{claims, facts, footer, render, tables};
+use super::{claims, facts, figures, footer, render, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::warnings;
@@ -113,6 +113,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         for measure in MEASURES.iter().filter(|measure| measure.is_shown(report.claims)) {
             blocks.extend(figure(report, &layout, &panel, measure));
         }
+        blocks.extend(where_time_goes(report, &layout, &panel));
     }
     blocks.push(table(report));
     if !report.left_out.is_empty() {
@@ -262,6 +263,37 @@ pub(super) fn figure(
     })
 }
 
+/// Where the time of each line goes, at one value of the plotted axis: the one that the experiment names, if it has a finished point
+/// there, else the last that has one. `None` if nothing was sampled.
+pub(super) fn where_time_goes(
+    report: &SweepReport<'_>,
+    layout: &Arrangement,
+    panel: &[String],
+) -> Option<Block> {
+    let axis = layout.x.map(|axis| (axis, &report.experiment.axes[axis]));
+    let of_panel = |place: &[String]| pick(place, &layout.panels) == panel;
+    let finished: Vec<(&Vec<String>, &Summary)> = report
+        .points
+        .iter()
+        .filter_map(|(place, summary)| Some((place, (*summary)?)))
+        .filter(|(place, summary)| of_panel(place) && summary.time_samples > 0)
+        .collect();
+    let has_point =
+        |value: &&String| axis.is_none_or(|(x, _)| finished.iter().any(|(place, _)| place[x] == **value));
+    let named = report.experiment.time_at.as_ref().map(|at| &at.value).filter(has_point);
+    let at = named.or_else(|| axis?.1.values.iter().rev().find(has_point));
+    let is_there = |place: &[String]| axis.is_none_or(|(x, _)| at.is_some_and(|at| place[x] == *at));
+    let stacks: Vec<(String, &Summary)> = finished
+        .iter()
+        .filter(|(place, _)| is_there(place))
+        .map(|(place, summary)| (pick(place, &layout.lines).join(" "), *summary))
+        .collect();
+    let heading = panel_name(report, layout, panel);
+    let place = axis.zip(at).map(|((_, axis), at)| format!("{} {at}", axis.name));
+    let place: Vec<String> = place.into_iter().chain((!heading.is_empty()).then_some(heading)).collect();
+    (!stacks.is_empty()).then(|| figures::time_stacks(&place.join(", "), stacks))
+}
+
 /// The finished points of one line of one panel, at the values and places of `along`.
 fn line_points(
     report: &SweepReport<'_>,
@@ -383,8 +415,15 @@ mod tests {
     use crate::sweep::combinations;
 
     fn report_of(axes: &str, finished: bool) -> String {
-        let text = format!("workload = 'micro'\nclaim = 'a < b'\n[axes]\n{axes}");
-        let experiment = Experiment::parse("e.toml", &text, 4).expect("an experiment");
+        report_of_points(&format!("workload = 'micro'\nclaim = 'a < b'\n[axes]\n{axes}"), finished)
+    }
+
+    fn report_of_text(text: &str) -> String {
+        report_of_points(text, true)
+    }
+
+    fn report_of_points(text: &str, finished: bool) -> String {
+        let experiment = Experiment::parse("e.toml", text, 4).expect("an experiment");
         let places = combinations(&experiment);
         let summary = some_summary();
         let points = places.into_iter().map(|place| (place, finished.then_some(&summary))).collect();
@@ -412,6 +451,25 @@ mod tests {
             "both widths, and the legends"
         );
         assert!(html.contains("a &lt; b"), "the claim");
+    }
+
+    #[test]
+    fn time_is_shown_at_one_value_of_the_plotted_axis() {
+        let axes = "protocol = ['silo', 'no-wait']\nworkers = [1, 2]\nwrites = ['none', 'all']";
+        let html = report_of(axes, true);
+        for heading in ["workers 2, writes none", "workers 2, writes all"] {
+            assert!(html.contains(&format!("<h2>Where the time goes: {heading}</h2>")), "{heading}");
+        }
+        assert!(!html.contains("Where the time goes: workers 1"), "the last one's is enough");
+        assert!(!report_of(axes, false).contains("Where the time goes"), "nothing was sampled");
+        // The first of them has a point; where the machine has cut it off, the last that is left.
+        let at = |value: u32, listed: &str| {
+            report_of_text(&format!(
+                "workload = 'micro'\nx = 'workers'\ntime_at = {value}\n[axes]\nworkers = {listed}"
+            ))
+        };
+        assert!(at(1, "[1, 2]").contains("<h2>Where the time goes: workers 1</h2>"));
+        assert!(at(8, "{ of = [1, 2, 8], to = 2 }").contains("<h2>Where the time goes: workers 2</h2>"));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Experiment {
     pub workload: Setting,
     /// The axis of the plots, if it is named.
     pub x: Option<Setting>,
+    /// The value of that axis at which the report shows where the time goes, if it is named.
+    pub time_at: Option<Setting>,
     /// What is the same at all points.
     pub base: Vec<Setting>,
     /// What differs.
@@ -105,6 +107,7 @@ struct Text {
     machine: Option<Spanned<String>>,
     workload: Spanned<String>,
     x: Option<Spanned<String>>,
+    time_at: Option<Spanned<Value>>,
     #[serde(default)]
     base: BTreeMap<Spanned<String>, Spanned<Value>>,
     #[serde(default)]
@@ -144,6 +147,7 @@ impl Experiment {
             machine: parsed.machine.map(|machine| source.named("machine", &machine)),
             workload: source.named("workload", &parsed.workload),
             x: parsed.x.map(|x| source.named("x", &x)),
+            time_at: parsed.time_at.map(|at| source.setting("time_at", &at)).transpose()?,
             base: source.settings(parsed.base)?,
             axes,
             claims,
@@ -201,6 +205,17 @@ impl Experiment {
         {
             return Err(x.refuse(BadValue::new("x", &x.value, names_of(&self.axes))));
         }
+        if let Some(at) = &self.time_at {
+            let axis = self.x.as_ref().and_then(|x| self.axes.iter().find(|axis| axis.name == x.value));
+            let values = axis.map(|axis| axis.cut.as_ref().map_or(&axis.values, |cut| &cut.listed));
+            if !values.is_some_and(|values| values.contains(&at.value)) {
+                let allowed = match values {
+                    Some(values) => values.join(", "),
+                    None => "none, for x names no axis".to_owned(),
+                };
+                return Err(at.refuse(BadValue::new("time_at", &at.value, allowed)));
+            }
+        }
         Ok(())
     }
 
@@ -256,6 +271,15 @@ impl Source<'_> {
             follows: false,
             place: Some(self.place(value.span().start)),
         }
+    }
+
+    fn setting(&self, name: &str, value: &Spanned<Value>) -> Result<Setting, Failure> {
+        let at = value.span().start;
+        let given = scalar(value.get_ref()).ok_or_else(|| {
+            let allowed = "one text, number or true/false";
+            self.failure(at, BadValue::new(name, value.get_ref(), allowed).to_string())
+        })?;
+        Ok(Setting { name: name.to_owned(), value: given, follows: false, place: Some(self.place(at)) })
     }
 
     fn settings(&self, table: BTreeMap<Spanned<String>, Spanned<Value>>) -> Result<Vec<Setting>, Failure> {
@@ -398,8 +422,12 @@ mod tests {
             let failure = failure(&format!("workload = 'micro'\n{text}"));
             assert!(failure.starts_with(message), "{failure}");
         }
-        let failure = failure("workload = 'micro'\nx = 'theta'\n[axes]\nseed = [1]");
-        assert_eq!(failure, "e.toml:2:5: x theta: allowed: the axes seed");
+        let refused = failure("workload = 'micro'\nx = 'theta'\n[axes]\nseed = [1]");
+        assert_eq!(refused, "e.toml:2:5: x theta: allowed: the axes seed");
+        let refused = failure("workload = 'micro'\nx = 'seed'\ntime_at = 3\n[axes]\nseed = [1, 2]");
+        assert_eq!(refused, "e.toml:3:11: time_at 3: allowed: 1, 2");
+        let refused = failure("workload = 'micro'\ntime_at = 1\n[axes]\nseed = [1, 2]");
+        assert_eq!(refused, "e.toml:2:11: time_at 1: allowed: none, for x names no axis");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! claim = "No protocol that writes shared memory on reads scales; silo does."
 //! workload = "micro"
 //! x = "workers"                                    # axis of the plots; the first numeric one if left out
+//! time_at = 64                                     # where on it the report shows the classes of time; the last if left out
 //!
 //! [base]                                           # any option of `run`, or of the workload
 //! architecture = "shared-everything"

@@ -2,9 +2,10 @@
 //! nothing.
 //!
 //! A canary states the steps of a real protocol that are broken, everything else is the real protocol's: so each file here holds
-//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, a [`Flaw`] of one that validates, or a [`Lapse`] of one that goes
-//! by timestamps.
+//! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, a [`Flaw`] of one that validates, a [`Lapse`] of one that goes
+//! by timestamps, or a [`Slip`] of one that claims.
 
+mod claiming;
 mod dirty_reads;
 mod eager_upgrade;
 mod early_release;
@@ -30,17 +31,22 @@ mod unlocked_gaps;
 #[cfg(test)]
 mod unmarked_misses;
 mod unmarked_reads;
+mod unraised_reads;
+#[cfg(test)]
+mod unvalidated_misses;
+mod unvalidated_reads;
 mod validating;
 #[cfg(test)]
 mod waits_out_of_order;
 
+pub(crate) use claiming::{Slip, Slipped};
 pub(crate) use locking::{Broken, Defect};
 pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
 use crate::protocol::{
-    BasicTimestamp, DeadlockFree, Dreadlocks, Mocc, Mvcc, NoWait, Occ, Silo, TicToc, TwoVersionNoWait, Vll,
-    WaitDie,
+    BasicTimestamp, Cicada, DeadlockFree, Dreadlocks, Hekaton, Mocc, Mvcc, NoWait, Occ, Silo, TicToc,
+    TwoVersionNoWait, Vll, WaitDie,
 };
 
 /// NO_WAIT that reads without a lock.
@@ -86,5 +92,12 @@ pub(crate) type WaitsOutOfOrder = Broken<DeadlockFree, waits_out_of_order::Waits
 pub(crate) type UnmarkedMisses = Amiss<BasicTimestamp, unmarked_misses::UnmarkedMisses>;
 /// TIMESTAMP whose reads leave no timestamp behind.
 pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedReads>;
+/// CICADA that validates what it read without raising its read timestamp.
+pub(crate) type UnraisedReads = Amiss<Cicada, unraised_reads::UnraisedReads>;
+/// HEKATON that does not validate what it has read.
+pub(crate) type UnvalidatedReads = Slipped<Hekaton, unvalidated_reads::UnvalidatedReads>;
+/// HEKATON that does not validate the keys that it found missing.
+#[cfg(test)]
+pub(crate) type UnvalidatedMisses = Slipped<Hekaton, unvalidated_misses::UnvalidatedMisses>;
 /// MVCC that shows the newest version to everybody.
 pub(crate) type NewestVersion = Amiss<Mvcc, newest_version::NewestVersion>;

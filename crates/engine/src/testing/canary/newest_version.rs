@@ -1,13 +1,17 @@
 //! A read is shown the newest version, also if that is of somebody younger.
 
-use super::Lapse;
+use super::{Amiss, Lapse};
+use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::protocol::{Answer, Chained, Mvcc, Timestamping};
 use crate::timestamp::Halves;
+use crate::transaction::access::Timestamped;
 
 pub(crate) struct NewestVersion;
 
 impl Lapse<Mvcc> for NewestVersion {
+    type Access<A: Architecture<Protocol = Amiss<Mvcc, Self>>> = Timestamped;
+
     fn read<P: Physical>(meta: &Chained<P>, by: Halves) -> Answer {
         match Mvcc::read(meta, by) {
             Answer::Older => Mvcc::newest(meta),

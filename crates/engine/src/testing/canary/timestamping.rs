@@ -1,10 +1,11 @@
 //! Protocols that go by timestamps, with a lapse.
 
 use crate::architecture::Architecture;
+use crate::horizon::Horizon;
 use crate::physical::Physical;
-use crate::protocol::{Answer, Protocol, Timestamping};
+use crate::protocol::{Answer, Looking, Protocol, Timestamping, Versioning};
 use crate::timestamp::Halves;
-use crate::transaction::access::Timestamped;
+use crate::transaction::access::Access;
 use contract::{EngineOptions, Presence};
 use std::marker::PhantomData;
 
@@ -12,7 +13,10 @@ use std::marker::PhantomData;
 pub(crate) struct Amiss<B, D>(PhantomData<(B, D)>);
 
 /// The steps that a canary may break; those that it does not name are the real protocol's.
-pub(crate) trait Lapse<B: Timestamping>: 'static {
+pub(crate) trait Lapse<B: Timestamping>: Sized + 'static {
+    /// The real protocol's.
+    type Access<A: Architecture<Protocol = Amiss<B, Self>>>: Access<A>;
+
     fn read<P: Physical>(meta: &B::Meta<P>, by: Halves) -> Answer {
         B::read(meta, by)
     }
@@ -32,7 +36,7 @@ impl<B: Timestamping, D: Lapse<B>> Protocol for Amiss<B, D> {
     type Gap<P: Physical> = B::Gap<P>;
     type Common<P: Physical> = B::Common<P>;
     type Slot = B::Slot;
-    type Access<A: Architecture<Protocol = Self>> = Timestamped;
+    type Access<A: Architecture<Protocol = Self>> = D::Access<A>;
 
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> B::Common<P> {
         B::common(slots, partitions, options)
@@ -48,9 +52,27 @@ impl<B: Timestamping, D: Lapse<B>> Protocol for Amiss<B, D> {
 }
 
 // SAFETY: the metadata is the real protocol's, at which any thread may look.
-unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
+unsafe impl<B: Timestamping, D: Lapse<B>> Versioning for Amiss<B, D> {
     const KEEPS_VERSIONS: bool = B::KEEPS_VERSIONS;
 
+    fn still_is<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
+        B::still_is(meta, token)
+    }
+
+    fn previous<P: Physical>(meta: &B::Meta<P>) -> u64 {
+        B::previous(meta)
+    }
+
+    fn tombstone(time: u64) -> u64 {
+        B::tombstone(time)
+    }
+
+    fn bury<P: Physical>(meta: &B::Meta<P>, tombstone: u64) -> Answer {
+        B::bury(meta, tombstone)
+    }
+}
+
+impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
     fn read<P: Physical>(meta: &B::Meta<P>, by: Halves) -> Answer {
         D::read(meta, by)
     }
@@ -59,16 +81,8 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
         D::write(meta, wanted, by)
     }
 
-    fn still_is<P: Physical>(meta: &B::Meta<P>, token: u64) -> bool {
-        B::still_is(meta, token)
-    }
-
     fn lock<P: Physical>(meta: &B::Meta<P>, previous: u64) {
         B::lock(meta, previous);
-    }
-
-    fn previous<P: Physical>(meta: &B::Meta<P>) -> u64 {
-        B::previous(meta)
     }
 
     fn publish<P: Physical>(meta: &B::Meta<P>, to_be: Presence, by: Halves) {
@@ -87,14 +101,6 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
         B::mark_deleted(meta, gap);
     }
 
-    fn tombstone(by: Halves) -> u64 {
-        B::tombstone(by)
-    }
-
-    fn bury<P: Physical>(meta: &B::Meta<P>, tombstone: u64) -> Answer {
-        B::bury(meta, tombstone)
-    }
-
     fn rely<P: Physical>(gap: &B::Gap<P>, by: Halves) {
         D::rely(gap, by);
     }
@@ -109,5 +115,19 @@ unsafe impl<B: Timestamping, D: Lapse<B>> Timestamping for Amiss<B, D> {
 
     fn inherit_gap<P: Physical>(retired: &B::Gap<P>, heir: &B::Gap<P>) {
         B::inherit_gap(retired, heir);
+    }
+}
+
+impl<B: Looking, D: Lapse<B>> Looking for Amiss<B, D> {
+    fn look<P: Physical>(meta: &B::Meta<P>, time: u64) -> Answer {
+        B::look(meta, time)
+    }
+
+    fn was_read_after<P: Physical>(meta: &B::Meta<P>, time: u64) -> bool {
+        B::was_read_after(meta, time)
+    }
+
+    fn horizon<P: Physical>(common: &B::Common<P>) -> &Horizon {
+        B::horizon(common)
     }
 }

@@ -7,11 +7,14 @@
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
 //! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
 //! | [`timestamped`] | a copy, granted by the transaction's timestamp | a private copy, granted in the same way, installed at commit |
+//! | [`multiversion`] | a copy of the version that was there when the transaction began, without a lock, validated at commit if it writes | a private copy, claimed when it is accessed, installed at commit |
+//! | [`validated_by_time`] | a copy of the version that the transaction's timestamp is shown, asked for by that at commit | a private copy, asked for in the same way at commit |
 //! | [`validated`] | a copy, without a lock, validated at commit | a private copy, locked at commit |
 //! | [`mostly_validated`] | the same, of what is hot under a lock | the same |
 //!
 //! What two of them share stands beside: [`super::locking`] and [`super::gaps`] for locks, [`super::in_place`] for writes in place,
-//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them, [`super::timestamping`] for requests by timestamps.
+//! [`super::copies`] for private ones, [`super::observing`] for reads without locks, [`super::protecting`] for locks beside them, [`super::timestamping`]
+//! for requests by timestamps, [`super::claiming`] for looks by timestamps and claims, [`super::visible`] for what either finds, [`super::looking`] for looks before requests.
 //!
 //! Some verbs are parts of steps, and run where the metadata may be touched: they are given a site.
 
@@ -19,17 +22,21 @@ mod alone;
 mod certified;
 mod locked;
 mod mostly_validated;
+mod multiversion;
 mod single;
 mod timestamped;
 mod validated;
+mod validated_by_time;
 
 pub(crate) use alone::Alone;
 pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
 pub(crate) use mostly_validated::MostlyValidated;
+pub(crate) use multiversion::Multiversion;
 pub(crate) use single::Single;
 pub(crate) use timestamped::Timestamped;
 pub(crate) use validated::Validated;
+pub(crate) use validated_by_time::ValidatedByTime;
 
 use super::access_set::Token;
 use super::scan::Cursor;
@@ -38,7 +45,8 @@ use super::{Blind, Place, ProtocolOf, RequesterOf, Txn};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Mode, Protocol};
 use crate::record::RecordRef;
-use contract::{Abort, AbortReason, Plan, Presence, Scan, Span};
+use crate::storage::Table;
+use contract::{Abort, AbortReason, Plan, Presence, Scan, SnapshotPlace, Span};
 
 /// The way of access of an architecture's protocol.
 pub(super) type AccessOf<A> = <ProtocolOf<A> as Protocol>::Access<A>;
@@ -198,9 +206,58 @@ pub(crate) trait Access<A: Architecture>: Sized {
     #[inline(always)]
     fn unlink_tombs(_: &mut Txn<'_, A>) {}
 
-    /// Between transactions: frees versions that were replaced at epoch `reclaimable` or before.
+    /// Between transactions: frees versions that were replaced at epoch `reclaimable` or before, or what else says that nobody looks for them.
     #[inline(always)]
     fn free_old_versions(_: &mut Txn<'_, A>, _: u64) {}
+
+    // What is told of timestamps.
+
+    /// An attempt of a transaction is about to draw its timestamp.
+    #[inline(always)]
+    fn before_drawing(_: &Txn<'_, A>) {}
+
+    /// It has drawn it.
+    #[inline(always)]
+    fn drawn(_: &Txn<'_, A>) {}
+
+    /// The slot is in no epoch from now on.
+    #[inline(always)]
+    fn rests(_: &Txn<'_, A>) {}
+
+    // Snapshots.
+
+    /// Whether the protocol's own versions make snapshots, and not those of the store.
+    #[inline(always)]
+    fn has_own_snapshots(_: &Txn<'_, A>) -> bool {
+        false
+    }
+
+    /// Begins to read the newest snapshot; its number.
+    fn begin_snapshot(txn: &Txn<'_, A>) -> u64 {
+        txn.begin_snapshot_of_store()
+    }
+
+    /// It was read; the last epoch of what it shows.
+    fn end_snapshot(txn: &Txn<'_, A>) -> u64 {
+        txn.end_snapshot_of_store()
+    }
+
+    /// Shows bytes of a record's row as the snapshot has it; whether it has one.
+    fn show_of_snapshot(
+        txn: &mut Txn<'_, A>,
+        table: &Table,
+        record: RecordRef,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        txn.show_of_store_snapshot(table, record, span, see)
+    }
+
+    /// Where the transaction that has committed stands among the snapshots, if there are any.
+    #[inline(always)]
+    fn snapshot_place(txn: &Txn<'_, A>) -> Option<SnapshotPlace> {
+        txn.place_among_snapshots_of_store()
+    }
 
     // Commit and abort.
 

@@ -8,13 +8,14 @@ use super::super::access_set::Kind;
 use super::super::keys::Lent;
 use super::super::scan::{self, Cursor};
 use super::super::structure::{Attempted, Versions};
-use super::super::timestamping::{Heeded, Wish, rely};
+use super::super::timestamping::{Wish, rely};
+use super::super::visible::{Heeded, copy_own};
 use super::super::{Blind, HeaderOf, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::facade::atomic::{Ordering, fence};
 use crate::index::ordered::LeafCopy;
-use crate::protocol::{Answer, Mode, Timestamping};
+use crate::protocol::{Answer, Mode, Timestamping, Versioning};
 use crate::record::RecordRef;
 use crate::timestamp::{Halves, Timestamp};
 use contract::{Abort, AbortReason, CommitId, Direction, PartitionId, Presence, Scan, Span, TableId};
@@ -218,31 +219,8 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 
     #[inline(always)]
     fn install(txn: &mut Txn<'_, A>, _: u64) {
-        if ProtocolOf::<A>::KEEPS_VERSIONS {
-            txn.make_old_versions();
-        }
-        txn.lock_accepted_writes();
-        txn.install_copies(|_, access, offset, bytes| {
-            // SAFETY: the span was checked against the row; the transaction has locked the record, so it is the only writer.
-            unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
-        });
-        let by = txn.time();
-        for number in 0..txn.write_set.len() {
-            let position = txn.write_set[number] as usize;
-            let access = txn.accesses[position];
-            let to_be = match access.kind {
-                Kind::Write | Kind::Insert => Presence::Present,
-                Kind::Delete => Presence::Missing,
-                Kind::Vanished | Kind::Read | Kind::Absent => continue,
-            };
-            txn.architecture.post(access.partition, move |site| {
-                ProtocolOf::<A>::publish(site.meta(access.record), to_be, by);
-            });
-            if to_be == Presence::Missing {
-                txn.leave_tomb(position, ProtocolOf::<A>::tombstone(by));
-            }
-        }
-        txn.retire_old_versions();
+        txn.install_accepted_writes();
+        txn.retire_old_versions(txn.epoch);
     }
 
     #[inline(always)]
@@ -272,7 +250,7 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
     #[inline(always)]
     fn unlink_tombs(txn: &mut Txn<'_, A>) {
         if txn.allocations.tombs.len() > 0 {
-            txn.unlink_tombs_until(txn.epochs.reusable());
+            txn.unlink_tombs_until(txn.epochs.reusable(), u64::MAX);
         }
     }
 
@@ -320,6 +298,35 @@ impl<A: Architecture<Protocol: Timestamping>> Access<A> for Timestamped {
 }
 
 impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
+    /// All that the transaction writes was accepted: keeps what it replaces, if that is kept, and installs and publishes its own.
+    #[inline(always)]
+    pub(super) fn install_accepted_writes(&mut self) {
+        if ProtocolOf::<A>::KEEPS_VERSIONS {
+            self.make_old_versions();
+        }
+        self.lock_accepted_writes();
+        self.install_copies(|_, access, offset, bytes| {
+            // SAFETY: the span was checked against the row; the transaction has locked the record, so it is the only writer.
+            unsafe { access.record.row::<HeaderOf<A>>().copy_in_racing(offset, bytes) }
+        });
+        let by = self.time();
+        for number in 0..self.write_set.len() {
+            let position = self.write_set[number] as usize;
+            let access = self.accesses[position];
+            let to_be = match access.kind {
+                Kind::Write | Kind::Insert => Presence::Present,
+                Kind::Delete => Presence::Missing,
+                Kind::Vanished | Kind::Read | Kind::Absent => continue,
+            };
+            self.architecture.post(access.partition, move |site| {
+                ProtocolOf::<A>::publish(site.meta(access.record), to_be, by);
+            });
+            if to_be == Presence::Missing {
+                self.leave_tomb(position, ProtocolOf::<A>::tombstone(by.time()));
+            }
+        }
+    }
+
     /// Locks the rows that are about to be overwritten, and links what they were, and deleted ones, where that is kept.
     #[inline(always)]
     fn lock_accepted_writes(&mut self) {
@@ -336,14 +343,6 @@ impl<A: Architecture<Protocol: Timestamping>> Txn<'_, A> {
             }
         }
     }
-}
-
-/// Copies a part of the committed row into the scratch buffer.
-fn copy_own<A: Architecture>(txn: &mut Txn<'_, A>, position: usize, part: Span) -> Result<(), Abort> {
-    let record = txn.accesses[position].record;
-    // SAFETY: a part of the row, which nobody else writes: the transaction's own write is pending.
-    unsafe { record.row::<HeaderOf<A>>().copy_out_racing(part.offset, txn.scratch_for(part)) };
-    Ok(())
 }
 
 /// What a step is asked to copy, in the client's memory.

@@ -1,0 +1,204 @@
+//! The horizon: a timestamp below those of all transactions that run, or will (*Cicada*, SIGMOD 2017, section 3.1, and its rapid garbage collection). Who has committed
+//! with a timestamp up to it is all there, and nobody comes between any more.
+//!
+//! State: for every transaction slot a line of its own with two words, what its transactions *write at*, a timestamp that none of
+//! those that run or will run there is below, and what a transaction there *reads at*, if it reads the past; and one line for all, with the
+//! horizon and with what is *needed*: nobody reads at less, now or later. The last two never go back.
+//!
+//! Steps:
+//! - A slot that has rested tells 0, fences, and then draws its timestamp; and tells that. From then on it tells each that it draws, which is a
+//!   store to a line of its own, until it rests again.
+//! - A slot that reads the past tells the horizon that it has found, fences, and looks whether that still is the horizon; otherwise again.
+//! - A *round*, by any slot, between its transactions: with the timestamp of its last one it fences, keeps the horizon that it finds, and
+//!   reads what all slots tell. The least that they write at, and its own, less one, is a horizon. The least of what they read at, and of
+//!   the horizon that it has kept, is what is needed.
+//!
+//! Invariants:
+//! 1. *Nobody who runs, or will, has a timestamp at or below the horizon.* A slot's timestamps ascend, so all that it has, and will have until
+//!    it rests, are at least what it tells. Of the fences of a round and of a slot that stops resting one comes first. If it is the
+//!    slot's, the round reads 0, or what was drawn since. If it is the round's, the slot draws afterwards, and more than the round's own.
+//! 2. *Who had committed at or below the horizon has installed it:* what its slot tells next it tells afterwards (Release, Acquire).
+//! 3. *Nobody reads at less than what is needed.* Of the fences of a round and of a slot that begins to read one comes first. If it is the
+//!    slot's, the round reads what that tells. If it is the round's, the slot has seen the horizon that the round has kept, or a later one.
+//!
+//! So what was replaced at or below what is needed nobody looks for: who writes has a larger timestamp, by 1, and so has who reads, or the same.
+//! It is freed long before its epoch has passed, while it is in the cache.
+//!
+//! It takes timestamps that ascend as they are drawn, or batches whose rest is lost when a slot rests ([`crate::timestamp::Draws`]).
+//!
+//! We differ: the paper's leader makes the round, every 10 microseconds, and a thread that has nothing to do has its clock pushed by it;
+//! ours is made by every slot for itself, once in so many transactions, and who rests is not looked at.
+
+use crate::epoch::Line;
+use crate::facade::atomic::{AtomicU64, Ordering, fence};
+
+/// A slot that rests, or reads nothing of the past.
+const NEVER: u64 = u64::MAX;
+
+/// What a slot tells.
+struct Told {
+    writes_at: AtomicU64,
+    reads_at: AtomicU64,
+}
+
+/// What all read.
+#[derive(Default)]
+struct Reached {
+    horizon: AtomicU64,
+    needed: AtomicU64,
+}
+
+/// See the module.
+pub(crate) struct Horizon {
+    reached: Line<Reached>,
+    slots: Vec<Line<Told>>,
+    /// Whether transactions that only read may read the past.
+    is_read: bool,
+}
+
+impl Horizon {
+    /// Of so many slots, which all rest.
+    pub fn new(slots: usize, is_read: bool) -> Self {
+        let told = || Line(Told { writes_at: AtomicU64::new(NEVER), reads_at: AtomicU64::new(NEVER) });
+        Horizon {
+            reached: Line::default(),
+            slots: std::iter::repeat_with(told).take(slots).collect(),
+            is_read,
+        }
+    }
+
+    /// Whether transactions that only read may read the past.
+    #[inline(always)]
+    pub fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    /// Before a slot draws a timestamp.
+    #[inline(always)]
+    pub fn before_drawing(&self, slot: usize) {
+        let told = &self.slots[slot].0.writes_at;
+        // Relaxed, both: its own word; the fence orders it before what is drawn.
+        if told.load(Ordering::Relaxed) == NEVER {
+            told.store(0, Ordering::Relaxed);
+            // SeqCst: pairs with the fence in `advance`. (1)
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// A slot has drawn this timestamp; its transactions before have ended.
+    #[inline(always)]
+    pub fn drawn(&self, slot: usize, time: u64) {
+        // Release: what those have read and installed comes before; pairs with the Acquire in `advance`. (2)
+        self.slots[slot].0.writes_at.store(time, Ordering::Release);
+    }
+
+    /// A slot rests, its transactions have ended.
+    pub fn rest(&self, slot: usize) {
+        // Release: as in `drawn`.
+        self.slots[slot].0.writes_at.store(NEVER, Ordering::Release);
+    }
+
+    /// A slot begins to read the past; answers at which timestamp.
+    pub fn begin_to_read(&self, slot: usize) -> u64 {
+        let reached = &self.reached.0;
+        // Acquire: what was installed up to there is seen; pairs with the Release in `advance`.
+        let mut horizon = reached.horizon.load(Ordering::Acquire);
+        loop {
+            // Relaxed: nothing has been read yet.
+            self.slots[slot].0.reads_at.store(horizon, Ordering::Relaxed);
+            // SeqCst: pairs with the fence in `advance`. (3)
+            fence(Ordering::SeqCst);
+            // Acquire: as above.
+            let now = reached.horizon.load(Ordering::Acquire);
+            if now == horizon {
+                return horizon;
+            }
+            horizon = now;
+        }
+    }
+
+    /// It has read.
+    pub fn end_reading(&self, slot: usize) {
+        // Release: what it has read stays before; pairs with the Acquire in `advance`.
+        self.slots[slot].0.reads_at.store(NEVER, Ordering::Release);
+    }
+
+    /// A round, by a slot whose last timestamp this is; answers what is needed.
+    pub fn advance(&self, own: u64) -> u64 {
+        let Reached { horizon, needed } = &self.reached.0;
+        // SeqCst: pairs with the fences in `before_drawing` (1) and `begin_to_read` (3).
+        fence(Ordering::SeqCst);
+        // Acquire: who goes on from here has seen what that round has.
+        let kept = horizon.load(Ordering::Acquire);
+        let (mut written, mut read) = (own, kept);
+        for Line(told) in &self.slots {
+            // Acquire, both: pair with the Release in `drawn`, `rest` and `end_reading`. (2)
+            written = written.min(told.writes_at.load(Ordering::Acquire));
+            read = read.min(told.reads_at.load(Ordering::Acquire));
+        }
+        raise(horizon, written.saturating_sub(1));
+        raise(needed, read);
+        // Acquire: what others have found so, they have found with all that was read before.
+        needed.load(Ordering::Acquire)
+    }
+
+    /// Nobody looks for what was replaced at this timestamp or before, as far as rounds have found.
+    pub fn needed(&self) -> u64 {
+        // Acquire: as in `advance`.
+        self.reached.0.needed.load(Ordering::Acquire)
+    }
+}
+
+/// Raises a word, which is not written if it is there already.
+fn raise(word: &AtomicU64, to: u64) {
+    // Relaxed: a guess.
+    if word.load(Ordering::Relaxed) < to {
+        // Release: what the round has seen comes before; pairs with the Acquire of who goes on from there. Acquire: a larger one that is
+        // left there stands for what its round has seen.
+        word.fetch_max(to, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Horizon;
+
+    #[test]
+    fn the_horizon_is_below_who_runs_and_rests_hold_nothing_back() {
+        let horizon = Horizon::new(3, true);
+        let begin = |slot, time| {
+            horizon.before_drawing(slot);
+            horizon.drawn(slot, time);
+        };
+        begin(0, 5);
+        begin(1, 9);
+        assert_eq!(horizon.advance(9), 0, "nothing was known before");
+        assert_eq!(horizon.advance(9), 4);
+        begin(0, 12);
+        // About to draw.
+        horizon.before_drawing(2);
+        horizon.advance(12);
+        assert_eq!(horizon.advance(12), 4);
+        horizon.drawn(2, 13);
+        horizon.advance(12);
+        assert_eq!(horizon.advance(12), 8);
+        horizon.rest(1);
+        horizon.advance(12);
+        assert_eq!(horizon.advance(12), 11);
+    }
+
+    #[test]
+    fn what_a_reader_reads_is_needed_until_it_has_read() {
+        let horizon = Horizon::new(2, true);
+        horizon.before_drawing(0);
+        horizon.drawn(0, 20);
+        horizon.advance(20);
+        assert_eq!(horizon.begin_to_read(1), 19);
+        horizon.drawn(0, 30);
+        horizon.advance(30);
+        assert_eq!((horizon.advance(30), horizon.needed()), (19, 19));
+        horizon.end_reading(1);
+        assert_eq!(horizon.advance(30), 29);
+        assert_eq!(horizon.begin_to_read(1), 29);
+    }
+}
