@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 18] = [
+const SHOWN_BY: [(&str, &str); 19] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -18,6 +18,7 @@ const SHOWN_BY: [(&str, &str); 18] = [
     ("forced-upgrade", "ycsb"),
     ("unguarded-upgrade", "ycsb"),
     ("uncounted-reads", "micro"),
+    ("uncounted-reads", "write-skew"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),
     ("unraised-reads", "micro"),
@@ -45,7 +46,9 @@ fn every_canary_is_found_under_every_architecture_of_its_protocol() {
     let folder = fresh_folder("explored-canaries-everywhere");
     for (canary, workload) in SHOWN_BY {
         let architectures = architectures(&folder, canary);
-        assert!(architectures.len() >= 3, "{canary}: {architectures:?}");
+        // VLL's queue is one for all partitions.
+        let fewest = if canary == "uncounted-reads" { 1 } else { 3 };
+        assert!(architectures.len() >= fewest, "{canary}: {architectures:?}");
         for architecture in architectures {
             let more =
                 format!("--explore random --canary {canary} --architecture {architecture} --seeds 20000");

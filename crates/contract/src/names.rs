@@ -97,7 +97,7 @@ names! {
     Dreadlocks = "dreadlocks", "two-phase locking; waits, and looks meanwhile in the others' digests whether it waits for itself (Koskinen and Herlihy, SPAA 2008; orthrus 4)";
     WaitDie = "wait-die", "two-phase locking; the older waits for the younger, the younger aborts (thousand-cores 2.1)";
     DeadlockFree = "deadlock-free", "two-phase locking; waits while it asks in the order of the keys, and aborts out of order (thousand-cores 4.2)";
-    Vll = "vll", "two-phase locking; a transaction asks for all its locks at once, and gets them in the order of asking (Ren et al., PVLDB 6(2), 2012; trireme 3.1)";
+    Vll = "vll", "two-phase locking; a transaction asks for all its locks at once, and gets them in the order of asking (Ren et al., PVLDB 6(2), 2012; trireme 3.2)";
     Silo = "silo", "optimistic: reads write nothing shared, validation at commit (silo 4.4)";
     Timestamp = "timestamp", "timestamp ordering: reads and writes are granted in the order of timestamps, or come too late (thousand-cores 2.2)";
     Mvcc = "mvcc", "timestamp ordering that keeps what is overwritten: reads never come too late (thousand-cores 2.2)";

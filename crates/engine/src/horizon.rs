@@ -9,14 +9,16 @@
 //! - A slot that has rested tells 0, fences, and then draws its timestamp; and tells that. From then on it tells each that it draws, which is a
 //!   store to a line of its own, until it rests again.
 //! - A slot that reads the past tells the horizon that it has found, fences, and looks whether that still is the horizon; otherwise again.
-//! - A *round*, by any slot, between its transactions: with the timestamp of its last one it fences, keeps the horizon that it finds, and
+//! - A *round*, by any slot, between its transactions: with the timestamp of its last one it keeps the horizon that it finds, fences, and
 //!   reads what all slots tell. The least that they write at, and its own, less one, is a horizon. The least of what they read at, and of
 //!   the horizon that it has kept, is what is needed.
 //!
 //! Invariants:
 //! 1. *Nobody who runs, or will, has a timestamp at or below the horizon.* A slot's timestamps ascend, so all that it has, and will have until
 //!    it rests, are at least what it tells. Of the fences of a round and of a slot that stops resting one comes first. If it is the
-//!    slot's, the round reads 0, or what was drawn since. If it is the round's, the slot draws afterwards, and more than the round's own.
+//!    slot's, the round reads 0, or what was drawn since. If it is the round's, the slot draws afterwards, and more than the round's own: a
+//!    counter says so; and where timestamps come from clocks, the slot reads its own after two full fences and the way of a line, which take
+//!    longer than such a timestamp is coarse ([`crate::timestamp`]).
 //! 2. *Who had committed at or below the horizon has installed it:* what its slot tells next it tells afterwards (Release, Acquire).
 //! 3. *Nobody reads at less than what is needed.* Of the fences of a round and of a slot that begins to read one comes first. If it is the
 //!    slot's, the round reads what that tells. If it is the round's, the slot has seen the horizon that the round has kept, or a later one.
@@ -24,7 +26,7 @@
 //! So what was replaced at or below what is needed nobody looks for: who writes has a larger timestamp, by 1, and so has who reads, or the same.
 //! It is freed long before its epoch has passed, while it is in the cache.
 //!
-//! It takes timestamps that ascend as they are drawn, or batches whose rest is lost when a slot rests ([`crate::timestamp::Draws`]).
+//! It takes timestamps that ascend as they are drawn, or batches whose rest is lost when a slot has rested ([`crate::timestamp::Draws::lose_batch`]).
 //!
 //! We differ: the paper's leader makes the round, every 10 microseconds, and a thread that has nothing to do has its clock pushed by it;
 //! ours is made by every slot for itself, once in so many transactions, and who rests is not looked at.
@@ -73,16 +75,19 @@ impl Horizon {
         self.is_read
     }
 
-    /// Before a slot draws a timestamp.
+    /// Before a slot draws a timestamp: answers whether it has rested. What it has left of a batch is then to be lost.
     #[inline(always)]
-    pub fn before_drawing(&self, slot: usize) {
+    #[must_use]
+    pub fn before_drawing(&self, slot: usize) -> bool {
         let told = &self.slots[slot].0.writes_at;
         // Relaxed, both: its own word; the fence orders it before what is drawn.
-        if told.load(Ordering::Relaxed) == NEVER {
+        let has_rested = told.load(Ordering::Relaxed) == NEVER;
+        if has_rested {
             told.store(0, Ordering::Relaxed);
             // SeqCst: pairs with the fence in `advance`. (1)
             fence(Ordering::SeqCst);
         }
+        has_rested
     }
 
     /// A slot has drawn this timestamp; its transactions before have ended.
@@ -126,10 +131,10 @@ impl Horizon {
     /// A round, by a slot whose last timestamp this is; answers what is needed.
     pub fn advance(&self, own: u64) -> u64 {
         let Reached { horizon, needed } = &self.reached.0;
+        // Acquire: who goes on from here has seen what that round has. Before the fence: who fences later finds this one or a later one. (3)
+        let kept = horizon.load(Ordering::Acquire);
         // SeqCst: pairs with the fences in `before_drawing` (1) and `begin_to_read` (3).
         fence(Ordering::SeqCst);
-        // Acquire: who goes on from here has seen what that round has.
-        let kept = horizon.load(Ordering::Acquire);
         let (mut written, mut read) = (own, kept);
         for Line(told) in &self.slots {
             // Acquire, both: pair with the Release in `drawn`, `rest` and `end_reading`. (2)
@@ -167,16 +172,17 @@ mod tests {
     fn the_horizon_is_below_who_runs_and_rests_hold_nothing_back() {
         let horizon = Horizon::new(3, true);
         let begin = |slot, time| {
-            horizon.before_drawing(slot);
+            let has_rested = horizon.before_drawing(slot);
             horizon.drawn(slot, time);
+            has_rested
         };
-        begin(0, 5);
-        begin(1, 9);
+        assert!(begin(0, 5), "it begins");
+        assert!(begin(1, 9), "it begins");
         assert_eq!(horizon.advance(9), 0, "nothing was known before");
         assert_eq!(horizon.advance(9), 4);
-        begin(0, 12);
+        assert!(!begin(0, 12), "it goes on");
         // About to draw.
-        horizon.before_drawing(2);
+        assert!(horizon.before_drawing(2), "it begins");
         horizon.advance(12);
         assert_eq!(horizon.advance(12), 4);
         horizon.drawn(2, 13);
@@ -185,12 +191,13 @@ mod tests {
         horizon.rest(1);
         horizon.advance(12);
         assert_eq!(horizon.advance(12), 11);
+        assert!(begin(1, 13), "it has rested, and may be below the horizon with what it had left of a batch");
     }
 
     #[test]
     fn what_a_reader_reads_is_needed_until_it_has_read() {
         let horizon = Horizon::new(2, true);
-        horizon.before_drawing(0);
+        assert!(horizon.before_drawing(0), "it begins");
         horizon.drawn(0, 20);
         horizon.advance(20);
         assert_eq!(horizon.begin_to_read(1), 19);

@@ -37,8 +37,8 @@
 //! records, whose rts is raised at commit.
 //!
 //! **Transactions that only read**, and say so, read at the horizon, if they may ([`EngineOptions::snapshots`]): nobody who runs is older, so
-//! that they wait for nobody, write nothing, and are never validated (3.1). They are as old as the last round of the horizon, and so
-//! not in the order of time. Where rows vary in length they are transactions like others, for values are freed by epochs.
+//! that they write nothing, and are never validated (3.1); they wait only while somebody whose write is pending installs it. They are as old as
+//! the horizon, which each slot looks for once in so many transactions, and a long one anywhere holds back; and so not in the order of time. Where rows vary in length they are transactions like others, for values are freed by epochs.
 //!
 //! **Garbage.** A version is freed once the horizon has passed its successor. Nobody follows a link to one that was freed: who reads
 //! goes on from a row or a version that is younger than itself, and what it comes to was replaced by that one or a younger one.

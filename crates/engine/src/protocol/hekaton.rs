@@ -30,7 +30,7 @@
 //!   by somebody active: the row. By somebody whose end is before t: wait for what comes of it; after t: the row, or `previous` once it is
 //!   LOCKED. By somebody preparing: wait until the end is told, which is at once.
 //! - *Claim* (section 2, updating a version): the row must be the newest version, and of the begin; if somebody else has claimed or replaced
-//!   it, abort at once: the first writer wins. Nobody who reads is kept from anything by that.
+//!   it, abort at once: the first writer wins; but a key that had no row at the begin is missing, whoever inserts it since. Nobody who reads is kept from anything by that.
 //! - *Commit* (section 3, preparation and postprocessing): say *preparing*; draw the end; tell it. Look at all that was read again, at the
 //!   end: it must be the version that was read. Then make versions of what is replaced, lock, copy the private copies in, publish the end.
 //!   *Abort*: give the claims back.
@@ -42,7 +42,9 @@
 //!   of batches do not, and are refused ([`crate::matrix`]).
 //! - So what was answered to a look at t is what all others find at t, for ever.
 //! - Who is preparing has its end without waiting for anybody. Who waits, waits for a smaller end than its own begin or end, of somebody
-//!   who validates and installs: so there is no cycle of waiting, and nobody waits for who is active.
+//!   who validates and installs: so there is no cycle of waiting, and nobody waits for who is active, but for the
+//!   moment in which it tells whose claim it is. Where releases travel, what a slot gives back may still be claimed in its name when it commits
+//!   next; whoever looks waits until it has arrived.
 //! - The status and time of a tombstone name it for ever: timestamps are drawn once.
 //!
 //! *Why that is serializable.* The order is that of the ends, and of the begins of those who write nothing: each look at a transaction's place
@@ -270,8 +272,7 @@ unsafe impl Claiming for Hekaton {
         let (there, time) = match found {
             Answer::Present(since) => (Presence::Present, since),
             Answer::Absent(since) => (Presence::Missing, since),
-            Answer::Older => return CONFLICT,
-            Answer::Wait | Answer::Unlinked | Answer::Abort(_) => return found,
+            Answer::Older | Answer::Wait | Answer::Unlinked | Answer::Abort(_) => return found,
         };
         if there != wanted {
             return found;
@@ -314,6 +315,13 @@ unsafe impl Claiming for Hekaton {
         meta.claimer.store(0);
         // Nobody else changes it.
         meta.state.store(meta.state.read() & !CLAIMED);
+    }
+
+    fn abandon<P: Physical>(meta: &Claimed<P>, SlotId(slot): SlotId) {
+        if meta.claimer.read() == u64::from(slot) + 1 {
+            // So whoever looks waits, or sees the version before.
+            meta.claimer.store(0);
+        }
     }
 
     fn mark_deleted<P: Physical>(meta: &Claimed<P>) {

@@ -441,7 +441,8 @@ pub(crate) trait Locking: Protocol {
     }
 
     /// A transaction that has asked for nothing asks for all of these, each once. A record that is dead is not asked for, which is said
-    /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them.
+    /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them,
+    /// or, by [`Wake::Retry`], when it is not to hold them, as `Abort` says at once: it is to abort.
     fn request_all<'m, P: Physical>(
         records: impl Iterator<Item = (&'m Self::Meta<P>, Mode, &'m mut bool)>,
         request: Request<'_, Self, P, impl Waker>,
@@ -456,6 +457,12 @@ pub(crate) trait Locking: Protocol {
         request: Request<'_, Self, P, impl Waker>,
     ) {
         let _ = (records, request);
+        unreachable!("nothing is asked for ahead under this protocol")
+    }
+
+    /// The transaction has panicked, and leaves what it holds as it is: nobody is to be granted that.
+    fn abandon<P: Physical>(request: Request<'_, Self, P, impl Waker>) {
+        let _ = request;
         unreachable!("nothing is asked for ahead under this protocol")
     }
 
@@ -749,6 +756,9 @@ pub(crate) unsafe trait Claiming: Versioning {
 
     /// Gives a claim back.
     fn withdraw<P: Physical>(meta: &Self::Meta<P>);
+
+    /// If the slot has claimed the record: it stays claimed for ever, and nobody learns the claimer's end.
+    fn abandon<P: Physical>(meta: &Self::Meta<P>, slot: SlotId);
 
     /// Of a record about to be unlinked: it is dead from now on.
     fn mark_deleted<P: Physical>(meta: &Self::Meta<P>);

@@ -16,7 +16,7 @@
 //!   read an old one leave no timestamp.
 //!
 //! **A version is freed when the epoch has passed in which it was replaced.** Who then runs has begun after the transaction that replaced it
-//! had ended, so its timestamp is larger ([`Draws::begin_epoch`](crate::timestamp::Draws::begin_epoch)), and it stops at what has
+//! had ended, so its timestamp is larger ([`Draws::lose_batch`](crate::timestamp::Draws::lose_batch)), and it stops at what has
 //! replaced the version, or before. So nobody follows a link to a version that was freed.
 //!
 //! Missing keys are TIMESTAMP's. A key that is deleted keeps its record as long as anybody may be older, who finds the row's version there.

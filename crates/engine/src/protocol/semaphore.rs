@@ -1,5 +1,5 @@
 //! The metadata in which NO_WAIT and 2V_NO_WAIT count who holds a record, and in what mode: a counting semaphore, after
-//! VLL (*trireme* 3.2).
+//! VLL (*trireme* 3.2). VLL counts so who holds a gap.
 //!
 //! State, two words of one line:
 //!

@@ -1,5 +1,5 @@
 //! VLL: two-phase locking without queues at the records. A transaction asks for all its locks at once, and transactions are granted in the
-//! order in which they asked (Ren, Thomson and Abadi, PVLDB 6(2), 2012, section 2; *trireme* 3.1 has its semaphore).
+//! order in which they asked (Ren, Thomson and Abadi, PVLDB 6(2), 2012, section 2; *trireme* 3.2 has its semaphore).
 //!
 //! State: in a record two counters, of the transactions that hold it or want it `Exclusive` (the paper's Cx) and `Shared` (Cs). Nobody is named
 //! in a record, and nobody waits at one. And one queue, of all transactions that have asked for anything, in the order in which they first
@@ -8,8 +8,9 @@
 //!
 //! - A transaction that begins counts itself in each record that it knows it will touch, and comes to the end of the queue, in one critical
 //!   section. It is *free* if nobody was counted that conflicts with it, and runs. Otherwise it is *blocked*.
-//! - A transaction that ends takes itself out of the counters and out of the queue, in one critical section. If a blocked one is in front of the
-//!   queue then, it is free from now on, and is woken.
+//! - A transaction that commits takes itself out of the counters and out of the queue, in one critical section; one that aborts takes itself out of
+//!   each counter first, when it has undone what it did there, and then out of the queue. If a blocked one is in front of the queue then, it is
+//!   free from now on, and is woken.
 //!
 //! *Who is free holds what it has asked for.* Whoever conflicts with a transaction in a record was counted there before it or after it. Who was
 //! counted after it is blocked, and behind it. Who was counted before it is ahead of it in the queue; then it was blocked, and
@@ -20,7 +21,11 @@
 //! counted nobody was there, so who conflicts came after it, and is behind it, because it came when the late one was in the queue already. A
 //! transaction joins the queue with its first request, late or not: one that knows nothing is not in it until then.
 //!
-//! *Nobody waits in a circle*: who waits is blocked, for those ahead of it, and the one in front is free and waits for nobody.
+//! *Nobody waits in a circle*: who waits is blocked, for those ahead of it, and the one in front is free and waits for nobody. It waits for all who are
+//! ahead, also those with whom it does not conflict: a program that keeps one transaction open until another has ended may wait for ever.
+//!
+//! *A transaction that panics while it commits* leaves the queue, so that others go on, and not the records, which nobody knows what it has done to. The
+//! queue is *broken* from then on: who is in nobody's way runs as before, and who conflicts with somebody, and would be blocked, aborts.
 //!
 //! What is known: what the procedure's plan names, and what the attempts before were counted in, or were denied ([`Known`]). So a transaction that nobody
 //! has planned finds out in its first attempt what it touches, and asks for that in the next one: the paper's and *orthrus* 3.2's
@@ -124,6 +129,8 @@ struct Place {
 struct Ends {
     front: AtomicU32,
     back: AtomicU32,
+    /// 1: somebody has left the queue, and not the records.
+    is_broken: AtomicU32,
 }
 
 /// The transactions that have asked for something, in the order in which they first did.
@@ -162,6 +169,10 @@ impl TxnQueue {
     fn enter(&self) -> CriticalSection<'_> {
         self.latch.0.lock(self.kind);
         CriticalSection(self)
+    }
+
+    fn is_broken(&self) -> bool {
+        get(&self.ends.0.is_broken) != 0
     }
 
     /// The place of whom a word names.
@@ -228,7 +239,8 @@ impl CriticalSection<'_> {
         let front = get(&queue.ends.0.front);
         if front != NONE && get(&queue.named(front).state) == BLOCKED {
             set(&queue.named(front).state, FREE);
-            waker.wake(SlotId(front - 1), Wake::Granted);
+            let wake = if queue.is_broken() { Wake::Retry } else { Wake::Granted };
+            waker.wake(SlotId(front - 1), wake);
         }
     }
 }
@@ -290,16 +302,31 @@ impl Locking for Vll {
         RequestWith { common, who, .. }: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         let section = common.enter();
-        let mut is_blocked = false;
+        let (mut is_blocked, mut is_denied) = (false, false);
         for (counters, mode, is_counted) in records {
-            *is_counted = !counters.is_dead();
+            let conflicts = counters.conflicts(mode);
+            // In a broken queue as what comes late: somebody may hold it for ever.
+            is_denied |= conflicts && common.is_broken();
+            *is_counted = !counters.is_dead() && !is_denied;
             if *is_counted {
-                is_blocked |= counters.conflicts(mode);
+                is_blocked |= conflicts;
                 counters.count(mode);
             }
         }
         section.join(who.slot, if is_blocked { BLOCKED } else { FREE });
-        if is_blocked { Verdict::Queued } else { Verdict::Granted }
+        match (is_denied, is_blocked) {
+            (true, _) => Verdict::Abort(AbortReason::Conflict),
+            (false, true) => Verdict::Queued,
+            (false, false) => Verdict::Granted,
+        }
+    }
+
+    fn abandon<P: Physical>(RequestWith { common, who, waker }: Request<'_, Self, P, impl Waker>) {
+        let section = common.enter();
+        set(&common.ends.0.is_broken, 1);
+        if get(&common.place(who.slot).state) != OUT {
+            section.leave(who.slot, waker);
+        }
     }
 
     fn release_all<'m, P: Physical>(

@@ -29,9 +29,6 @@ use contract::{Abort, CommitId, EngineOptions, Key, LogError, Plan, Procedure, T
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
-/// Transactions between two looks at the garbage.
-const RECLAIM_EVERY: u64 = 64;
-
 /// What a store that stays open has beside its tables.
 pub(crate) struct Runtime {
     pub epochs: Epochs,
@@ -209,7 +206,7 @@ impl<P: Protocol, F: Concurrent> Slot<P, F> {
     /// The transaction has ended: rests.
     fn rest(&mut self) {
         self.ended += 1;
-        if self.ended.is_multiple_of(RECLAIM_EVERY) {
+        if self.ended.is_multiple_of(cpu::transactions_between_looks()) {
             self.txn.reclaim();
         }
         self.txn.suspend();
@@ -306,7 +303,16 @@ where
     fn begin(&mut self, attempt: Attempt) {
         self.give_way();
         self.txn.resume();
-        self.txn.begin(attempt, &self.plan);
+        // One that asks ahead waits here.
+        let beginning = Finally {
+            slot: self,
+            end: |slot: &mut Self| {
+                slot.txn.abort();
+                slot.rest();
+            },
+        };
+        beginning.slot.txn.begin(attempt, &beginning.slot.plan);
+        mem::forget(beginning);
     }
 
     fn has_snapshots(&self) -> bool {

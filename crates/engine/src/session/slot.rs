@@ -18,9 +18,6 @@ use contract::{
     AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace, TimeClass,
 };
 
-/// Transactions between two looks at the garbage, and at what memory is left.
-const RECLAIM_EVERY: u64 = 64;
-
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
 /// next; one that is wrong is wrong for ever.
 const MOST_PLANS: u32 = 8;
@@ -106,8 +103,11 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 return self.txn.locate(plan);
             }
             if !A::DECLARES {
-                // The plan was for prefetching only.
-                return plan.clear();
+                if !<A::Protocol as Protocol>::REQUESTS_AHEAD {
+                    // The plan was for prefetching only.
+                    plan.clear();
+                }
+                return self.txn.locate(plan);
             }
             attempts = attempts.saturating_add(1);
             self.txn.architecture.back_off(attempts);
@@ -228,8 +228,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
         }
         self.tell_effort_of_last_phase(statistics);
         self.ended += 1;
-        if self.ended.is_multiple_of(RECLAIM_EVERY) {
+        if self.ended.is_multiple_of(cpu::transactions_between_looks()) {
             self.txn.reclaim();
+            // And at what memory is left.
             if memory::is_short() {
                 statistics.fail(RunError::Memory { available_bytes: memory::available_bytes() });
             }

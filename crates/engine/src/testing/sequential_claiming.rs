@@ -1,14 +1,14 @@
 //! HEKATON as a sequential machine: all interleavings of a few transactions over two records, in both synchronization policies; as
 //! [`super::sequential`], which has the scripts.
 //!
-//! A read is a look and a copy; a commit says that it prepares, draws its end and tells it, validates, locks, and installs one record
+//! A read is a look and a copy; a commit says that it prepares, draws its end, tells it, validates, locks, and installs one record
 //! after the other. Each is a step. Where releases travel, the slot forgets its end before anything is published. In each order of the
 //! steps somebody can always go on; nothing is held at the end; who only reads commits; and what the committed transactions have read,
 //! and what is left, agrees with a serial order in which who begins after another has ended comes after it.
 //!
 //! Worlds of three have coarser steps, or there were too many orders.
 
-use super::canary::UnvalidatedReads;
+use super::canary::{UnannouncedEnds, UnvalidatedReads};
 use super::sequential::{MetaWords, Op, Wakes, worlds};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{Answer, Claiming, Hekaton, RequestWith, Requester, SlotId};
@@ -25,8 +25,9 @@ enum Phase {
     /// Copies what a read was granted.
     Copy(usize),
     Prepare,
-    /// Draws the end, and tells it.
-    End,
+    Draw,
+    /// Tells the end.
+    Tell,
     Validate,
     Lock,
     /// Of this record, if it is written.
@@ -125,7 +126,7 @@ impl<P: Claiming, F: Physical> World<P, F> {
         self.steps.set(self.steps.get() + 1);
         loop {
             self.fine_step(number, txn);
-            let goes_on = matches!(txn.phase, Phase::Copy(_) | Phase::End | Phase::Install(_));
+            let goes_on = matches!(txn.phase, Phase::Copy(_) | Phase::Draw | Phase::Tell | Phase::Install(_));
             if !self.is_coarse || txn.stalled || !goes_on {
                 break;
             }
@@ -140,10 +141,13 @@ impl<P: Claiming, F: Physical> World<P, F> {
             Phase::Copy(at) => self.copy(txn, at),
             Phase::Prepare => {
                 P::prepare::<F>(&self.common, slot);
-                txn.phase = Phase::End;
+                txn.phase = Phase::Draw;
             }
-            Phase::End => {
+            Phase::Draw => {
                 txn.end = self.draw();
+                txn.phase = Phase::Tell;
+            }
+            Phase::Tell => {
                 P::tell_end::<F>(&self.common, slot, txn.end);
                 txn.phase = Phase::Validate;
             }
@@ -208,10 +212,9 @@ impl<P: Claiming, F: Physical> World<P, F> {
                         txn.phase = Self::after_operation(txn, at);
                     }
                     Answer::Wait => txn.stalled = true,
-                    Answer::Abort(_) => self.abort(slot, txn),
-                    Answer::Older | Answer::Absent(_) | Answer::Unlinked => {
-                        unreachable!("what is claimed is the newest")
-                    }
+                    // The first writer wins.
+                    Answer::Older | Answer::Abort(_) => self.abort(slot, txn),
+                    Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
                 }
             }
         }
@@ -366,4 +369,10 @@ fn without_validation_it_is_not() {
     let wrong = all_worlds().iter().find_map(|scripts| explore::<UnvalidatedReads, Shared>(scripts).err());
     let words = wrong.expect("write skew");
     assert!(words.ends_with("not strictly serializable"), "{words}");
+}
+
+#[test]
+fn without_saying_that_it_prepares_it_is_not() {
+    let wrong = all_worlds().iter().find_map(|scripts| explore::<UnannouncedEnds, Shared>(scripts).err());
+    assert!(wrong.is_some(), "who looks between the draw and the telling sees half of a transaction");
 }

@@ -9,7 +9,7 @@
 //! there are; then drawing panics.
 //!
 //! It takes clocks that agree ([`clock::agrees`]). Two readings that are equal are in the order of their slots; no transaction is as short as
-//! sixteen ticks, so one that begins after another has ended has the larger timestamp.
+//! sixteen ticks, nor are two readings with a fence and a line's way, or an exchange, between them, so one that begins after another has ended has the larger timestamp.
 
 use crate::facade::clock;
 

@@ -73,10 +73,11 @@ impl Draws {
         Draws { slot, last: 0, batch: Batch::default() }
     }
 
-    /// The slot goes on to another epoch, and what is left of a batch is lost. So a timestamp that is drawn in an epoch is larger than those
-    /// of all who had ended in the last epoch but one, or before.
+    /// What is left of a batch is lost: when the slot goes on to another epoch, so that a timestamp that is drawn in an epoch is larger than
+    /// those of all who had ended in the last epoch but one, or before; and when it has rested, so that it is above the horizon
+    /// ([`crate::horizon`]).
     #[inline]
-    pub fn begin_epoch(&mut self) {
+    pub fn lose_batch(&mut self) {
         self.batch = Batch::default();
     }
 }
@@ -143,7 +144,7 @@ mod tests {
         let mut slots = [Draws::new(0), Draws::new(1)];
         let [first, other] = [0, 1].map(|slot| timestamps.draw(&mut slots[slot]));
         assert!(timestamps.draw(&mut slots[0]) < other, "of the batch of the first");
-        slots[0].begin_epoch();
+        slots[0].lose_batch();
         assert!(timestamps.draw(&mut slots[0]) > other && first < other);
     }
 

@@ -108,6 +108,10 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
                     self.add(place, record, Kind::Absent, Some(token));
                     return Ok(None);
                 }
+                if answer == Answer::Older {
+                    // It was replaced, or is being replaced, since the begin: the first writer wins.
+                    return Err(self.poison(AbortReason::Conflict));
+                }
                 self.stopwatch.holds_something();
                 return Ok(Some(self.add(place, record, Kind::Write, Some(token))));
             }
@@ -134,8 +138,8 @@ impl<A: Architecture<Protocol: Claiming>> Txn<'_, A> {
         let mut asked = 0;
         loop {
             let answer = self.claim(partition, record, position, wanted);
-            if answer == Answer::Unlinked {
-                // It was a tombstone, which has gone.
+            if matches!(answer, Answer::Unlinked | Answer::Older) {
+                // It was a tombstone, which has gone; or somebody has written it since.
                 return Err(self.poison(AbortReason::Conflict));
             }
             if let Heeded::Granted(presence, now) = self.heed_answer(record, answer, &mut asked)? {

@@ -155,6 +155,7 @@ impl<A: Architecture> Txn<'_, A> {
         if let Some(redo) = &mut self.redo {
             redo.break_off();
         }
+        AccessOf::<A>::abandon(self);
         self.made_versions.clear();
         self.ahead.clear();
         self.emptied.clear();

@@ -351,7 +351,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn refresh_epoch(&mut self) {
         let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
-            draws.begin_epoch();
+            draws.lose_batch();
             if let Some(redo) = redo {
                 redo.before_epoch();
             }
@@ -373,7 +373,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// Before the first transaction after [`Txn::suspend`].
     pub fn resume(&mut self) {
-        self.draws.begin_epoch();
+        self.draws.lose_batch();
         self.epoch = self.epochs.enter(self.slot.0 as usize);
     }
 

@@ -86,9 +86,11 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
             let kind = if mode == Mode::Exclusive { Kind::Write } else { Kind::Read };
             self.add(place, record, kind, None);
         }
-        if verdict == Verdict::Queued {
-            let wake = self.heed(verdict, 0)?;
-            assert!(wake == Wake::Granted, "all that was asked for is held");
+        if verdict != Verdict::Granted {
+            if self.heed(verdict, 0)? == Wake::Retry {
+                // Somebody ahead has gone, and holds what it held.
+                return Err(self.poison(AbortReason::Conflict));
+            }
             self.look_for_the_dead(wanted)?;
         }
         Ok(())
@@ -130,6 +132,12 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
                 ProtocolOf::<A>::known(&mut self.state).learn((access.table, access.key), mode);
             }
         }
+    }
+
+    /// Leaves what is held as it is, for ever.
+    pub(super) fn abandon_requested(&mut self) {
+        let who = self.next_requester(ANYWHERE);
+        self.architecture.at(ANYWHERE, move |site| ProtocolOf::<A>::abandon(site.request(who)));
     }
 
     /// Releases all that is still held of records, at once, and all that was asked for.

@@ -3,7 +3,7 @@
 //!
 //! A tombstone waits in its slot's queue ([`crate::storage::tombs`]) until its epoch has passed: everybody who was active when its transaction
 //! committed has ended then, so all who run have begun later, and their timestamps are larger
-//! ([`Draws::begin_epoch`](crate::timestamp::Draws::begin_epoch)): they find the key missing with or without it. Then the slot takes the
+//! ([`Draws::lose_batch`](crate::timestamp::Draws::lose_batch)): they find the key missing with or without it. Then the slot takes the
 //! record for ever, if it still is that tombstone, and unlinks it as an abort unlinks an insert. One that is about to be written waits on; one
 //! that was written is a row again, or the tombstone of another, who has it in a queue of its own.
 //!

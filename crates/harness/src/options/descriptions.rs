@@ -457,7 +457,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "latch",
         value: "NAME",
-        help: "Latch of lock lists: test-and-set, test-and-test-and-set, ticket",
+        help: "Latch of lock lists, and of vll's queue: test-and-set, test-and-test-and-set, ticket",
         used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, WITH_LISTS),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.latch, named(value)),

@@ -217,9 +217,10 @@ mod counter {
     #[inline(always)]
     pub(super) fn read_in_order() -> u64 {
         let ticks: u64;
-        // SAFETY: as in `read`, between two barriers of the instruction stream; memory is not to be moved across them.
+        // SAFETY: as in `read`, between two barriers of the instruction stream; memory is not to be moved across them. The barrier before them
+        // waits until what the core has stored is seen by all others.
         unsafe {
-            std::arch::asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags));
+            std::arch::asm!("dsb ish", "isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags));
         }
         ticks
     }

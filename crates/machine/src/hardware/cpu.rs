@@ -1,7 +1,8 @@
 //! The core that runs: waiting, hints, and accounting for computation.
 
 use super::clock::Ticks;
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// Tells the core that it spins.
 #[inline(always)]
@@ -15,6 +16,37 @@ pub fn pause() {
 pub fn pause_until(deadline: Ticks) {
     let _ = deadline;
     pause();
+}
+
+thread_local! {
+    /// Of the next waits so many sleep, because the core has others to run.
+    static SLEEPS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A yield that took so long was a slice of somebody else's.
+const SLICE: Duration = Duration::from_millis(1);
+/// Sleeps in place of yields after such a one, before it is found out anew whether the core is shared.
+const SLEEPS_AFTER_A_SLICE: u32 = 64;
+/// One of them. The system makes it some ten microseconds longer.
+const SLEEP: Duration = Duration::from_micros(10);
+
+/// Offers the core to the system.
+///
+/// Linux, from 6.6 on, lets who yields wait until the others have had their slices, some milliseconds each: when what is waited for has long
+/// come. Who sleeps it lets in again as soon as the time is up. So where a yield has taken a slice, the next ones are short sleeps.
+#[cold]
+fn offer() {
+    let sleeps = SLEEPS.get();
+    if sleeps > 0 {
+        SLEEPS.set(sleeps - 1);
+        std::thread::sleep(SLEEP);
+        return;
+    }
+    let begun = Instant::now();
+    std::thread::yield_now();
+    if begun.elapsed() >= SLICE {
+        SLEEPS.set(SLEEPS_AFTER_A_SLICE);
+    }
 }
 
 /// Waiting for another worker, for a short time at best.
@@ -50,7 +82,7 @@ impl Spin {
             self.pauses += 1;
             pause();
         } else {
-            std::thread::yield_now();
+            offer();
         }
     }
 
@@ -69,7 +101,7 @@ impl Spin {
             self.pauses += 1;
             give_way();
         } else {
-            std::thread::yield_now();
+            offer();
         }
     }
 
@@ -85,7 +117,7 @@ impl Spin {
     pub fn rest(&mut self) {
         match self.pauses.checked_sub(Self::BEFORE_SLEEPING) {
             None if self.pauses < Self::BEFORE_YIELDING => pause(),
-            None => std::thread::yield_now(),
+            None => offer(),
             Some(slept) => {
                 let sleep = Self::SHORTEST_SLEEP * 2u32.saturating_pow(slept);
                 std::thread::sleep(sleep.min(Self::LONGEST_SLEEP));
@@ -93,6 +125,12 @@ impl Spin {
         }
         self.pauses = self.pauses.saturating_add(1);
     }
+}
+
+/// Transactions of a slot between two looks at its garbage.
+#[inline(always)]
+pub const fn transactions_between_looks() -> u64 {
+    64
 }
 
 /// Accounts for `cycles` of computation that accesses nothing shared. On hardware the computation itself

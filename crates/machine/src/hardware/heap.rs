@@ -126,8 +126,10 @@ impl Slabs {
 const STEP_BYTES: usize = 64;
 /// Of what is larger than so many steps the process's allocator has each piece.
 const MOST_STEPS: usize = 64;
+/// The largest piece that whoever gives it back keeps for itself.
+pub const MOST_BYTES: usize = STEP_BYTES * MOST_STEPS;
 
-const _: () = assert!(STEP_BYTES.is_multiple_of(ALIGNMENT) && STEP_BYTES * MOST_STEPS <= SLAB_BYTES);
+const _: () = assert!(STEP_BYTES.is_multiple_of(ALIGNMENT) && MOST_BYTES <= SLAB_BYTES);
 
 /// Pieces of a heap that one thread at a time has at hand.
 #[derive(Debug, Default)]
@@ -226,7 +228,7 @@ impl Pieces {
     /// As for [`Pieces::give_back`].
     #[cold]
     unsafe fn give_back_large(&mut self, piece: NonNull<u8>, bytes: usize) {
-        assert!(bytes > STEP_BYTES * MOST_STEPS, "a piece of a size of which none was taken");
+        assert!(bytes > MOST_BYTES, "a piece of a size of which none was taken");
         self.heap.tell(-(bytes as i64));
         // SAFETY: by the caller's contract, of the process's allocator, for it is large.
         unsafe { self.heap.give_back(piece, bytes) }

@@ -94,6 +94,15 @@ pub fn give_way() {
     }
 }
 
+/// As on the hardware; in an exploration, whose runs are short, fewer, so that garbage is looked at in them.
+#[inline]
+pub fn transactions_between_looks() -> u64 {
+    match control() {
+        Control::Exploring => 4,
+        _ => crate::hardware::cpu::transactions_between_looks(),
+    }
+}
+
 /// Holds the core up for a random time, up to the machine's jitter: what a real core is held up by without doing it. Free in
 /// an exploration, whose schedules are random by themselves.
 #[inline]

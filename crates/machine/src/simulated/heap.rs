@@ -2,7 +2,7 @@
 //! allocator would have put a piece.
 //!
 //! A piece takes the next power of two, a line at least, so that no two share a line. It comes from those of its size that were given
-//! back, the last one first, or from the end of the last region.
+//! back, the last one first, or from the end of the last region. [`Pieces`] has those that were given back to it for itself.
 //!
 //! In an exploration, who touches a piece that was given back panics (`given_back.rs`).
 
@@ -12,6 +12,7 @@ use super::exploration::machine as exploring;
 use super::given_back::GivenBack;
 use super::region::{Pages as Backing, Region};
 pub use crate::hardware::heap::ALIGNMENT;
+use crate::hardware::heap::MOST_BYTES;
 use crate::hardware::shared::Arc;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
@@ -33,13 +34,33 @@ struct Memory {
     regions: Vec<Region>,
     /// Bytes of the last region that were taken.
     used: usize,
-    /// By the logarithm of their size.
-    given_back: [Vec<NonNull<u8>>; 32],
+    given_back: GivenBackBySize,
     told: i64,
 }
 
+/// Pieces that were given back, by the logarithm of their size.
+#[derive(Debug, Default)]
+struct GivenBackBySize([Vec<NonNull<u8>>; 32]);
+
 // SAFETY: pieces that were given back are nobody's; where they are means the same to every thread.
-unsafe impl Send for Memory {}
+unsafe impl Send for GivenBackBySize {}
+
+impl GivenBackBySize {
+    /// The one of a size that came back last.
+    fn pop(&mut self, size: usize) -> Option<NonNull<u8>> {
+        self.0[size.trailing_zeros() as usize].pop()
+    }
+
+    fn push(&mut self, piece: NonNull<u8>, size: usize) {
+        self.0[size.trailing_zeros() as usize].push(piece);
+    }
+
+    fn append(&mut self, others: &mut GivenBackBySize) {
+        for (pieces, others) in self.0.iter_mut().zip(&mut others.0) {
+            pieces.append(others);
+        }
+    }
+}
 
 impl Heap {
     /// As [`hardware::Heap::new`](crate::hardware::heap::Heap::new).
@@ -69,8 +90,7 @@ impl Heap {
         cpu::work(PIECE_CYCLES);
         let (first, size) = (piece.addr().get(), size_of_piece(bytes));
         if_explored(|given_back| given_back.enter(first..first + size));
-        let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.given_back[size.trailing_zeros() as usize].push(piece);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).given_back.push(piece, size);
     }
 
     /// As [`hardware::Heap::tell`](crate::hardware::heap::Heap::tell); here nobody watches, for what a run does must not depend on the
@@ -88,21 +108,31 @@ impl Heap {
     }
 }
 
-/// As [`hardware::Pieces`](crate::hardware::heap::Pieces): each is taken from the heap, and given back to it, which costs what it does there,
-/// and lets an exploration find who touches it meanwhile.
+/// As [`hardware::Pieces`](crate::hardware::heap::Pieces): who gives a small piece back gets it again, and nobody else does, so that what
+/// workers share is what they would share there. An exploration finds who touches it meanwhile.
 #[derive(Debug, Default)]
-pub struct Pieces(Arc<Heap>);
+pub struct Pieces {
+    heap: Arc<Heap>,
+    given_back: GivenBackBySize,
+}
 
 impl Pieces {
     /// As [`hardware::Pieces::new`](crate::hardware::heap::Pieces::new).
     pub fn new(heap: &Arc<Heap>) -> Pieces {
-        Pieces(Arc::clone(heap))
+        Pieces { heap: Arc::clone(heap), given_back: GivenBackBySize::default() }
     }
 
     /// As [`hardware::Pieces::take`](crate::hardware::heap::Pieces::take).
     pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
-        self.0.tell(bytes as i64);
-        self.0.take(bytes)
+        self.heap.tell(bytes as i64);
+        match self.given_back.pop(size_of_piece(bytes)) {
+            Some(piece) => {
+                cpu::work(PIECE_CYCLES);
+                if_explored(|given_back| given_back.leave(piece.addr().get()));
+                piece
+            }
+            None => self.heap.take(bytes),
+        }
     }
 
     /// As [`hardware::Pieces::give_back`](crate::hardware::heap::Pieces::give_back).
@@ -110,9 +140,23 @@ impl Pieces {
     /// # Safety
     /// The same.
     pub unsafe fn give_back(&mut self, piece: NonNull<u8>, bytes: usize) {
-        self.0.tell(-(bytes as i64));
-        // SAFETY: by the caller's contract.
-        unsafe { self.0.give_back(piece, bytes) }
+        self.heap.tell(-(bytes as i64));
+        if bytes > MOST_BYTES {
+            // SAFETY: by the caller's contract.
+            return unsafe { self.heap.give_back(piece, bytes) };
+        }
+        cpu::work(PIECE_CYCLES);
+        let (first, size) = (piece.addr().get(), size_of_piece(bytes));
+        if_explored(|given_back| given_back.enter(first..first + size));
+        self.given_back.push(piece, size);
+    }
+}
+
+/// The heap has them again.
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        let mut memory = self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.given_back.append(&mut self.given_back);
     }
 }
 
@@ -120,7 +164,7 @@ impl Pieces {
 impl Drop for Heap {
     fn drop(&mut self) {
         let pieces = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let all = pieces.given_back.iter().flatten();
+        let all = pieces.given_back.0.iter().flatten();
         if_explored(|given_back| all.for_each(|piece| given_back.leave(piece.addr().get())));
     }
 }
@@ -138,7 +182,7 @@ fn size_of_piece(bytes: usize) -> usize {
 
 impl Memory {
     fn take(&mut self, size: usize) -> NonNull<u8> {
-        if let Some(piece) = self.given_back[size.trailing_zeros() as usize].pop() {
+        if let Some(piece) = self.given_back.pop(size) {
             return piece;
         }
         let room = self.regions.last().map_or(0, Region::len);
@@ -157,7 +201,8 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heap, LINE_BYTES};
+    use super::{Heap, LINE_BYTES, Pieces};
+    use crate::hardware::shared::Arc;
     use crate::panics::message;
     use crate::simulated::schedule::Schedule;
     use crate::simulated::{explore, payload};
@@ -181,6 +226,25 @@ mod tests {
             assert_eq!(heap.take(bytes), piece, "the last that was given back of its size");
         }
     }
+
+    #[test]
+    fn who_gives_a_piece_back_gets_it_again() {
+        let heap = Arc::new(Heap::new());
+        let mut own = Pieces::new(&heap);
+        let mut others = Pieces::new(&heap);
+        let piece = own.take(100);
+        // SAFETY: taken above, given back once, never used; the same below.
+        unsafe { own.give_back(piece, 100) };
+        let other = others.take(100);
+        assert_ne!(other, piece);
+        assert_eq!(own.take(100), piece);
+        // SAFETY: as above.
+        unsafe { own.give_back(piece, 100) };
+        drop(own);
+        assert_eq!(others.take(100), piece, "whose pieces are no more");
+        assert_eq!(heap.told_bytes(), 200, "two pieces are taken");
+    }
+
     #[test]
     fn an_exploration_finds_who_touches_what_was_given_back() {
         explore(Schedule::RoundRobin, || {

@@ -19,6 +19,10 @@ pub(crate) trait Slip<B: Claiming>: 'static {
     fn is_gap_valid<P: Physical>(gap: &B::Gap<P>, token: u64) -> bool {
         B::is_gap_valid(gap, token)
     }
+
+    fn prepare<P: Physical>(common: &B::Common<P>, slot: SlotId) {
+        B::prepare::<P>(common, slot);
+    }
 }
 
 impl<B: Claiming, D: Slip<B>> Protocol for Slipped<B, D> {
@@ -97,12 +101,16 @@ unsafe impl<B: Claiming, D: Slip<B>> Claiming for Slipped<B, D> {
         B::withdraw(meta);
     }
 
+    fn abandon<P: Physical>(meta: &B::Meta<P>, slot: SlotId) {
+        B::abandon(meta, slot);
+    }
+
     fn mark_deleted<P: Physical>(meta: &B::Meta<P>) {
         B::mark_deleted(meta);
     }
 
     fn prepare<P: Physical>(common: &B::Common<P>, slot: SlotId) {
-        B::prepare(common, slot);
+        D::prepare::<P>(common, slot);
     }
 
     fn tell_end<P: Physical>(common: &B::Common<P>, slot: SlotId, end: u64) {

@@ -176,6 +176,10 @@ impl<B: Locking, D: Defect<B>> Locking for Broken<B, D> {
         D::upgrade_gap(gap, from, request)
     }
 
+    fn abandon<P: Physical>(request: Request<'_, B, P, impl Waker>) {
+        B::abandon(request);
+    }
+
     fn release_gap<P: Physical>(gap: &B::Gap<P>, mode: GapMode, request: Request<'_, B, P, impl Waker>) {
         D::release_gap(gap, mode, request);
     }

@@ -24,6 +24,8 @@ mod no_miss_validation;
 mod no_read_validation;
 mod skipped_certify;
 mod timestamping;
+#[cfg(test)]
+mod unannounced_ends;
 mod uncounted_reads;
 mod unguarded_upgrade;
 mod unheld_reads;
@@ -96,6 +98,9 @@ pub(crate) type UnmarkedReads = Amiss<BasicTimestamp, unmarked_reads::UnmarkedRe
 pub(crate) type UnraisedReads = Amiss<Cicada, unraised_reads::UnraisedReads>;
 /// HEKATON that does not validate what it has read.
 pub(crate) type UnvalidatedReads = Slipped<Hekaton, unvalidated_reads::UnvalidatedReads>;
+/// HEKATON that draws its end without saying that it prepares.
+#[cfg(test)]
+pub(crate) type UnannouncedEnds = Slipped<Hekaton, unannounced_ends::UnannouncedEnds>;
 /// HEKATON that does not validate the keys that it found missing.
 #[cfg(test)]
 pub(crate) type UnvalidatedMisses = Slipped<Hekaton, unvalidated_misses::UnvalidatedMisses>;

@@ -82,6 +82,12 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     #[inline(always)]
     fn install(_: &mut Txn<'_, A>, _: u64) {}
 
+    fn abandon(txn: &mut Txn<'_, A>) {
+        if ProtocolOf::<A>::REQUESTS_AHEAD {
+            txn.abandon_requested();
+        }
+    }
+
     fn undo(txn: &mut Txn<'_, A>) {
         if ProtocolOf::<A>::REQUESTS_AHEAD {
             txn.learn();

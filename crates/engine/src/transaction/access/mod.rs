@@ -214,7 +214,7 @@ pub(crate) trait Access<A: Architecture>: Sized {
 
     /// An attempt of a transaction is about to draw its timestamp.
     #[inline(always)]
-    fn before_drawing(_: &Txn<'_, A>) {}
+    fn before_drawing(_: &mut Txn<'_, A>) {}
 
     /// It has drawn it.
     #[inline(always)]
@@ -277,6 +277,10 @@ pub(crate) trait Access<A: Architecture>: Sized {
 
     /// Undoes what the transaction has done to rows, and what it has prepared.
     fn undo(txn: &mut Txn<'_, A>);
+
+    /// The transaction has panicked while it committed, and is about to be forgotten: nobody is to rely on what becomes of its slot for what
+    /// it still holds.
+    fn abandon(_: &mut Txn<'_, A>) {}
 
     /// Releases what is held of a record.
     fn release(txn: &mut Txn<'_, A>, position: usize, mode: Mode);

@@ -220,6 +220,16 @@ impl<A: Architecture<Protocol: Claiming>> Access<A> for Multiversion {
         ProtocolOf::<A>::forget_end(txn.architecture.site().common, txn.slot);
     }
 
+    fn abandon(txn: &mut Txn<'_, A>) {
+        let slot = txn.slot;
+        for number in 0..txn.write_set.len() {
+            let super::super::access_set::Access { record, partition, .. } =
+                txn.accesses[txn.write_set[number] as usize];
+            txn.architecture.at(partition, move |site| ProtocolOf::<A>::abandon(site.meta(record), slot));
+        }
+        ProtocolOf::<A>::forget_end(txn.architecture.site().common, slot);
+    }
+
     fn release(txn: &mut Txn<'_, A>, position: usize, mode: Mode) {
         if mode == Mode::Exclusive {
             let access = txn.accesses[position];

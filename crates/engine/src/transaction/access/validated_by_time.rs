@@ -185,8 +185,10 @@ impl<A: Architecture<Protocol: Looking>> Access<A> for ValidatedByTime {
     }
 
     #[inline(always)]
-    fn before_drawing(txn: &Txn<'_, A>) {
-        txn.horizon().before_drawing(txn.slot.0 as usize);
+    fn before_drawing(txn: &mut Txn<'_, A>) {
+        if txn.horizon().before_drawing(txn.slot.0 as usize) {
+            txn.draws.lose_batch();
+        }
     }
 
     #[inline(always)]
