@@ -310,6 +310,21 @@ fn snapshots_show_what_was_committed_before_them() {
     }
 }
 
+/// Whoever has read the past does not go on with timestamps that it had left of a batch: they are below the horizon by now, and what they look
+/// for is freed. It shows where epochs are long, for with each of them a batch is lost anyhow.
+#[test]
+fn who_has_read_the_past_draws_anew() {
+    let folder = fresh_folder("batches");
+    for seed in ["2", "3", "4"] {
+        let line = format!(
+            "--protocol cicada --snapshots on --timestamps batch-16 --epoch 1s --transactions 20000 --workers 4 --seed {seed}"
+        );
+        let workload = "ycsb --records 20 --accesses 4 --split transaction --reads 50";
+        let ran = check(&folder, workload, &line.split(' ').collect::<Vec<_>>());
+        assert_nothing_wrong(&ran, &format!("{line} over {workload}"));
+    }
+}
+
 /// A scenario has a worker for every role, however many other workers there are.
 #[test]
 fn scenarios_are_played_under_every_architecture() {
