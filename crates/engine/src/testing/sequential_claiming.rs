@@ -86,6 +86,8 @@ struct World<P: Claiming, F: Physical> {
     versions: [RefCell<Vec<(u64, u64)>>; 2],
     drawn: Cell<u64>,
     steps: Cell<u64>,
+    /// What somebody has seen that cannot be.
+    wrong: Cell<Option<&'static str>>,
     /// Whether steps are taken together that nobody else's comes between.
     is_coarse: bool,
 }
@@ -99,6 +101,7 @@ impl<P: Claiming, F: Physical> World<P, F> {
             versions: [RefCell::new(vec![(0, 0)]), RefCell::new(vec![(0, 0)])],
             drawn: Cell::new(0),
             steps: Cell::new(0),
+            wrong: Cell::new(None),
             is_coarse: slots > 2,
         }
     }
@@ -197,7 +200,7 @@ impl<P: Claiming, F: Physical> World<P, F> {
                         unreachable!("no record goes here")
                     }
                 };
-                assert!(txn.tokens[record].is_none_or(|before| before == seen), "one time, one version");
+                self.has_seen(txn, record, seen);
                 txn.tokens[record] = Some(seen);
                 txn.phase = Phase::Copy(at);
             }
@@ -207,7 +210,7 @@ impl<P: Claiming, F: Physical> World<P, F> {
                 let request = RequestWith { common: &self.common, who, waker: &Wakes::default() };
                 match P::claim::<F>(self.meta(record), Presence::Present, request) {
                     Answer::Present(token) => {
-                        assert!(txn.tokens[record].is_none_or(|seen| seen == token), "one time, one version");
+                        self.has_seen(txn, record, token);
                         txn.claimed[record] = true;
                         txn.phase = Self::after_operation(txn, at);
                     }
@@ -217,6 +220,12 @@ impl<P: Claiming, F: Physical> World<P, F> {
                     Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
                 }
             }
+        }
+    }
+
+    fn has_seen(&self, txn: &Transaction, record: usize, version: u64) {
+        if txn.tokens[record].is_some_and(|before| before != version) {
+            self.wrong.set(Some("at one time two versions"));
         }
     }
 
@@ -293,6 +302,9 @@ impl<P: Claiming, F: Physical> World<P, F> {
     }
 
     fn judge(&self, txns: &[Transaction]) -> Result<(), &'static str> {
+        if let Some(wrong) = self.wrong.get() {
+            return Err(wrong);
+        }
         if !txns.iter().all(Transaction::has_ended) {
             return Err("some wait for ever");
         }
