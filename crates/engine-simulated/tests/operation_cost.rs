@@ -148,11 +148,11 @@ fn operations_cost_what_the_protocols_say() {
             ProtocolName::Mvcc => ((shared(1.0), 1.5), (shared(1.0), 3.0 * 1.5 + 2.0)),
             // A read writes nothing. An update is claimed, and published by a plain store; a transaction of ten says once that it prepares.
             ProtocolName::Hekaton => ((0.0, 1.5), (shared(1.0) + 0.1, 3.0 * 1.5 + 2.0)),
-            // All that is done at commit; and a round of the horizon, once in 64 transactions, raises two words that all share.
+            // All that is done at commit; and a round of the horizon, once in four transactions of an exploration, raises two words that all share.
             ProtocolName::Cicada => {
                 let operations = (1_000 * OPERATIONS) as f64;
                 let with_rounds =
-                    |each: f64| (shared(each) * operations + 2.0 * (1_000 / 64) as f64) / operations;
+                    |each: f64| (shared(each) * operations + 2.0 * (1_000 / 4) as f64) / operations;
                 ((with_rounds(1.0), 1.5), (with_rounds(1.0), 3.0 * 1.5 + 2.0))
             }
             // One latch for all ten operations: a ticket is drawn by an addition, and the next one served by another.
