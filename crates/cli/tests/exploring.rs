@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Canaries with workloads that show what they omit, as they are by default.
-const SHOWN_BY: [(&str, &str); 19] = [
+const SHOWN_BY: [(&str, &str); 18] = [
     ("no-read-validation", "micro"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -18,7 +18,6 @@ const SHOWN_BY: [(&str, &str); 19] = [
     ("forced-upgrade", "ycsb"),
     ("unguarded-upgrade", "ycsb"),
     ("uncounted-reads", "micro"),
-    ("uncounted-reads", "write-skew"),
     ("unmarked-reads", "micro"),
     ("newest-version", "micro"),
     ("unraised-reads", "micro"),
@@ -56,6 +55,18 @@ fn every_canary_is_found_under_every_architecture_of_its_protocol() {
             assert_eq!(ran.code, Some(1), "{canary} under {architecture}: {}\n{}", ran.out, ran.err);
             assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{canary}: {}", ran.out);
         }
+    }
+}
+
+/// Who asks ahead for all that is planned runs one role after the other; there are rounds in which it does not, and those show what it omits. Under the
+/// few preemptions of `pct` the roles hardly meet.
+#[test]
+fn scenarios_show_what_who_asks_ahead_omits() {
+    let folder = fresh_folder("explored-ahead");
+    for scenario in ["write-skew", "lost-update", "read-skew"] {
+        let ran = explore(&folder, scenario, "--explore random --canary uncounted-reads --seeds 20000");
+        assert_eq!(ran.code, Some(1), "{scenario}: {}\n{}", ran.out, ran.err);
+        assert!(ran.out.ends_with("rejected, as a canary must be\n"), "{scenario}: {}", ran.out);
     }
 }
 
