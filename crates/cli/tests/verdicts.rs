@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 18] = [
+const SHOWN_BY: [(&str, &str); 19] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -21,6 +21,7 @@ const SHOWN_BY: [(&str, &str); 18] = [
     ("late-start", "micro --records 100 --writes 50"),
     ("unmarked-reads", "micro --records 100 --writes 50"),
     ("newest-version", "micro --records 100 --writes 50"),
+    ("unraised-reads", "micro --records 100 --writes 50"),
     ("no-extension", "micro --records 100 --writes 50"),
     ("unheld-reads", "micro --records 100 --writes 50"),
     ("unvalidated-reads", "micro --records 100 --writes 50"),
