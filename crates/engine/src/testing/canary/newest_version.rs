@@ -1,4 +1,5 @@
-//! A read is shown the newest version, also if that is of somebody younger.
+//! A read is shown the newest version, also if that is of somebody younger; but not one that is being written: two who wait for somebody younger
+//! may wait for each other.
 
 use super::{Amiss, Lapse};
 use crate::architecture::Architecture;
@@ -14,7 +15,10 @@ impl Lapse<Mvcc> for NewestVersion {
 
     fn read<P: Physical>(meta: &Chained<P>, by: Halves) -> Answer {
         match Mvcc::read(meta, by) {
-            Answer::Older => Mvcc::newest(meta),
+            Answer::Older => match Mvcc::newest(meta) {
+                Answer::Wait => Answer::Older,
+                newest => newest,
+            },
             otherwise => otherwise,
         }
     }
