@@ -242,7 +242,7 @@ impl Database {
     }
 
     /// Begins a transaction, to be committed by hand. Who is aborted has to begin again. What it has seen counts only once it has committed: until
-    /// then it may be of no one time. Each counts as the first attempt: under protocols that learn from one for the next ([`ProtocolName::Vll`]), or
+    /// then it may be of no one time. Each counts as the first attempt: under protocols that learn from one for the next ([`ProtocolName::Vll`](crate::ProtocolName::Vll)), or
     /// give way to who has tried for long, [`Database::transact`] gets on better.
     ///
     /// A thread has one transaction of a database at a time, with [`Database::transact`] and [`Database::submit`], too: another one could
