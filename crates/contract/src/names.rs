@@ -86,6 +86,7 @@ names! {
     Delegation = "delegation", "each worker owns a partition; steps reach it as messages (trireme 2.3, 3.4)";
     AsymmetricDelegation = "asymmetric-delegation", "delegation with owners that host no transactions (trireme 5.1)";
     Dora = "dora", "each worker owns a partition; transactions migrate to it as fibers (trireme 2.4, 3.5)";
+    Orthrus = "orthrus", "threads of their own lock what transactions have planned, for those that execute them (orthrus 3)";
 }
 
 names! {

@@ -1,12 +1,14 @@
 //! Writes in place: what is overwritten is saved, and put back if the transaction aborts.
 //!
-//! Where there are snapshots, somebody who holds nothing may copy a row while it is changed, and find out afterwards. So it is changed
-//! aside, and what comes of that is copied in, word by word.
+//! Where there are snapshots, somebody who holds nothing may copy a row while it is changed, and find out afterwards; where locks are
+//! planned, somebody may who plans. So it is changed aside, and what comes of that is copied in, word by word.
 
+use super::access::{Access as _, AccessOf};
 use super::copies::part_of;
 use super::write_log::Write;
 use super::{Blind, HeaderOf, Txn};
 use crate::architecture::Architecture;
+use crate::facade::atomic::{Ordering, fence};
 use crate::record::RecordRef;
 use crate::record::header::RecordHeader;
 use contract::Span;
@@ -30,13 +32,23 @@ impl<A: Architecture> Txn<'_, A> {
         self.log.push(Write { access: position as u32, span, bytes, merge: None });
     }
 
+    /// Whether somebody may copy a row while this transaction changes it.
+    #[inline(always)]
+    fn is_copied_meanwhile(&self) -> bool {
+        if AccessOf::<A>::IS_READ_WHILE_WRITTEN {
+            // Release: what a word leads to is there before the word; pairs with the Acquire fence of who copies a row without a lock.
+            fence(Ordering::Release);
+        }
+        AccessOf::<A>::IS_READ_WHILE_WRITTEN || self.keeps_versions
+    }
+
     /// Changes a row in place, for good unless the log undoes it.
     #[inline(always)]
     pub(super) fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
         let record = self.accesses[position].record;
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.keeps_versions {
+            match self.is_copied_meanwhile() {
                 true => change_aside::<HeaderOf<A>>(record, span, self.scratch_for(span), change),
                 false => record.row::<HeaderOf<A>>().view_mut(span, change),
             }
@@ -49,7 +61,7 @@ impl<A: Architecture> Txn<'_, A> {
         let row = record.row::<HeaderOf<A>>();
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.keeps_versions {
+            match self.is_copied_meanwhile() {
                 true => row.copy_in_racing(offset, bytes),
                 false => row.copy_in(offset, bytes),
             }
@@ -67,7 +79,7 @@ impl<A: Architecture> Txn<'_, A> {
                 let change = &mut |current: &mut [u8]| merge(current, argument);
                 // SAFETY: the span was checked against the row; the record is held exclusively.
                 unsafe {
-                    match self.keeps_versions {
+                    match self.is_copied_meanwhile() {
                         true => {
                             let aside = part_of(&mut self.scratch, span);
                             change_aside::<HeaderOf<A>>(record, span, aside, change);
