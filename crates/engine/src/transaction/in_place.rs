@@ -74,12 +74,13 @@ impl<A: Architecture> Txn<'_, A> {
         match blind {
             Blind::Replace(bytes) => self.copy_in_place(record, span.offset, bytes),
             Blind::Merge(merge, argument) => {
+                let is_copied_meanwhile = self.is_copied_meanwhile();
                 let argument = self.log.keep_argument(argument);
                 let argument = self.log.get_mut(argument);
                 let change = &mut |current: &mut [u8]| merge(current, argument);
                 // SAFETY: the span was checked against the row; the record is held exclusively.
                 unsafe {
-                    match self.is_copied_meanwhile() {
+                    match is_copied_meanwhile {
                         true => {
                             let aside = part_of(&mut self.scratch, span);
                             change_aside::<HeaderOf<A>>(record, span, aside, change);

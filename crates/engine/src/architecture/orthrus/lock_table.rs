@@ -143,7 +143,6 @@ struct Head {
 
 /// Locks that one transaction has asked for at once.
 struct Transaction<T> {
-    slot: SlotId,
     arrival: u64,
     first_entry: u32,
     /// How many are not granted.
@@ -220,7 +219,8 @@ impl<T: Copy> LockTable<T> {
     }
 
     /// Locks that are held or wanted.
-    pub fn locks(&self) -> usize {
+    #[cfg(test)]
+    fn locks(&self) -> usize {
         self.entries.in_use()
     }
 
@@ -229,7 +229,7 @@ impl<T: Copy> LockTable<T> {
     pub fn request(&mut self, slot: SlotId, locks: &[Lock], errand: T) -> bool {
         let arrival = self.arrivals;
         self.arrivals += 1;
-        let transaction = Transaction { slot, arrival, first_entry: NONE, missing: 0, next: NONE, errand };
+        let transaction = Transaction { arrival, first_entry: NONE, missing: 0, next: NONE, errand };
         let transaction = self.transactions.put(transaction);
         let of_slot = &mut self.slots[slot.0 as usize];
         match of_slot.newest {
