@@ -26,8 +26,16 @@ pub(crate) fn support(selection: Selection) -> Support {
         return Support::Unsupported { why };
     }
     match selection {
-        Selection::Canary(architecture, _)
-            if !EVERY_CANARY && architecture != ArchitectureName::SharedEverything =>
+        Selection::Canary(architecture, canary)
+            if canary.protocol() == ProtocolName::Unprotected
+                && architecture != ArchitectureName::Orthrus =>
+        {
+            Support::Unsupported { why: "only orthrus has lock tables and plans that it breaks" }
+        }
+        Selection::Canary(architecture, canary)
+            if !EVERY_CANARY
+                && canary.protocol() != ProtocolName::Unprotected
+                && architecture != ArchitectureName::SharedEverything =>
         {
             Support::Unsupported {
                 why: "a release build has canaries under shared-everything only, unless it is built with `--features every-canary`",
@@ -456,6 +464,9 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
         CanaryName::UnvalidatedReads => validating::<canary::UnvalidatedReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),
+        CanaryName::PassedLocks => dispatch.run::<system::Orthrus<canary::PassedLocks>>(),
+        CanaryName::StalePlans => dispatch.run::<system::Orthrus<canary::StalePlans>>(),
+        CanaryName::UnlockedRanges => dispatch.run::<system::Orthrus<canary::UnlockedRanges>>(),
     }
 }
 

@@ -7,10 +7,8 @@ use super::access::{Access as _, AccessOf};
 use super::copies::part_of;
 use super::write_log::Write;
 use super::{Blind, HeaderOf, Txn};
-use crate::architecture::Architecture;
-use crate::facade::atomic::{Ordering, fence};
+use crate::architecture::{Architecture, SiteOf};
 use crate::record::RecordRef;
-use crate::record::header::RecordHeader;
 use contract::Span;
 
 impl<A: Architecture> Txn<'_, A> {
@@ -32,24 +30,17 @@ impl<A: Architecture> Txn<'_, A> {
         self.log.push(Write { access: position as u32, span, bytes, merge: None });
     }
 
-    /// Whether somebody may copy a row while this transaction changes it.
-    #[inline(always)]
-    fn is_copied_meanwhile(&self) -> bool {
-        if AccessOf::<A>::IS_READ_WHILE_WRITTEN {
-            // Release: what a word leads to is there before the word; pairs with the Acquire fence of who copies a row without a lock.
-            fence(Ordering::Release);
-        }
-        AccessOf::<A>::IS_READ_WHILE_WRITTEN || self.keeps_versions
-    }
-
     /// Changes a row in place, for good unless the log undoes it.
     #[inline(always)]
     pub(super) fn change_in_place(&mut self, position: usize, span: Span, change: &mut dyn FnMut(&mut [u8])) {
         let record = self.accesses[position].record;
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.is_copied_meanwhile() {
-                true => change_aside::<HeaderOf<A>>(record, span, self.scratch_for(span), change),
+            match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
+                true => {
+                    let aside = part_of(&mut self.scratch, span);
+                    change_aside::<A>(self.architecture.site(), record, span, aside, change);
+                }
                 false => record.row::<HeaderOf<A>>().view_mut(span, change),
             }
         }
@@ -61,8 +52,13 @@ impl<A: Architecture> Txn<'_, A> {
         let row = record.row::<HeaderOf<A>>();
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.is_copied_meanwhile() {
-                true => row.copy_in_racing(offset, bytes),
+            match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
+                true => {
+                    let site = self.architecture.site();
+                    AccessOf::<A>::begin_to_write(site, record);
+                    row.copy_in_racing(offset, bytes);
+                    AccessOf::<A>::end_to_write(site, record);
+                }
                 false => row.copy_in(offset, bytes),
             }
         }
@@ -74,16 +70,15 @@ impl<A: Architecture> Txn<'_, A> {
         match blind {
             Blind::Replace(bytes) => self.copy_in_place(record, span.offset, bytes),
             Blind::Merge(merge, argument) => {
-                let is_copied_meanwhile = self.is_copied_meanwhile();
                 let argument = self.log.keep_argument(argument);
                 let argument = self.log.get_mut(argument);
                 let change = &mut |current: &mut [u8]| merge(current, argument);
                 // SAFETY: the span was checked against the row; the record is held exclusively.
                 unsafe {
-                    match is_copied_meanwhile {
+                    match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
                         true => {
                             let aside = part_of(&mut self.scratch, span);
-                            change_aside::<HeaderOf<A>>(record, span, aside, change);
+                            change_aside::<A>(self.architecture.site(), record, span, aside, change);
                         }
                         false => record.row::<HeaderOf<A>>().view_mut(span, change),
                     }
@@ -106,7 +101,8 @@ impl<A: Architecture> Txn<'_, A> {
 ///
 /// # Safety
 /// As for [`crate::record::Row::view_mut`]; but who reads a snapshot may copy the row meanwhile, torn as it then is.
-unsafe fn change_aside<H: RecordHeader>(
+unsafe fn change_aside<A: Architecture>(
+    site: &SiteOf<'_, A>,
     record: RecordRef,
     span: Span,
     aside: &mut [u8],
@@ -114,8 +110,10 @@ unsafe fn change_aside<H: RecordHeader>(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        record.row::<H>().copy_out(span.offset, aside);
+        record.row::<HeaderOf<A>>().copy_out(span.offset, aside);
         change(aside);
-        record.row::<H>().copy_in_racing(span.offset, aside);
+        AccessOf::<A>::begin_to_write(site, record);
+        record.row::<HeaderOf<A>>().copy_in_racing(span.offset, aside);
+        AccessOf::<A>::end_to_write(site, record);
     }
 }

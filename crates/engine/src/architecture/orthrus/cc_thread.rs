@@ -13,7 +13,7 @@ use crate::architecture::Serving;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
 use crate::message::{Inbox, Outbox};
-use crate::protocol::{Planning, SlotId, Wake, Waker};
+use crate::protocol::{Planning, Rules, SlotId, Wake, Waker};
 use crate::work;
 use contract::Effort;
 use std::collections::VecDeque;
@@ -73,7 +73,7 @@ impl<'e, P: Planning> CcThread<'e, P> {
             grantor: Grantor {
                 state,
                 outbox: Outbox::new(&state.rings, me),
-                table: LockTable::new(state.slots, state.tables, P::HEEDS_EARLIER),
+                table: LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT),
                 outbound: VecDeque::with_capacity(state.slots),
                 granted_now: Vec::with_capacity(state.slots),
                 sent: 0,

@@ -187,8 +187,8 @@ pub(crate) struct LockTable<T> {
     slots: Box<[OfSlot]>,
     tables: Box<[OfTable]>,
     arrivals: u64,
-    /// Whether a lock waits for those before it. A canary's does not.
-    heeds_earlier: bool,
+    /// Whether a lock to read waits for those before it. A canary's does not.
+    readers_wait: bool,
 }
 
 /// Locks for which there is room from the beginning.
@@ -199,8 +199,8 @@ fn hash_of(table: TableId, key: Key) -> u64 {
 }
 
 impl<T: Copy> LockTable<T> {
-    /// For transactions of so many slots, over so many tables. `heeds_earlier`: whether locks wait for those that came before.
-    pub fn new(slots: usize, tables: usize, heeds_earlier: bool) -> Self {
+    /// For transactions of so many slots, over so many tables. `readers_wait`: whether locks to read wait for those that came before.
+    pub fn new(slots: usize, tables: usize, readers_wait: bool) -> Self {
         LockTable {
             points: HashTable::with_capacity(ROOM),
             heads: Pool::with_room(ROOM),
@@ -209,7 +209,7 @@ impl<T: Copy> LockTable<T> {
             slots: vec![OfSlot { oldest: NONE, newest: NONE }; slots].into(),
             tables: std::iter::repeat_with(OfTable::default).take(tables).collect(),
             arrivals: 0,
-            heeds_earlier,
+            readers_wait,
         }
     }
 
@@ -380,7 +380,8 @@ impl<T: Copy> LockTable<T> {
             }
             let mode = self.entries[entry].lock.mode;
             let is_free = holders == 0 || mode == Mode::Shared && !is_exclusive;
-            if self.heeds_earlier && (!is_free || self.waits_for_range(entry)) {
+            let waits = self.readers_wait || mode == Mode::Exclusive;
+            if waits && (!is_free || self.waits_for_range(entry)) {
                 return;
             }
             let behind = self.entries[entry].behind;
@@ -458,7 +459,8 @@ impl<T: Copy> LockTable<T> {
             let Head { shared, exclusive, .. } = self.heads[head];
             if lock.mode == Mode::Exclusive { shared + exclusive } else { exclusive }
         });
-        let conflicts = if self.heeds_earlier { ranges + points.sum::<u32>() } else { 0 };
+        let waits = self.readers_wait || lock.mode == Mode::Exclusive;
+        let conflicts = if waits { ranges + points.sum::<u32>() } else { 0 };
         let entry = self.add(transaction, lock, NONE, conflicts);
         self.tables[lock.table.index()].ranges.push(entry);
         if conflicts == 0 {

@@ -20,8 +20,8 @@
 //! *Nobody blocks a concurrency-control thread.* It never waits for room: what it forwards goes to threads after it, and is kept until there is room; a
 //! grant is a word of its slot.
 //!
-//! *Rows* are read and written in place by who has them locked. Records have no metadata in use. Who plans, or runs ahead without locks, copies
-//! them while they may be written, word by word ([`crate::transaction::access`]).
+//! *Rows* are read and written in place by who has them locked. A record has no locks. Who plans, or runs ahead without locks, copies rows while they
+//! may be written, and a version in the record tells ([`crate::protocol::LockTables`]).
 //!
 //! *A plan that is out of date* shows when the transaction comes to a key that it has not locked. It aborts, is planned again, and runs ahead
 //! without locks, which finds the rest (OLLP); see [`crate::session`].
@@ -45,7 +45,7 @@ use crate::facade::{cpu, worker};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, Outbox, Rings};
 use crate::physical::Shared;
-use crate::protocol::{Mode, Planning, SlotId};
+use crate::protocol::{Mode, Planning, Rules, SlotId};
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use cc_thread::{Errand, Message};
@@ -227,7 +227,7 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
 
     fn begin(&mut self, plan: &Plan, _: Timestamp, mut got: impl FnMut()) {
         assert!(!self.holds, "the last attempt has released all");
-        self.locks.fill(plan, self.thread.state.owners, P::LOCKS_RANGES);
+        self.locks.fill(plan, self.thread.state.owners, P::Rules::LOCKS_RANGES);
         let forwards = self.thread.state.forwards;
         let asked = if forwards { self.locks.stops().min(1) } else { self.locks.stops() };
         self.asks = asked > 0;

@@ -70,8 +70,8 @@ pub(crate) trait Access<A: Architecture>: Sized {
     /// Whether an operation may add entries for keys to which the procedure has not come yet.
     const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
 
-    /// Whether somebody who holds nothing may copy a row while it is written, and what it leads to.
-    const IS_READ_WHILE_WRITTEN: bool = false;
+    /// Whether somebody who holds nothing may copy a row while it is written, and is told so.
+    const TELLS_OF_WRITING: bool = false;
 
     /// The transaction begins: asks for all that it is known to touch, where that is asked for at once.
     #[inline(always)]
@@ -301,6 +301,14 @@ pub(crate) trait Access<A: Architecture>: Sized {
     fn release_gaps(txn: &mut Txn<'_, A>);
 
     // Parts of steps.
+
+    /// A row is about to be written in place.
+    #[inline(always)]
+    fn begin_to_write(_: &SiteOf<'_, A>, _: RecordRef) {}
+
+    /// It was.
+    #[inline(always)]
+    fn end_to_write(_: &SiteOf<'_, A>, _: RecordRef) {}
 
     /// A record is about to be linked.
     fn claim(site: &SiteOf<'_, A>, record: RecordRef, who: RequesterOf<A>);

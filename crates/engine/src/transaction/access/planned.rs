@@ -4,8 +4,8 @@
 //! again. A key that is missing is locked as any other is, so it stays missing; and so do all in a range that a scan goes through.
 //!
 //! Who plans, or runs ahead to find out what there is to lock ([`crate::transaction::running_ahead`]), has no locks. It copies rows while others may write
-//! them, word by word, and sees what may be of no one time; memory that it reads is there until its epoch has passed. So rows are
-//! written as such copies are read.
+//! them, between two looks at the row's version, and sees what some write has left, committed or not; memory that it reads is there until its epoch
+//! has passed.
 
 use super::super::running_ahead::key_at;
 use super::super::scan::Cursor;
@@ -15,7 +15,7 @@ use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::facade::atomic::{Ordering, fence};
 use crate::index::hash::Hash;
-use crate::protocol::{Mode, Planning};
+use crate::protocol::{Mode, Planning, Rules};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, Access as Use, Direction, Key, Presence, Scan, Span, TimeClass};
 use zerocopy::IntoBytes;
@@ -23,11 +23,14 @@ use zerocopy::IntoBytes;
 /// See the module.
 pub(crate) struct Planned;
 
+/// What its lock tables keep to.
+type RulesOf<A> = <ProtocolOf<A> as Planning>::Rules;
+
 impl<A: Architecture<Protocol: Planning>> Access<A> for Planned {
     const READS_WRITE_METADATA: bool = false;
     const WRITES_IN_PLACE: bool = true;
     const ENTRIES_ARE_LOCKS: bool = false;
-    const IS_READ_WHILE_WRITTEN: bool = true;
+    const TELLS_OF_WRITING: bool = true;
 
     #[inline(always)]
     fn read(
@@ -181,6 +184,16 @@ impl<A: Architecture<Protocol: Planning>> Access<A> for Planned {
     #[inline(always)]
     fn release_gaps(_: &mut Txn<'_, A>) {}
 
+    #[inline(always)]
+    fn begin_to_write(site: &SiteOf<'_, A>, record: RecordRef) {
+        ProtocolOf::<A>::begin_to_write(site.meta(record));
+    }
+
+    #[inline(always)]
+    fn end_to_write(site: &SiteOf<'_, A>, record: RecordRef) {
+        ProtocolOf::<A>::end_to_write(site.meta(record));
+    }
+
     fn claim(_: &SiteOf<'_, A>, _: RecordRef, _: RequesterOf<A>) {}
 
     fn linked(_: &SiteOf<'_, A>, _: &GapOf<A>, _: RecordRef) -> Advanced {
@@ -212,7 +225,8 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
             return Ok(());
         }
         let mode = if usage == Use::Read { Mode::Shared } else { Mode::Exclusive };
-        match !ProtocolOf::<A>::NOTICES_UNPLANNED || self.architecture.holds(place.table.id, key, mode) {
+        let is_noticed = RulesOf::<A>::NOTICES_UNPLANNED || mode == Mode::Exclusive;
+        match !is_noticed || self.architecture.holds(place.table.id, key, mode) {
             true => Ok(()),
             false => Err(self.refuse(place, AbortReason::Undeclared)),
         }
@@ -231,8 +245,8 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
             return Ok(());
         }
         // A canary's ranges are not locked, and not missed.
-        let is_locked = !ProtocolOf::<A>::NOTICES_UNPLANNED
-            || !ProtocolOf::<A>::LOCKS_RANGES
+        let is_locked = !RulesOf::<A>::NOTICES_UNPLANNED
+            || !RulesOf::<A>::LOCKS_RANGES
             || self.architecture.holds_range(scan.table, first, last);
         if is_locked {
             return Ok(());
@@ -264,9 +278,20 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
 
     /// Copies bytes of a row that others may be writing into the scratch buffer.
     fn copy_unlocked(&mut self, record: RecordRef, span: Span) {
-        // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
-        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.scratch_for(span)) };
-        // Acquire: what a copied word leads to is there; pairs with the Release fence of who writes in place.
-        fence(Ordering::Acquire);
+        let mut asked = 0;
+        loop {
+            let version = ProtocolOf::<A>::observe(self.architecture.site().meta(record));
+            if let Some(version) = version {
+                // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
+                unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, self.scratch_for(span)) };
+                // Acquire: the copy comes before the second look; pairs with the Release fence of `begin_to_write`.
+                fence(Ordering::Acquire);
+                if ProtocolOf::<A>::is_still(self.architecture.site().meta(record), version) {
+                    return;
+                }
+            }
+            self.pause(asked);
+            asked += 1;
+        }
     }
 }
