@@ -1,5 +1,6 @@
 //! What a transaction says ahead of the records that it will touch.
 
+use crate::scan::Scan;
 use crate::table::{Key, PartitionId, Span, TableId};
 
 /// How a planned key will be used.
@@ -48,12 +49,13 @@ pub struct PlannedRange {
 pub struct Plan {
     keys: Vec<PlannedKey>,
     ranges: Vec<PlannedRange>,
+    is_open: bool,
 }
 
 impl Plan {
     /// An empty plan with room for `keys` keys, so that planning does not allocate.
     pub fn with_capacity(keys: usize) -> Self {
-        Plan { keys: Vec::with_capacity(keys), ranges: Vec::new() }
+        Plan { keys: Vec::with_capacity(keys), ranges: Vec::new(), is_open: false }
     }
 
     /// Adds a key.
@@ -94,6 +96,24 @@ impl Plan {
         &self.ranges
     }
 
+    /// Adds the keys of a scan, as far as it may come.
+    pub fn scan(&mut self, scan: &Scan<'_>, access: Access) {
+        let (first, last) = scan.ends();
+        self.range(PlannedRange { table: scan.table, first, last, access, within: scan.within });
+    }
+
+    /// Says that what else will be touched depends on what is read. Where all must be known ahead, the transaction then runs ahead to find out.
+    #[inline]
+    pub fn leave_open(&mut self) {
+        self.is_open = true;
+    }
+
+    /// Whether more will be touched than is planned, for certain: nothing is planned, or that was said.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.is_open || self.keys.is_empty() && self.ranges.is_empty()
+    }
+
     /// The range that was added last, to be changed.
     #[inline]
     pub fn last_range(&mut self) -> Option<&mut PlannedRange> {
@@ -116,16 +136,11 @@ impl Plan {
         self.ranges = tables.into_iter().map(all).collect();
     }
 
-    /// Whether nothing is planned.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.ranges.is_empty()
-    }
-
     /// Forgets everything, keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.keys.clear();
         self.ranges.clear();
+        self.is_open = false;
     }
 }

@@ -91,7 +91,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
     pub fn plan<P: Procedure>(&mut self, drawn: &mut Drawn<P>) {
         if self.plans() {
             self.plan_again(&drawn.procedure, &mut drawn.plan);
-            if A::LOCKS_PLANS && drawn.plan.is_empty() {
+            if A::LOCKS_PLANS && drawn.plan.is_open() {
                 self.run_ahead(&drawn.procedure, &mut drawn.plan);
             }
         }

@@ -9,16 +9,6 @@ use super::{Place, Txn};
 use crate::architecture::Architecture;
 use crate::protocol::Attempt;
 use contract::{Abort, Access, Direction, Insertion, Key, Plan, PlannedRange, Scan, Span, TableId};
-use std::ops::Bound;
-
-/// The key at an end of a range, or if it has none there, the one beyond which there are none. What is excluded is in it all the same: of a
-/// byte string there is a prefix only.
-pub(super) fn key_at(end: Bound<&[u8]>, none: Key) -> Key {
-    match end {
-        Bound::Included(bytes) | Bound::Excluded(bytes) => Key::prefix_of(bytes),
-        Bound::Unbounded => none,
-    }
-}
 
 impl<A: Architecture> Txn<'_, A> {
     /// Begins to run ahead. [`Txn::end_running_ahead`] ends it, whatever the procedure came to.

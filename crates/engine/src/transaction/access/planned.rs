@@ -7,7 +7,6 @@
 //! them, between two looks at the row's version, and sees what some write has left, committed or not; memory that it reads is there until its epoch
 //! has passed.
 
-use super::super::running_ahead::key_at;
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
@@ -234,7 +233,7 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
 
     /// The same of a scan, which has come as far as a key, or to its end.
     fn expect_range(&mut self, scan: &Scan<'_>, reached: Option<Key>) -> Result<(), Abort> {
-        let ends = (key_at(scan.from, Key(0)), key_at(scan.to, Key(u64::MAX)));
+        let ends = scan.ends();
         let (first, last) = match (scan.direction, reached) {
             (_, None) => ends,
             (Direction::Forward, Some(key)) => (ends.0, key),
