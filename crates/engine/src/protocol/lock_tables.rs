@@ -13,7 +13,7 @@
 use super::Protocol;
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
-use crate::physical::{Physical, SingleWriter, Word};
+use crate::physical::{Physical, Word};
 use crate::record::header::Narrow;
 use crate::transaction::access::Planned;
 use contract::EngineOptions;

@@ -162,7 +162,11 @@ pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
     add_among(plan, NEW_ORDER, orders);
     let [[first_line, _], [_, last_line]] = orders.map(keys::lines_of);
     add_among(plan, ORDER_LINE, [first_line, last_line]);
-    add_among(plan, ORDER_BY_CUSTOMER, [0, u32::MAX].map(|o_id| keys::order_of_customer(w_id, d_id, c_id, o_id)));
+    add_among(
+        plan,
+        ORDER_BY_CUSTOMER,
+        [0, u32::MAX].map(|o_id| keys::order_of_customer(w_id, d_id, c_id, o_id)),
+    );
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use super::rows::{Address, Customer, District, Item, NewOrder, Order, OrderLine, Stock, Warehouse};
 use super::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_LINE, STOCK, WAREHOUSE};
-use contract::{Abort, Access, Key, Plan, PlannedRange, Presence, Span, TableId, Transaction, TransactionExt};
+use contract::{
+    Abort, Access, Key, Plan, PlannedRange, Presence, Span, TableId, Transaction, TransactionExt,
+};
 use std::mem::offset_of;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
