@@ -1,9 +1,9 @@
 //! What travels between workers, counted: what servers serve, and what a scan sends or migrates.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing, Key,
-    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
-    Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing,
+    Key, Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection,
+    Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore};
