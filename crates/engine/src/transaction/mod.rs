@@ -423,7 +423,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
-        if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
+        if self.runs_ahead {
+            self.stop_running_ahead();
+        } else if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
             self.release_all();
         } else {
             self.abort();

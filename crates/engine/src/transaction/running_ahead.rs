@@ -20,6 +20,15 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// Adds what was touched to a plan.
     pub fn end_running_ahead(&mut self, plan: &mut Plan) {
+        self.stop_running_ahead();
+        for planned in self.footprint.keys() {
+            plan.touch(planned.table, planned.key, planned.span, planned.access);
+        }
+        self.footprint.ranges().iter().for_each(|range| plan.range(*range));
+    }
+
+    /// Forgets what it would have changed; also if the procedure has panicked.
+    pub(super) fn stop_running_ahead(&mut self) {
         self.runs_ahead = false;
         for position in 0..self.accesses.len() {
             let access = self.accesses[position];
@@ -31,10 +40,6 @@ impl<A: Architecture> Txn<'_, A> {
         self.aside = None;
         self.forget();
         self.release_all();
-        for planned in self.footprint.keys() {
-            plan.touch(planned.table, planned.key, planned.span, planned.access);
-        }
-        self.footprint.ranges().iter().for_each(|range| plan.range(*range));
     }
 
     /// A key is touched.
