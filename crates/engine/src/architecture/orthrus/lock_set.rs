@@ -190,3 +190,83 @@ impl LockSet {
             .any(|stop| self.ranges_of(stop).iter().any(|range| range.covers(table, first, last)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::Span;
+    use proptest::prelude::*;
+
+    const TABLES: u16 = 2;
+    const KEYS: u64 = 16;
+
+    fn access(writes: bool) -> Access {
+        if writes { Access::Write } else { Access::Read }
+    }
+
+    proptest! {
+        /// What a plan names is held, by the thread that has it, and nothing else is.
+        #[test]
+        fn what_is_planned_is_held(
+            keys in prop::collection::vec((0..TABLES, 0..KEYS, any::<bool>()), 0..12),
+            ranges in prop::collection::vec((0..TABLES, 0..KEYS, 0..4u64, any::<bool>()), 0..4),
+            threads in 1..4u32,
+        ) {
+            let mut plan = Plan::default();
+            for &(table, key, writes) in &keys {
+                plan.touch(TableId(table), Key(key), Span::new(0, 0), access(writes));
+            }
+            for &(table, first, more, writes) in &ranges {
+                let (first, last) = (Key(first), Key(first + more));
+                plan.range(PlannedRange { table: TableId(table), first, last, access: access(writes), within: None });
+            }
+            let owners = Owners::new(&[], threads, true);
+            let mut set = LockSet::new();
+            set.fill(&plan, owners, true);
+
+            let threads: Vec<usize> = (0..set.stops()).map(|stop| set.thread_at(stop)).collect();
+            prop_assert!(threads.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", threads);
+            for stop in 0..set.stops() {
+                let points: Vec<_> = set.at_stop(stop).iter().filter(|lock| lock.is_point()).collect();
+                prop_assert!(points.windows(2).all(|two| (two[0].table, two[0].first) < (two[1].table, two[1].first)));
+            }
+            for table in 0..TABLES {
+                for key in 0..KEYS + 4 {
+                    for writes in [false, true] {
+                        let suffices = |has: bool| has || !writes;
+                        let expected = keys.iter().any(|&(t, k, w)| (t, k) == (table, key) && suffices(w))
+                            || ranges.iter().any(|&(t, first, more, w)| {
+                                t == table && (first..=first + more).contains(&key) && suffices(w)
+                            });
+                        let mode = mode_of(access(writes));
+                        prop_assert_eq!(set.holds(owners, TableId(table), Key(key), mode), expected);
+                    }
+                    for last in key + 1..KEYS + 4 {
+                        let covers = |&(t, first, more, _): &(u16, u64, u64, bool)| {
+                            t == table && first <= key && last <= first + more
+                        };
+                        let expected = ranges.iter().any(covers);
+                        prop_assert_eq!(set.holds_range(owners, TableId(table), Key(key), Key(last)), expected);
+                    }
+                }
+            }
+        }
+
+        /// A key's lock is at one thread, a range's at each that may have keys of it.
+        #[test]
+        fn a_conflict_meets_at_some_thread(key in 0..KEYS, first in 0..KEYS, more in 1..4u64, threads in 1..4u32) {
+            prop_assume!((first..=first + more).contains(&key));
+            let owners = Owners::new(&[], threads, true);
+            let (mut of_key, mut of_range) = (Plan::default(), Plan::default());
+            of_key.touch(TableId(0), Key(key), Span::new(0, 0), Access::Structure);
+            let (first, last) = (Key(first), Key(first + more));
+            of_range.range(PlannedRange { table: TableId(0), first, last, access: Access::Read, within: None });
+            let [mut one, mut other] = [LockSet::new(), LockSet::new()];
+            one.fill(&of_key, owners, true);
+            other.fill(&of_range, owners, true);
+            prop_assert_eq!((one.stops(), other.stops()), (1, threads as usize));
+            let meets = |stop: usize| other.thread_at(stop) == one.thread_at(0);
+            prop_assert!((0..other.stops()).any(meets));
+        }
+    }
+}
