@@ -133,7 +133,7 @@ names! {
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
     PassedLocks = "passed-locks", "orthrus that grants a lock to read although an earlier one to write is held";
     StalePlans = "stale-plans", "orthrus whose transactions do not notice that they read what they have not planned";
-    UnlockedRanges = "unlocked-ranges", "orthrus that locks no ranges";
+    UnlockedRanges = "unlocked-ranges", "orthrus that does not lock the ranges that it reads";
 }
 
 names! {

@@ -23,7 +23,7 @@ use std::marker::PhantomData;
 pub(crate) trait Rules: 'static {
     /// A lock to read waits for those before it that conflict with it, as one to write does anyhow.
     const READERS_WAIT: bool = true;
-    /// Ranges are locked.
+    /// Ranges to read are locked, as those to write are anyhow.
     const LOCKS_RANGES: bool = true;
     /// A transaction notices that it has not locked what it comes to read, as it does of what it comes to write anyhow.
     const NOTICES_UNPLANNED: bool = true;

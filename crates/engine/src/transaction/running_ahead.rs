@@ -1,8 +1,8 @@
 //! Running ahead: a procedure runs without locks, to find out what there is to lock (OLLP, *orthrus* 3.2).
 //!
-//! What it touches is noted, as far as it has come. It changes nothing that others see: a row that it would change it changes in a copy, for the
-//! closure's sake, and forgets that; a row that it would insert lies in a record that is never linked, which it finds again itself. So what is
-//! noted is an estimate. The transaction then asks for that, and finds out.
+//! What it touches is noted, as far as it has come. It changes nothing that others see: a row that it would change or insert lies in a
+//! record that is never linked, which it finds again itself, but not in a scan. What it reads may be of different moments, or never be committed. So what
+//! is noted is an estimate. The transaction then asks for that, and finds out.
 
 use super::access_set::Kind;
 use super::{Place, Txn};
@@ -77,8 +77,13 @@ impl<A: Architecture> Txn<'_, A> {
         if self.look_up(place).0.is_some() {
             return Ok(Insertion::Exists);
         }
-        let record = self.new_record(place, row);
-        self.add(place, record, Kind::Insert, None);
+        self.add_ahead(place, row);
         Ok(Insertion::Inserted)
+    }
+
+    /// An entry for a row that is the transaction's alone.
+    pub(super) fn add_ahead(&mut self, place: Place<'_>, row: &[u8]) -> usize {
+        let record = self.new_record(place, row);
+        self.add(place, record, Kind::Insert, None)
     }
 }

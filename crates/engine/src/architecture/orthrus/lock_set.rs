@@ -108,7 +108,7 @@ impl LockSet {
         self.stops.clear();
     }
 
-    /// All that a plan names. `with_ranges`: a canary asks for no ranges.
+    /// All that a plan names. `with_ranges`: a canary asks for none to read.
     pub fn fill(&mut self, plan: &Plan, owners: Owners<'_>, with_ranges: bool) {
         self.clear();
         self.wanted.clear();
@@ -119,7 +119,8 @@ impl LockSet {
         for range in plan.ranges() {
             let &PlannedRange { table, first, last, access, .. } = range;
             let lock = Lock { table, first, last, mode: mode_of(access) };
-            if first > last || !(with_ranges || lock.is_point()) {
+            let is_left_out = !with_ranges && !lock.is_point() && lock.mode == Mode::Shared;
+            if first > last || is_left_out {
                 continue;
             }
             let threads = match owners.of_range(range) {

@@ -83,7 +83,7 @@ pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValida
 pub(crate) type PassedLocks = LockTables<passed_locks::PassedLocks>;
 /// ORTHRUS whose transactions read what they have not locked.
 pub(crate) type StalePlans = LockTables<stale_plans::StalePlans>;
-/// ORTHRUS that locks no ranges.
+/// ORTHRUS that does not lock the ranges that it reads.
 pub(crate) type UnlockedRanges = LockTables<unlocked_ranges::UnlockedRanges>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;

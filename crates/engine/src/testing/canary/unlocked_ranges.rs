@@ -1,4 +1,4 @@
-//! Ranges are not locked, and the transactions that scan them do not miss that: phantoms.
+//! Ranges that are only read are not locked, and the transactions that scan them do not miss that: phantoms.
 
 use crate::protocol::Rules;
 

@@ -9,6 +9,7 @@
 
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
+use super::super::values::show;
 use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
@@ -16,6 +17,7 @@ use crate::facade::atomic::{Ordering, fence};
 use crate::index::hash::Hash;
 use crate::protocol::{Mode, Planning, Rules};
 use crate::record::RecordRef;
+use crate::record::value::WORD;
 use contract::{Abort, AbortReason, Access as Use, Direction, Key, Presence, Scan, Span, TimeClass};
 use zerocopy::IntoBytes;
 
@@ -54,8 +56,7 @@ impl<A: Architecture<Protocol: Planning>> Access<A> for Planned {
     ) -> Result<Presence, Abort> {
         txn.expect_lock(place, span, Use::Write)?;
         let Some(position) = txn.find_planned(place) else { return Ok(Presence::Missing) };
-        Self::update_again(txn, position, span, change)?;
-        Ok(Presence::Present)
+        txn.update_own(position, span, change)
     }
 
     #[inline(always)]
@@ -96,23 +97,15 @@ impl<A: Architecture<Protocol: Planning>> Access<A> for Planned {
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), Abort> {
-        if txn.reconnaissance {
-            // What it would be is for this call alone.
-            txn.copy_unlocked(txn.accesses[position].record, span);
-            change(txn.scratch_for(span));
-        } else {
-            txn.save(position, span);
-            txn.change_in_place(position, span, change);
-        }
+        txn.save(position, span);
+        txn.change_in_place(position, span, change);
         Ok(())
     }
 
     #[inline(always)]
     fn write_blind(txn: &mut Txn<'_, A>, position: usize, span: Span, blind: Blind<'_>) {
-        if !txn.reconnaissance {
-            txn.save(position, span);
-            txn.apply_in_place(position, span, blind);
-        }
+        txn.save(position, span);
+        txn.apply_in_place(position, span, blind);
     }
 
     fn hold_bucket(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<(), Abort> {
@@ -256,11 +249,14 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
         Err(self.refuse(Place { table, key, partition, hash: Hash::of(key) }, AbortReason::Undeclared))
     }
 
-    /// An entry for a row to be written.
+    /// An entry for a row to be written; for who runs ahead, of a copy.
     #[inline(always)]
     fn find_planned(&mut self, place: Place<'_>) -> Option<usize> {
         let record = self.look_up_timed(place).0?;
         self.stopwatch.enter(TimeClass::Useful);
+        if self.reconnaissance {
+            return Some(self.copy_ahead(place, record));
+        }
         Some(self.add(place, record, Kind::Write, None))
     }
 
@@ -273,6 +269,19 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
         }
         // SAFETY: the span was checked against the row; the transaction has its key locked, or the range in which it is.
         unsafe { record.row::<HeaderOf<A>>().view(span, see) };
+    }
+
+    /// An entry for a copy of a row, which nobody else will see.
+    #[cold]
+    fn copy_ahead(&mut self, place: Place<'_>, record: RecordRef) -> usize {
+        let table = place.table;
+        let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
+        let mut row = Vec::new();
+        self.see_planned(record, span, &mut |bytes| match table.varies() {
+            true => show(bytes, &mut |value| row.extend_from_slice(value)),
+            false => row.extend_from_slice(bytes),
+        });
+        self.add_ahead(place, &row)
     }
 
     /// Copies bytes of a row that others may be writing into the scratch buffer.
