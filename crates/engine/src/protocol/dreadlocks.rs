@@ -17,8 +17,8 @@
 //! *No victim without a deadlock*: a digest is as old as the looks that it was made of. Whom a waiter's digest names may have been granted its
 //! request since, and may wait for the waiter now. So who finds itself in its digest looks whether the circle is there, by a search of the edges,
 //! which those who grant and release keep up to date; if it is not, it goes on waiting. What digests save is all searches but these: one for each
-//! victim, and one for each look at a digest that is out of date, until whom it names has looked again. They say of whom the circle consists as soon as it is there, not who closed it: so a
-//! deadlock may have more than one victim, if they look at the same time.
+//! victim, and one for each look at a digest that is out of date, until whom it names has looked again. They say of whom the circle consists
+//! as soon as it is there, not who closed it: so a deadlock may have more than one victim, if they look at the same time.
 //!
 //! We differ:
 //! - The paper's digests are bit vectors, or Bloom filters where there are too many threads for these. A run has at most 1024 slots

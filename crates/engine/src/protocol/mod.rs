@@ -441,8 +441,8 @@ pub(crate) trait Locking: Protocol {
     }
 
     /// A transaction that has asked for nothing asks for all of these, each once. A record that is dead is not asked for, which is said
-    /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them,
-    /// or, by [`Wake::Retry`], when it is not to hold them, as `Abort` says at once: it is to abort.
+    /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them; [`Wake::Retry`] then says
+    /// that it never will, as `Abort` says at once: it is to abort, and to release what it was counted in.
     fn request_all<'m, P: Physical>(
         records: impl Iterator<Item = (&'m Self::Meta<P>, Mode, &'m mut bool)>,
         request: Request<'_, Self, P, impl Waker>,

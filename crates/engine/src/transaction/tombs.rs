@@ -1,5 +1,5 @@
-//! What deletes leave behind where transactions have timestamps from their begin on: the record stays linked, without a row, so that older transactions find that they
-//! come too late, and is unlinked when there are none any more.
+//! What deletes leave behind where transactions have timestamps from their begin on: the record stays linked, without a row, so that older
+//! transactions find that they come too late, or find the row before, and is unlinked when there are none any more.
 //!
 //! A tombstone waits in its slot's queue ([`crate::storage::tombs`]) until its epoch has passed: everybody who was active when its transaction
 //! committed has ended then, so all who run have begun later, and their timestamps are larger
