@@ -68,8 +68,15 @@ fn a_panic_while_a_transaction_commits_holds_nobody_up() {
 /// What is installed by then others may have read, and nobody can say what of it is logged.
 #[test]
 fn a_panic_once_others_see_the_transaction_stops_the_log() {
+    // Under HEKATON the slot's end was told, and under VLL the slot is in the queue.
+    for protocol in [ProtocolName::Silo, ProtocolName::Hekaton, ProtocolName::Vll] {
+        panic_once_others_see_it(protocol);
+    }
+}
+
+fn panic_once_others_see_it(protocol: ProtocolName) {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut store, _) = Embedded::open(&options(ProtocolName::Silo, folder.path())).expect("a small store");
+    let (mut store, _) = Embedded::open(&options(protocol, folder.path())).expect("a small store");
     let texts = table(&mut store, "texts", 16 << 20, RowLength::Varying);
     let numbers = table(&mut store, "numbers", 8, RowLength::Fixed);
     let (mut panics, mut other) = (store.lend(0), store.lend(1));
@@ -96,7 +103,7 @@ fn a_panic_once_others_see_the_transaction_stops_the_log() {
     store.take_back(other);
     drop(services);
     store.close().expect_err("not all is written");
-    let (store, recovered) = Embedded::open(&options(ProtocolName::Silo, folder.path())).expect("as it was");
+    let (store, recovered) = Embedded::open(&options(protocol, folder.path())).expect("as it was");
     assert_eq!(recovered.map(|recovered| recovered.transactions), Some(1));
     assert_eq!(store.tables().len(), 2);
 }
