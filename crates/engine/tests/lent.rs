@@ -68,7 +68,7 @@ fn a_panic_while_a_transaction_commits_holds_nobody_up() {
 /// What is installed by then others may have read, and nobody can say what of it is logged.
 #[test]
 fn a_panic_once_others_see_the_transaction_stops_the_log() {
-    // Under HEKATON the slot's end was told, and under VLL the slot is in the queue.
+    // Under HEKATON and VLL others know of a slot beyond the records that it holds.
     for protocol in [ProtocolName::Silo, ProtocolName::Hekaton, ProtocolName::Vll] {
         panic_once_others_see_it(protocol);
     }
