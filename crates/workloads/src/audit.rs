@@ -44,6 +44,12 @@ pub trait Audited: Workload {
 
     /// A workload over the same tables that checks it; `None`: nothing is known.
     fn audit(&self) -> Option<Self::Audit<'_>>;
+
+    /// Whether a store that was loaded for `other`, and is as new, is as good as one that is loaded for this.
+    fn loads_as(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
 }
 
 /// A read-only workload that checks what clients `C` left in the tables. Its clients are auditors.

@@ -59,6 +59,15 @@ pub trait WorkloadVisitor {
     fn visit<W: Audited>(self, workload: &W) -> Self::Output;
 }
 
+/// What to do with several workloads of whatever type, if all are of one.
+pub trait WorkloadsVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<W: Audited>(self, workloads: &[&W]) -> Self::Output;
+}
+
 impl AnyWorkload {
     /// The name on the command line, in files and in results.
     pub fn name(&self) -> &'static str {
@@ -102,6 +111,30 @@ impl AnyWorkload {
             AnyWorkload::SmallBank(bank) => visitor.visit(bank),
             AnyWorkload::Tatp(tatp) => visitor.visit(tatp),
             AnyWorkload::Tpcc(tpcc) => visitor.visit(tpcc),
+        }
+    }
+
+    /// Shows `workloads`, one at least, to `visitor` by their own type.
+    ///
+    /// # Panics
+    ///
+    /// If they are of several types.
+    pub fn visit_all<V: WorkloadsVisitor>(workloads: &[&AnyWorkload], visitor: V) -> V::Output {
+        macro_rules! all {
+            ($kind:path) => {{
+                let one = |workload: &&'_ AnyWorkload| match workload {
+                    $kind(workload) => workload,
+                    other => panic!("{} beside {}", other.name(), workloads[0].name()),
+                };
+                visitor.visit(&workloads.iter().map(one).collect::<Vec<_>>())
+            }};
+        }
+        match workloads[0] {
+            AnyWorkload::Micro(_) => all!(AnyWorkload::Micro),
+            AnyWorkload::Ycsb(_) => all!(AnyWorkload::Ycsb),
+            AnyWorkload::SmallBank(_) => all!(AnyWorkload::SmallBank),
+            AnyWorkload::Tatp(_) => all!(AnyWorkload::Tatp),
+            AnyWorkload::Tpcc(_) => all!(AnyWorkload::Tpcc),
         }
     }
 }

@@ -36,7 +36,7 @@ pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;
 
-pub use catalogue::{AnyWorkload, WorkloadVisitor, build, descriptions};
+pub use catalogue::{AnyWorkload, WorkloadVisitor, WorkloadsVisitor, build, descriptions};
 pub use micro::Micro;
 pub use parameters::{ParameterDescription, ParameterError, Parameters, WorkloadDescription};
 pub use smallbank::SmallBank;

@@ -94,6 +94,11 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         Ok(())
     }
 
+    /// The workload that it serves.
+    pub fn workload(&self) -> &'a W {
+        self.workload
+    }
+
     /// How the store is laid out.
     pub fn layout(&self) -> Layout {
         self.layout
@@ -114,6 +119,15 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     pub fn is_as_new(&self) -> bool {
         let is_as_loaded = self.memory.is_as_loaded() && !self.workload.is_data_dependent();
         self.clients.is_empty() || (is_as_loaded && self.log_report().is_none())
+    }
+
+    /// Serves another workload from now on, whose tables are loaded as they are.
+    pub fn turn_to(&mut self, workload: &'a W) {
+        assert!(
+            self.is_as_new() && workload.loads_as(self.workload),
+            "a store that is not as if loaded for the workload"
+        );
+        self.workload = workload;
     }
 
     /// Runs one repetition and checks what it left behind.

@@ -16,7 +16,7 @@ use crate::summary::{Check, Group, Measured, Turns};
 use contract::{Engine, Layout, LoadError, PairName, Selection};
 use workloads::audit::Audited;
 
-/// The loaded stores of one workload.
+/// The loaded stores of one workload, or of one after another.
 pub struct Stores<'a, E: Engine, W: Audited> {
     workload: &'a W,
     sessions: Vec<Session<'a, E, W>>,
@@ -26,6 +26,16 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
     /// None are loaded yet.
     pub fn of(workload: &'a W) -> Self {
         Stores { workload, sessions: Vec::new() }
+    }
+
+    /// Serves another workload from now on, with the stores that are as if newly loaded for it; forgets the others.
+    pub fn turn_to(&mut self, workload: &'a W) {
+        self.forget_changed();
+        if !std::ptr::eq(workload, self.workload) {
+            self.sessions.retain(|session| workload.loads_as(session.workload()));
+            self.sessions.iter_mut().for_each(|session| session.turn_to(workload));
+            self.workload = workload;
+        }
     }
 
     /// Forgets the stores that are not as good as newly loaded, so that what runs next does not depend on what ran before; and those

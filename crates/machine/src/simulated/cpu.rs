@@ -3,6 +3,7 @@
 use super::access::{Access, Control, access, control, timed};
 use super::clock::{self, Ticks};
 use super::exploration::machine as exploring;
+use crate::hardware::cpu as hardware;
 use std::time::Duration;
 
 /// Tells the machine that the core waits, so that another one may go on.
@@ -121,18 +122,24 @@ pub fn take_over(at: *const u8, bytes: usize) {
     }
 }
 
-/// Asks for the cache line at `at`, to read it. Free in an exploration.
+/// Asks for the cache line at `at`, to read it. Free in an exploration; who is not looked at asks the host.
 #[inline(always)]
 pub fn prefetch_read(at: *const u8) {
-    if let Some(machine) = timed() {
-        machine.prefetch(at.addr(), false);
+    match control() {
+        Control::Outside | Control::Unobserved => hardware::prefetch_read(at),
+        Control::Exploring => {}
+        // SAFETY: as in `timed`.
+        Control::Timed(machine) => unsafe { machine.as_ref() }.prefetch(at.addr(), false),
     }
 }
 
-/// Asks for the cache line at `at`, to write it. Free in an exploration.
+/// Asks for the cache line at `at`, to write it. Free in an exploration; who is not looked at asks the host.
 #[inline(always)]
 pub fn prefetch_write(at: *const u8) {
-    if let Some(machine) = timed() {
-        machine.prefetch(at.addr(), true);
+    match control() {
+        Control::Outside | Control::Unobserved => hardware::prefetch_write(at),
+        Control::Exploring => {}
+        // SAFETY: as in `timed`.
+        Control::Timed(machine) => unsafe { machine.as_ref() }.prefetch(at.addr(), true),
     }
 }

@@ -136,4 +136,13 @@ impl Audited for Ycsb {
     fn audit(&self) -> Option<Unaudited> {
         None
     }
+
+    /// Rows are filled by key.
+    fn loads_as(&self, other: &Self) -> bool {
+        let table = |ycsb: &Ycsb| {
+            let YcsbParameters { records, index, .. } = ycsb.parameters;
+            (records, index, ycsb.parameters.row_bytes(), ycsb.parameters.inserts())
+        };
+        table(self) == table(other)
+    }
 }
