@@ -122,11 +122,14 @@ impl AnyWorkload {
     pub fn visit_all<V: WorkloadsVisitor>(workloads: &[&AnyWorkload], visitor: V) -> V::Output {
         macro_rules! all {
             ($kind:path) => {{
-                let one = |workload: &&'_ AnyWorkload| match workload {
-                    $kind(workload) => workload,
-                    other => panic!("{} beside {}", other.name(), workloads[0].name()),
-                };
-                visitor.visit(&workloads.iter().map(one).collect::<Vec<_>>())
+                let mut all = Vec::new();
+                for &workload in workloads {
+                    match workload {
+                        $kind(workload) => all.push(workload),
+                        other => panic!("{} beside {}", other.name(), workloads[0].name()),
+                    }
+                }
+                visitor.visit(&all)
             }};
         }
         match workloads[0] {
