@@ -12,6 +12,9 @@ const PRECEDENCE_AFTER: u32 = 8;
 /// Times that a pair is tried in which the system let the others run to their end before one could starve.
 const TRIES: usize = 10;
 
+/// Pauses for which one of the transactions waits for the other at most: a millisecond or two.
+const PATIENCE: u32 = 20;
+
 /// Two workers may share a core, with others too: who waits for the other leaves it, where to yield might not.
 fn pause() {
     std::thread::sleep(Duration::from_micros(10));
@@ -24,7 +27,7 @@ fn who_starves_goes_first() {
         let options =
             EngineOptions { precedence_after: PRECEDENCE_AFTER, in_flight: 1, ..EngineOptions::default() };
         let ended_before_others = (0..TRIES).any(|_| {
-            let bound = starve::<ThisEngine>(Selection::Pair(pair), &options, pause, 100);
+            let bound = starve::<ThisEngine>(Selection::Pair(pair), &options, pause, PATIENCE);
             let starved = bound.after == 1.0 && bound.attempts > 2 * PRECEDENCE_AFTER;
             assert!(!starved, "{pair}: committed after all others had, {bound:?}");
             bound.after < 1.0
