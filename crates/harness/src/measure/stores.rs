@@ -2,9 +2,10 @@
 //!
 //! A store serves all systems of one [`Layout`] as long as none can tell it from a newly loaded one ([`Session::is_as_new`]): once
 //! one of them has inserted or deleted, or updated rows that decide what transactions do, it is audited and loaded anew for the next
-//! one, which would otherwise run over what the others left behind. A system that is alone over its store goes on over it. Stores of different layouts lie side by side in memory, so that systems that
-//! want different ones take turns, too. Where memory does not have room for all of them, systems are taken in groups, one after
-//! the other, and results say so: what is compared across groups was measured at different times.
+//! one, which would otherwise run over what the others left behind. A system that is alone over its store goes on over it. A store that is as
+//! new serves the next workload, too, if that loads the same tables ([`Stores::turn_to`]). Stores of different layouts lie side by side in
+//! memory, so that systems that want different ones take turns, too. Where memory does not have room for all of them, systems are taken in
+//! groups, one after the other, and results say so: what is compared across groups was measured at different times.
 //!
 //! A machine that repeats bit for bit has nothing that turns would even out; there, repetitions run apart (`apart.rs`).
 

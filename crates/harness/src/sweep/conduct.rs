@@ -358,7 +358,7 @@ impl<E: Engine> WorkloadsVisitor for Rounds<'_, '_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mock::MockEngine;
+    use crate::mock::{Mock, MockEngine};
     use crate::options::RunOptions;
     use crate::sweep::journal::FILE_NAME;
     use std::fs;
@@ -392,13 +392,31 @@ mod tests {
     }
 
     fn sweep_and_loads(folder: &Path, text: &str) -> Result<(Conducted, Vec<String>, usize), Failure> {
+        sweep_of::<MockEngine>(folder, text)
+    }
+
+    fn sweep_of<E: Engine>(folder: &Path, text: &str) -> Result<(Conducted, Vec<String>, usize), Failure> {
         let place = Place::hardware(2);
         let experiment = Experiment::parse("t.toml", text, 2)?;
-        let cases = Cases::resolve::<MockEngine>(&experiment, &RunOptions::for_compare(2), &place)?;
+        let cases = Cases::resolve::<E>(&experiment, &RunOptions::for_compare(2), &place)?;
         let surroundings = Surroundings::new("trireme sweep t.toml".to_owned(), &());
         let (folder, points) = (Folder::create(folder)?, Points::default());
-        let conducted = conduct::<MockEngine>(&experiment, &cases, &folder, &surroundings, &place, &points)?;
+        let conducted = conduct::<E>(&experiment, &cases, &folder, &surroundings, &place, &points)?;
         Ok((conducted, points.0.into_inner().expect("no test panics with it"), points.1.into_inner()))
+    }
+
+    #[test]
+    fn where_runs_repeat_points_of_one_system_come_together_over_one_store() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let sweep = |name: &str, text: &str| sweep_of::<Mock<true, 0>>(&scratch.path().join(name), text);
+        let (conducted, points, loads) = sweep("alike", TEXT).expect("a sweep");
+        assert_eq!((conducted.points.len(), points.len(), loads), (8, 8, 1));
+        let is_sorted = points.is_sorted_by_key(|place| place.contains("no-wait"));
+        assert!(is_sorted, "SILO's points, and then NO_WAIT's: {points:?}");
+        let of_two_sizes =
+            TEXT.replace("records = 100\n", "").replace("theta = [0, 0.5]", "records = [100, 200]");
+        let (_, _, loads) = sweep("of two sizes", &of_two_sizes).expect("a sweep");
+        assert_eq!(loads, 2, "other rows are loaded");
     }
 
     #[test]
