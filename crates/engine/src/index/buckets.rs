@@ -6,6 +6,7 @@
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::region::{Pages, Region, RegionError};
+use crate::facade::unobserved;
 
 /// Entries that a bucket holds on average when the table has its expected size. At this load about 3 % of the
 /// look-ups meet an overflow bucket.
@@ -126,7 +127,7 @@ impl Buckets {
         );
         // Not in release: it goes on, and those who wait for the latch wait for longer.
         debug_assert!(
-            number < self.overflow_ready.0.load(Ordering::Relaxed),
+            number < unobserved(|| self.overflow_ready.0.load(Ordering::Relaxed)),
             "memory is taken under a latch"
         );
         number

@@ -12,6 +12,7 @@
 use super::semaphore::{self, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
+use crate::facade::unobserved;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
 use crate::transaction::access::Locked;
@@ -59,7 +60,7 @@ impl Locking for NoWait {
         match mode {
             Mode::Exclusive => {
                 // Not in release: a load of a word that others want by now, which the store alone does not wait for.
-                debug_assert_eq!(meta.flags(), WRITER, "released without being held");
+                debug_assert_eq!(unobserved(|| meta.flags()), WRITER, "released without being held");
                 meta.set(0);
             }
             Mode::Shared => meta.leave(Counted::Reader),

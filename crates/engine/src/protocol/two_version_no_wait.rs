@@ -20,6 +20,7 @@
 use super::semaphore::{self, CERTIFIED, Counted, DEAD, Semaphore, WRITER};
 use super::{GapMode, Locking, Mode, Preparing, Protocol, Request, Verdict, Waker};
 use crate::architecture::Architecture;
+use crate::facade::unobserved;
 use crate::physical::Physical;
 use crate::record::header::Narrow;
 use crate::transaction::access::Certified;
@@ -72,7 +73,7 @@ impl Locking for TwoVersionNoWait {
         match mode {
             Mode::Exclusive => {
                 // Not in release: a load of a word that others want by now, which the store alone does not wait for.
-                debug_assert!(meta.flags() & WRITER != 0, "released without being held");
+                debug_assert!(unobserved(|| meta.flags()) & WRITER != 0, "released without being held");
                 meta.set(0);
             }
             Mode::Shared => meta.leave(Counted::Reader),

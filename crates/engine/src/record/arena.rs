@@ -10,6 +10,7 @@ use super::{RecordRef, Shape};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU64, Ordering};
 use crate::facade::region::{Pages, Region, RegionError};
+use crate::facade::unobserved;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
@@ -105,7 +106,7 @@ impl Arena {
     #[inline]
     fn record(&self, position: u64) -> RecordRef {
         // Not in release: a line that every thread writes which takes records, looked at for each of them.
-        debug_assert!(position < self.taken());
+        debug_assert!(position < unobserved(|| self.taken()));
         // SAFETY: the position was taken, so its record lies within the region, with what is before it, which the store keeps alive as
         // long as any reference to its records is used; strides, and what is before records, are multiples of 16.
         unsafe {

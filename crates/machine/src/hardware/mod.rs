@@ -29,7 +29,8 @@ pub mod stack;
 pub mod topology;
 pub mod worker;
 
-/// Runs `f`, which prepares or inspects what is measured. The simulated machine does not charge for it; here it is a call.
+/// Runs `f`, which prepares or inspects what is measured, or looks for an assertion that only debug builds have. The simulated machine
+/// does not charge for it; here it is a call.
 pub fn unobserved<R>(f: impl FnOnce() -> R) -> R {
     f()
 }

@@ -1,7 +1,8 @@
 //! Running without being looked at: accesses act directly, at the host's speed, and cost no simulated time.
 //!
-//! For what is not to be measured: loading tables, checking books. Workers are virtual cores one after the other: a core
-//! goes on until it ends or pauses; then the next one does, round and round. So it is as repeatable as the rest.
+//! For what is not to be measured: loading tables, checking books, and the looks of assertions that only debug builds have, so that
+//! these simulate what release builds do. Workers are virtual cores one after the other: a core goes on until it ends or pauses; then
+//! the next one does, round and round. So it is as repeatable as the rest.
 
 use super::access::{Access, Control, control, move_control, pause_while_unwinding};
 use super::cores::{self, Conductor, CoreYielder, suspend};
