@@ -267,11 +267,9 @@ impl Dispatch for CountLeaks<'_> {
         let store = self.0;
         let (mut linked_records, mut lineage_bytes) = (0, 0);
         for table in &store.tables {
-            let before = linked_records;
-            for partition in table.partitions() {
-                partition.index.for_each_record(|_| linked_records += 1);
-            }
-            lineage_bytes += (linked_records - before) * table.shape.lineage_bytes() as u64;
+            let records: u64 = table.partitions().iter().map(|partition| partition.index.records()).sum();
+            linked_records += records;
+            lineage_bytes += records * table.shape.lineage_bytes() as u64;
         }
         let (version_bytes, most_version_bytes) = store.version_bytes();
         let mut linked_values = 0;

@@ -42,6 +42,8 @@ use std::ptr::NonNull;
 const SLOTS: usize = 6;
 const TAG_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << TAG_SHIFT) - 1;
+/// How far ahead of a visit to all records they are asked for: of the expected size, these buckets have some thirty records.
+const BUCKETS_AHEAD: u64 = 9;
 
 /// A key's hash: high bits choose the bucket, low bits are the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,9 +288,29 @@ impl<L: Latch> HashIndex<L> {
         }
     }
 
-    /// Visits every linked record of a quiet index.
-    pub fn for_each_record(&self, visit: impl FnMut(RecordRef)) {
-        self.for_each_record_of(0..self.buckets, visit);
+    /// Visits every linked record of a quiet index. Records lie anywhere, and so they are asked for some buckets ahead.
+    pub fn for_each_record(&self, mut visit: impl FnMut(RecordRef)) {
+        for number in 0..self.buckets {
+            if number + BUCKETS_AHEAD < self.buckets {
+                self.ask_for_records(self.nth(number + BUCKETS_AHEAD));
+            }
+            self.for_each_record_of(number..number + 1, &mut visit);
+        }
+    }
+
+    /// How many records are linked in a quiet index.
+    pub fn records(&self) -> u64 {
+        let mut records = 0;
+        self.for_each_record_of(0..self.buckets, |_| records += 1);
+        records
+    }
+
+    /// Asks for the header's lines of a bucket's records, without those of its overflow buckets.
+    fn ask_for_records(&self, bucket: &Bucket<L>) {
+        // Relaxed: the records are only asked for, not read.
+        let entries = bucket.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
+        let addresses = entries.filter(|&entry| entry != 0).map(|entry| (entry & ADDRESS) as usize);
+        addresses.for_each(|address| cpu::prefetch_read(std::ptr::without_provenance(address)));
     }
 
     /// Visits the records linked in these first buckets and their chains: those that are linked all through it, and perhaps others.

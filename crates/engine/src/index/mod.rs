@@ -190,6 +190,18 @@ impl Index {
         }
     }
 
+    /// How many records are linked in a quiet index.
+    pub fn records(&self) -> u64 {
+        match self {
+            Index::Hashed(index) => index.records(),
+            Index::Ordered(index) => {
+                let mut records = 0;
+                index.for_each_record(|_| records += 1);
+                records
+            }
+        }
+    }
+
     /// Visits all that protects missing keys of a quiet index.
     ///
     /// # Safety
