@@ -249,6 +249,7 @@ fn every_option_of_an_architecture_passes() {
         "--architecture dora --protocol wait-die --deadlock-timeout 50us",
         "--protocol vll --prefetch off",
         "--protocol vll --split-indexes on",
+        "--protocol vll --selective-contention-analysis on",
         "--protocol silo --global-ids on",
         "--protocol wait-die --global-ids on",
         "--architecture delegation --protocol silo --global-ids on",

@@ -136,6 +136,26 @@ fn who_gives_up_waiting_keeps_the_sums_under_every_schedule() {
     }
 }
 
+/// Blocked transactions are found to be free in the middle of the queue, while others ask late, and abort.
+#[test]
+fn contention_analysis_keeps_the_sums_under_every_schedule() {
+    let selection = Selection::Pair(PairName {
+        architecture: ArchitectureName::SharedEverything,
+        protocol: ProtocolName::Vll,
+    });
+    for seed in 0..250 {
+        for schedule in schedules(seed) {
+            let options = EngineOptions { selective_contention_analysis: true, ..options(seed) };
+            let run = in_words(schedule, || {
+                bank_run::<ThisEngine>(selection, WORKERS + 1, seed, TRANSACTIONS, &options)?;
+                let (indexing, transactions) = (Indexing::Ordered, TRANSACTIONS / 2);
+                queues_run::<ThisEngine>(selection, indexing, WORKERS, seed, transactions, &options)
+            });
+            run.unwrap_or_else(|broken| panic!("{schedule:?}: {broken}"));
+        }
+    }
+}
+
 /// Whoever is in the way is let go on, whatever the schedule prefers, by a worker that does nothing else between two attempts.
 #[test]
 fn who_retries_at_once_starves_nobody() {

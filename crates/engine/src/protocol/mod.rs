@@ -204,6 +204,19 @@ impl<C, S: Copy, W> Clone for RequestWith<'_, C, S, W> {
 
 impl<C, S: Copy, W> Copy for RequestWith<'_, C, S, W> {}
 
+/// A record that is asked for ahead, together with others.
+pub(crate) struct AheadWith<'m, M, S> {
+    pub meta: &'m M,
+    pub mode: Mode,
+    /// As of a request for this record alone.
+    pub stamp: S,
+    /// To be told: whether the requester holds the record, or will.
+    pub is_counted: &'m mut bool,
+}
+
+/// A record of protocol `P` in synchronization policy `F` that is asked for ahead.
+pub(crate) type Ahead<'m, P, F> = AheadWith<'m, <P as Protocol>::Meta<F>, StampOf<P>>;
+
 /// What a request asks of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -444,7 +457,7 @@ pub(crate) trait Locking: Protocol {
     /// beside it; what is asked for is to be released. `Queued`: it will be woken when it holds them; [`Wake::Retry`] then says
     /// that it never will, as `Abort` says at once: it is to abort, and to release what it was counted in.
     fn request_all<'m, P: Physical>(
-        records: impl Iterator<Item = (&'m Self::Meta<P>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = Ahead<'m, Self, P>>,
         request: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         let _ = (records, request);

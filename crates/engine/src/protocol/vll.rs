@@ -11,21 +11,26 @@
 //! - A transaction that commits takes itself out of the counters and out of the queue, in one critical section; one that aborts takes itself out of
 //!   each counter first, when it has undone what it did there, and then out of the queue. If a blocked one is in front of the queue then, it is
 //!   free from now on, and is woken.
+//! - If it is asked for ([`EngineOptions::selective_contention_analysis`]), who leaves the queue looks for those that are blocked and conflict with
+//!   nobody ahead any more, too ([`analysis`]): they are free, and woken.
 //!
 //! *Who is free holds what it has asked for.* Whoever conflicts with a transaction in a record was counted there before it or after it. Who was
 //! counted after it is blocked, and behind it. Who was counted before it is ahead of it in the queue; then it was blocked, and
-//! if it is free now it has come to the front, where all who were ahead of it have ended.
+//! if it is free now it has come to the front, where all who were ahead of it have ended, or was found to conflict with nobody who is still
+//! ahead.
 //!
 //! *Late requests.* What a transaction has not asked for when it began it asks for when it comes to it. It is counted if nobody is that conflicts with
 //! it, and aborts otherwise; it never waits. So the order of the queue still is that of conflicting requests, though the counting was late: when it was
 //! counted nobody was there, so who conflicts came after it, and is behind it, because it came when the late one was in the queue already. A
 //! transaction joins the queue with its first request, late or not: one that knows nothing is not in it until then.
 //!
-//! *Nobody waits in a circle*: who waits is blocked, for those ahead of it, and the one in front is free and waits for nobody. It waits for all who are
-//! ahead, also those with whom it does not conflict: a program that keeps one transaction open until another has ended may wait for ever.
+//! *Nobody waits in a circle*: who waits is blocked, for those ahead of it, and the one in front is free and waits for nobody. Without the
+//! analysis it waits for all who are ahead, also those with whom it does not conflict: a program that keeps one transaction open until another has
+//! ended may wait for ever.
 //!
 //! *A transaction that panics while it commits* leaves the queue, so that others go on, and not the records, which nobody knows what it has done to. The
 //! queue is *broken* from then on: who is in nobody's way runs as before, and who conflicts with somebody, and would be blocked, aborts.
+//! Nothing is analysed any more: who holds something need not be in the queue.
 //!
 //! What is known: what the procedure's plan names, and what the attempts before were counted in, or were denied ([`Known`]). So a transaction that nobody
 //! has planned finds out in its first attempt what it touches, and asks for that in the next one: the paper's and *orthrus* 3.2's
@@ -40,14 +45,15 @@
 //!   under an architecture whose partitions have owners there is no VLL.
 //! - A paper's thread whose transaction is blocked runs another one, up to a number of blocked ones. Under shared-everything a worker has one in flight
 //!   and waits.
-//! - Selective contention analysis (the paper's section 2.5), which looks for blocked transactions behind the front that nobody ahead conflicts with, is
-//!   not built: under contention transactions run one after the other, where it would find some that need not. It asks for the access sets of all who are
-//!   in the queue, which nobody has here but the transactions themselves.
+//! - The analysis (the paper's section 2.5) is made by who leaves the queue, not by who has nothing to run: [`analysis`].
+
+mod analysis;
 
 use super::semaphore::{self, Semaphore};
 use super::waits_for::SlotSet;
 use super::{
-    Attempt, GapMode, Locking, Mode, Protocol, Request, RequestWith, SlotId, SlotState, Verdict, Wake, Waker,
+    Ahead, AheadWith, Attempt, GapMode, Locking, Mode, Protocol, RecordPlace, Request, RequestWith, SlotId,
+    SlotState, Verdict, Wake, Waker,
 };
 use crate::architecture::Architecture;
 use crate::epoch::Line;
@@ -58,6 +64,7 @@ use crate::record::header::Narrow;
 use crate::timestamp::Timestamp;
 use crate::transaction::access::Locked;
 use crate::transaction::known::Known;
+use analysis::{Analysis, Hashed};
 use contract::{AbortReason, EngineOptions, LatchName};
 
 /// VLL.
@@ -139,6 +146,8 @@ pub(crate) struct TxnQueue {
     kind: LatchName,
     ends: Line<Ends>,
     places: Box<[Line<Place>]>,
+    /// If it is asked for.
+    analysis: Option<Analysis>,
 }
 
 // Relaxed, all of them: words of the queue are changed under its latch, which orders them. Who looks without it are a transaction at
@@ -161,9 +170,9 @@ impl Drop for CriticalSection<'_> {
 }
 
 impl TxnQueue {
-    fn new(slots: usize, kind: LatchName) -> Self {
+    fn new(slots: usize, kind: LatchName, analysis: Option<Analysis>) -> Self {
         let places = (0..slots).map(|_| Line::default()).collect();
-        TxnQueue { latch: Line(ChosenLatch::default()), kind, ends: Line::default(), places }
+        TxnQueue { latch: Line(ChosenLatch::default()), kind, ends: Line::default(), places, analysis }
     }
 
     fn enter(&self) -> CriticalSection<'_> {
@@ -182,6 +191,14 @@ impl TxnQueue {
 
     fn place(&self, SlotId(slot): SlotId) -> &Place {
         &self.places[slot as usize].0
+    }
+
+    /// The slots in the order of the queue, which is latched, and whether their transactions are blocked.
+    fn in_order(&self) -> impl Iterator<Item = (SlotId, bool)> + Clone {
+        let is_there = |word: u32| (word != NONE).then_some(word);
+        let next = move |&word: &u32| is_there(get(&self.named(word).behind));
+        let words = std::iter::successors(is_there(get(&self.ends.0.front)), next);
+        words.map(|word| (SlotId(word - 1), get(&self.named(word).state) == BLOCKED))
     }
 
     /// Whom a slot's transaction waits for: all ahead of it, if it is blocked; `None`: they change meanwhile.
@@ -204,6 +221,13 @@ impl TxnQueue {
 }
 
 impl CriticalSection<'_> {
+    /// The slot's transaction is counted in a record of this name.
+    fn tell(&self, slot: SlotId, record: Hashed, mode: Mode) {
+        if let Some(analysis) = &self.0.analysis {
+            analysis.tell(slot, record, mode);
+        }
+    }
+
     /// The slot's transaction comes to the end of the queue, unless it is there.
     fn join(&self, slot: SlotId, state: u32) {
         let CriticalSection(queue) = self;
@@ -220,9 +244,14 @@ impl CriticalSection<'_> {
             back => set(&queue.named(back).behind, mine),
         }
         set(&queue.ends.0.back, mine);
+        if state == BLOCKED
+            && let Some(analysis) = &queue.analysis
+        {
+            analysis.blocked();
+        }
     }
 
-    /// The slot's transaction leaves the queue; who is in front then is free, and woken if it was blocked.
+    /// The slot's transaction leaves the queue; who is in front then is free, and who is found to conflict with nobody ahead.
     fn leave(&self, slot: SlotId, waker: &impl Waker) {
         let CriticalSection(queue) = self;
         let place = queue.place(slot);
@@ -235,19 +264,39 @@ impl CriticalSection<'_> {
             NONE => set(&queue.ends.0.back, ahead),
             behind => set(&queue.named(behind).ahead, ahead),
         }
+        if let Some(analysis) = &queue.analysis {
+            analysis.forget(slot);
+            if get(&place.state) == BLOCKED {
+                analysis.unblocked();
+            }
+        }
         set(&place.state, OUT);
         let front = get(&queue.ends.0.front);
         if front != NONE && get(&queue.named(front).state) == BLOCKED {
-            set(&queue.named(front).state, FREE);
-            let wake = if queue.is_broken() { Wake::Retry } else { Wake::Granted };
-            waker.wake(SlotId(front - 1), wake);
+            self.free(SlotId(front - 1), waker);
         }
+        if let Some(analysis) = &queue.analysis
+            && !queue.is_broken()
+        {
+            analysis.analyse(queue.in_order(), |slot| self.free(slot, waker));
+        }
+    }
+
+    /// The slot's transaction, which was blocked, is free from now on.
+    fn free(&self, slot: SlotId, waker: &impl Waker) {
+        let CriticalSection(queue) = self;
+        set(&queue.place(slot).state, FREE);
+        if let Some(analysis) = &queue.analysis {
+            analysis.unblocked();
+        }
+        waker.wake(slot, if queue.is_broken() { Wake::Retry } else { Wake::Granted });
     }
 }
 
 /// What a slot's transaction is known to touch.
 impl SlotState for Known {
-    type Stamp = ();
+    /// Names a record, for the analysis.
+    type Stamp = Hashed;
 
     fn new() -> Self {
         Known::new()
@@ -261,7 +310,14 @@ impl SlotState for Known {
     }
 
     #[inline(always)]
-    fn stamp(&self) {}
+    fn stamp(&self) -> Hashed {
+        Hashed::NAMELESS
+    }
+
+    #[inline(always)]
+    fn stamp_for(&self, place: RecordPlace) -> Hashed {
+        Hashed::of(place)
+    }
 }
 
 impl Protocol for Vll {
@@ -276,7 +332,8 @@ impl Protocol for Vll {
 
     fn common<P: Physical>(slots: usize, _: usize, options: &EngineOptions) -> TxnQueue {
         semaphore::assert_countable(slots);
-        TxnQueue::new(slots, options.latch)
+        let analysis = options.selective_contention_analysis.then(|| Analysis::new(slots));
+        TxnQueue::new(slots, options.latch, analysis)
     }
 
     unsafe fn waits_for<P: Physical>(queue: &TxnQueue, slot: SlotId) -> Option<SlotSet> {
@@ -298,12 +355,12 @@ impl Locking for Vll {
     }
 
     fn request_all<'m, P: Physical>(
-        records: impl Iterator<Item = (&'m Counters<P>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = Ahead<'m, Self, P>>,
         RequestWith { common, who, .. }: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
         let section = common.enter();
         let (mut is_blocked, mut is_denied) = (false, false);
-        for (counters, mode, is_counted) in records {
+        for AheadWith { meta: counters, mode, stamp, is_counted } in records {
             let conflicts = counters.conflicts(mode);
             // In a broken queue as what comes late: somebody may hold it for ever.
             is_denied |= conflicts && common.is_broken();
@@ -311,6 +368,7 @@ impl Locking for Vll {
             if *is_counted {
                 is_blocked |= conflicts;
                 counters.count(mode);
+                section.tell(who.slot, stamp, mode);
             }
         }
         section.join(who.slot, if is_blocked { BLOCKED } else { FREE });
@@ -360,6 +418,7 @@ impl Locking for Vll {
             return Verdict::Abort(AbortReason::Conflict);
         }
         counters.count(mode);
+        section.tell(who.slot, who.stamp, mode);
         section.join(who.slot, FREE);
         Verdict::Granted
     }
@@ -367,14 +426,15 @@ impl Locking for Vll {
     /// A late request, too.
     fn upgrade<P: Physical>(
         counters: &Counters<P>,
-        RequestWith { common, .. }: Request<'_, Self, P, impl Waker>,
+        RequestWith { common, who, .. }: Request<'_, Self, P, impl Waker>,
     ) -> Verdict {
-        let _section = common.enter();
+        let section = common.enter();
         if counters.exclusive.read() != 0 || counters.shared.read() != 1 {
             return Verdict::Abort(AbortReason::Conflict);
         }
         counters.uncount(Mode::Shared);
         counters.count(Mode::Exclusive);
+        section.tell(who.slot, who.stamp, Mode::Exclusive);
         Verdict::Granted
     }
 
@@ -400,7 +460,9 @@ impl Locking for Vll {
         counters: &Counters<P>,
         RequestWith { common, who, .. }: Request<'_, Self, P, impl Waker>,
     ) {
-        common.enter().join(who.slot, FREE);
+        let section = common.enter();
+        section.tell(who.slot, who.stamp, Mode::Exclusive);
+        section.join(who.slot, FREE);
         counters.exclusive.store(1);
         counters.shared.store(0);
     }

@@ -18,10 +18,10 @@ use super::canary::{
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Dreadlocks, Held as Protection, Locking,
-    Looking, Mocc, Mode, Mvcc, NoWait, Observation, Occ, Preparing, Protecting, Protocol, RecordPlace,
-    Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf, TicToc, Timestamping,
-    TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake, Waker,
+    Ahead as AskedAhead, AheadWith, Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect,
+    Dreadlocks, Held as Protection, Locking, Looking, Mocc, Mode, Mvcc, NoWait, Observation, Occ, Preparing,
+    Protecting, Protocol, RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf,
+    TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake, Waker,
 };
 use crate::timestamp::{Halves, Timestamp};
 use contract::{EngineOptions, Key, Presence, TableId};
@@ -188,8 +188,13 @@ pub(super) trait Way<P: Protocol> {
     /// Operations of a transaction that are known when it begins; `None`: nothing is asked for ahead.
     const KNOWN: Option<usize> = None;
 
+    /// What a run is told.
+    fn options() -> EngineOptions {
+        EngineOptions::default()
+    }
+
     fn request_all<'m, F: Physical>(
-        _: impl Iterator<Item = (&'m P::Meta<F>, Mode, &'m mut bool)>,
+        _: impl Iterator<Item = AskedAhead<'m, P, F>>,
         _: Request<'_, P, F, Wakes>,
     ) -> Verdict {
         Verdict::Granted
@@ -229,6 +234,8 @@ pub(super) trait Way<P: Protocol> {
 pub(super) struct TwoPhase;
 /// Of a transaction, the first operations are known, as many as this: it asks for their locks together, before it does anything.
 pub(super) struct Ahead<const OPERATIONS: usize>;
+/// The same, and those that are blocked and conflict with nobody ahead are looked for.
+pub(super) struct Analysed<const OPERATIONS: usize>;
 pub(super) struct Certifying;
 pub(super) struct Optimistic;
 /// Of two records, those of which a bit is set are hot.
@@ -286,7 +293,40 @@ impl<P: Locking, const OPERATIONS: usize> Way<P> for Ahead<OPERATIONS> {
     }
 
     fn request_all<'m, F: Physical>(
-        records: impl Iterator<Item = (&'m P::Meta<F>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = AskedAhead<'m, P, F>>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        P::request_all::<F>(records, request)
+    }
+
+    fn release_all<'m, F: Physical>(
+        records: impl Iterator<Item = (&'m P::Meta<F>, Mode)>,
+        request: Request<'_, P, F, Wakes>,
+    ) {
+        P::release_all::<F>(records, request);
+    }
+}
+
+impl<P: Locking, const OPERATIONS: usize> Way<P> for Analysed<OPERATIONS> {
+    const LOCKS: bool = true;
+    const IN_PLACE: bool = true;
+    const KNOWN: Option<usize> = Some(OPERATIONS);
+
+    fn options() -> EngineOptions {
+        EngineOptions { selective_contention_analysis: true, ..EngineOptions::default() }
+    }
+
+    fn ask<F: Physical>(
+        meta: &P::Meta<F>,
+        mode: Mode,
+        held: Option<Mode>,
+        request: Request<'_, P, F, Wakes>,
+    ) -> Verdict {
+        ask::<P, F>(meta, mode, held, request)
+    }
+
+    fn request_all<'m, F: Physical>(
+        records: impl Iterator<Item = AskedAhead<'m, P, F>>,
         request: Request<'_, P, F, Wakes>,
     ) -> Verdict {
         P::request_all::<F>(records, request)
@@ -610,7 +650,8 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         let mut are_counted = [false; 2];
         let records = wanted.iter().zip(&mut are_counted).enumerate();
         let records = records.filter_map(|(record, (mode, is_counted))| {
-            mode.map(|mode| (self.meta(record), mode, is_counted))
+            let stamp = txn.state.stamp_for(place(record));
+            mode.map(|mode| AheadWith { meta: self.meta(record), mode, stamp, is_counted })
         });
         let verdict = W::request_all::<F>(records, self.request(number, txn, 0));
         for (held, mode) in txn.held.iter_mut().zip(wanted) {
@@ -1022,7 +1063,7 @@ fn run<P: Protocol, W: Way<P>, F: Physical>(
 ) -> (Vec<usize>, Result<(), String>) {
     let world = World::<P, W, F> {
         way: PhantomData,
-        common: P::common(scripts.len(), 1, &EngineOptions::default()),
+        common: P::common(scripts.len(), 1, &W::options()),
         metas: [Box::default(), Box::default()],
         values: [Cell::new(0), Cell::new(0)],
         versions: [RefCell::new(vec![(0, 0)]), RefCell::new(vec![(0, 0)])],
@@ -1221,6 +1262,28 @@ fn vll_is_serializable_and_never_stuck_whatever_is_known() {
     accepts::<Vll, Ahead<0>>();
     accepts::<Vll, Ahead<1>>();
     accepts::<Vll, Ahead<2>>();
+}
+
+/// Somebody who has nothing to do with the others is ahead of them, and its end has the queue analysed; or one of the others has ended before.
+#[test]
+fn vll_is_serializable_and_never_stuck_whoever_is_found_to_be_in_nobodys_way() {
+    let ahead = vec![Op::Write(0)];
+    let changes = vec![Op::Read(1), Op::Write(1)];
+    let looks_twice = vec![Op::Read(1), Op::Read(1)];
+    let three = |one: &Vec<Op>, two: &Vec<Op>| vec![ahead.clone(), one.clone(), two.clone()];
+    let worlds = [
+        three(&changes, &changes),
+        three(&looks_twice, &changes),
+        three(&looks_twice, &looks_twice),
+        vec![changes.clone(), changes.clone(), vec![Op::Read(0), Op::Write(1)]],
+    ];
+    for scripts in worlds {
+        explore::<Vll, Analysed<1>, Shared>(&scripts, None).unwrap_or_else(|wrong| panic!("{wrong}"));
+        explore::<Vll, Analysed<2>, Owned>(&scripts, None).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+    accepts::<Vll, Analysed<0>>();
+    accepts::<Vll, Analysed<1>>();
+    accepts::<Vll, Analysed<2>>();
 }
 
 #[test]

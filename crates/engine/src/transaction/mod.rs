@@ -103,7 +103,7 @@ use contract::{
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
-use requesting::Wanted;
+use requesting::WantedBy;
 use scan::Cursor;
 use snapshot_scan::Stride;
 use std::time::Duration;
@@ -210,7 +210,7 @@ pub(crate) struct Txn<'e, A: Architecture> {
     /// Keys of leaves that the transaction has emptied.
     emptied: Vec<Place<'e>>,
     /// What it asks for when it begins, where that is asked for at once.
-    wanted: Vec<Wanted<'e>>,
+    wanted: Vec<WantedBy<'e, A>>,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.

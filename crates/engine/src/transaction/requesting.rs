@@ -7,18 +7,22 @@ use super::access_set::Kind;
 use super::keys::Lent;
 use super::{Place, ProtocolOf, Txn};
 use crate::architecture::Architecture;
-use crate::protocol::{Locking, Mode, Protocol, Verdict, Wake};
+use crate::protocol::{AheadWith, Locking, Mode, Protocol, SlotState, StampOf, Verdict, Wake};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, Access, PartitionId, Plan, PlannedKey, TimeClass};
 
 /// A record that is about to be asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'e> {
+pub(super) struct Wanted<'e, S> {
     place: Place<'e>,
     record: RecordRef,
     mode: Mode,
+    stamp: S,
     is_counted: bool,
 }
+
+/// The same by a transaction under an architecture.
+pub(super) type WantedBy<'e, A> = Wanted<'e, StampOf<ProtocolOf<A>>>;
 
 /// How a planned key is to be held; `None`: only its partition is declared.
 fn mode_of(planned: &PlannedKey) -> Option<Mode> {
@@ -48,7 +52,7 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
     }
 
     /// The records of all keys that are known, each once, in the order of tables and keys.
-    fn find_known(&mut self, plan: &Plan, wanted: &mut Vec<Wanted<'e>>) {
+    fn find_known(&mut self, plan: &Plan, wanted: &mut Vec<WantedBy<'e, A>>) {
         let known = ProtocolOf::<A>::known(&mut self.state);
         for planned in plan.keys() {
             if let Some(mode) = mode_of(planned) {
@@ -66,22 +70,25 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
             }
             let place = self.place(table, key);
             if let (Some(record), _) = self.look_up(place) {
-                wanted.push(Wanted { place, record, mode, is_counted: false });
+                let stamp = self.state.stamp_for((place.table.id, key));
+                wanted.push(Wanted { place, record, mode, stamp, is_counted: false });
             }
         }
     }
 
     /// Asks for these, and waits for them. `Err`: some have died meanwhile.
-    fn request(&mut self, wanted: &mut Vec<Wanted<'e>>) -> Result<(), Abort> {
+    fn request(&mut self, wanted: &mut Vec<WantedBy<'e, A>>) -> Result<(), Abort> {
         let who = self.next_requester(ANYWHERE);
         let list = Lent::new(wanted);
-        let verdict = self.architecture.at(ANYWHERE, move |site| {
-            // SAFETY: the transaction waits for the answer, and touches nothing of the list.
-            let list: &mut Vec<Wanted<'_>> = unsafe { list.get() };
-            let records =
-                list.iter_mut().map(|wanted| (site.meta(wanted.record), wanted.mode, &mut wanted.is_counted));
-            ProtocolOf::<A>::request_all(records, site.request(who))
-        });
+        let verdict =
+            self.architecture.at(ANYWHERE, move |site| {
+                // SAFETY: the transaction waits for the answer, and touches nothing of the list.
+                let list: &mut Vec<WantedBy<'_, A>> = unsafe { list.get() };
+                let records = list.iter_mut().map(|Wanted { record, mode, stamp, is_counted, .. }| {
+                    AheadWith { meta: site.meta(*record), mode: *mode, stamp: *stamp, is_counted }
+                });
+                ProtocolOf::<A>::request_all(records, site.request(who))
+            });
         for &Wanted { place, record, mode, .. } in wanted.iter().filter(|wanted| wanted.is_counted) {
             let kind = if mode == Mode::Exclusive { Kind::Write } else { Kind::Read };
             self.add(place, record, kind, None);
@@ -97,11 +104,11 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
     }
 
     /// Whoever was ahead may have deleted what this transaction has waited for.
-    fn look_for_the_dead(&mut self, wanted: &mut Vec<Wanted<'e>>) -> Result<(), Abort> {
+    fn look_for_the_dead(&mut self, wanted: &mut Vec<WantedBy<'e, A>>) -> Result<(), Abort> {
         let list = Lent::new(wanted);
         let are_dead = self.architecture.at(ANYWHERE, move |site| {
             // SAFETY: as above.
-            let list: &mut Vec<Wanted<'_>> = unsafe { list.get() };
+            let list: &mut Vec<WantedBy<'_, A>> = unsafe { list.get() };
             list.iter().any(|wanted| wanted.is_counted && ProtocolOf::<A>::is_dead(site.meta(wanted.record)))
         });
         if are_dead { Err(self.poison(AbortReason::Conflict)) } else { Ok(()) }

@@ -350,6 +350,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         },
     },
     OptionDescription {
+        name: "selective-contention-analysis",
+        value: "on|off",
+        help: "Look for blocked transactions that conflict with nobody ahead, whenever one leaves the queue",
+        used_by: UsedBy::Protocols(&[ProtocolName::Vll]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.selective_contention_analysis, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.selective_contention_analysis),
+    },
+    OptionDescription {
         name: "servers",
         value: "N",
         help: "Workers that own the partitions and host no transactions",

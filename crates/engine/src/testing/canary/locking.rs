@@ -3,7 +3,7 @@
 use crate::architecture::Architecture;
 use crate::physical::Physical;
 use crate::protocol::waits_for::SlotSet;
-use crate::protocol::{GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
+use crate::protocol::{Ahead, GapMode, Locking, Mode, Preparing, Protocol, Request, SlotId, Verdict, Waker};
 use crate::transaction::access::Access;
 use crate::transaction::known::Known;
 use contract::EngineOptions;
@@ -62,7 +62,7 @@ pub(crate) trait Defect<B: Locking>: Sized + 'static {
     }
 
     fn request_all<'m, P: Physical>(
-        records: impl Iterator<Item = (&'m B::Meta<P>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = Ahead<'m, B, P>>,
         request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
         B::request_all(records, request)
@@ -193,7 +193,7 @@ impl<B: Locking, D: Defect<B>> Locking for Broken<B, D> {
     }
 
     fn request_all<'m, P: Physical>(
-        records: impl Iterator<Item = (&'m B::Meta<P>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = Ahead<'m, B, P>>,
         request: Request<'_, B, P, impl Waker>,
     ) -> Verdict {
         D::request_all(records, request)

@@ -3,7 +3,7 @@
 use super::{Broken, Defect};
 use crate::architecture::Architecture;
 use crate::physical::Physical;
-use crate::protocol::{Locking, Mode, Protocol, Request, Verdict, Vll, Waker};
+use crate::protocol::{Ahead, Locking, Mode, Protocol, Request, Verdict, Vll, Waker};
 use crate::transaction::access::Locked;
 
 pub(crate) struct UncountedReads;
@@ -40,10 +40,10 @@ impl Defect<Vll> for UncountedReads {
     }
 
     fn request_all<'m, P: Physical>(
-        records: impl Iterator<Item = (&'m Counters<P>, Mode, &'m mut bool)>,
+        records: impl Iterator<Item = Ahead<'m, Vll, P>>,
         request: Request<'_, Vll, P, impl Waker>,
     ) -> Verdict {
-        Vll::request_all(records.filter(|(_, mode, _)| *mode == Mode::Exclusive), request)
+        Vll::request_all(records.filter(|ahead| ahead.mode == Mode::Exclusive), request)
     }
 
     fn release_all<'m, P: Physical>(
