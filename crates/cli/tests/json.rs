@@ -70,6 +70,7 @@ const FIELDS: &[Field] = &[
     ("back_off_cap_ns", is_count),
     ("precedence_after", is_count),
     ("deadlock_timeout_ns", |value| value.is_null() || value.is_u64()),
+    ("preclaim", Value::is_boolean),
     ("selective_contention_analysis", Value::is_boolean),
     ("servers", is_count),
     ("in_flight", is_count),

@@ -316,6 +316,9 @@ pub struct EngineOptions {
     /// [`AbortReason::Timeout`](crate::AbortReason); zero: it never waits; `None`, the default: it waits for as long as it takes. The
     /// paper's DL_DETECT has 100 us (*thousand-cores* 4.2, figure 5).
     pub deadlock_timeout_ns: Option<u64>,
+    /// DEADLOCK_FREE: lock all that a transaction's plan names, in the order of tables and keys, before it does anything (*orthrus* 4's
+    /// "Deadlock free locking"). Not by default: each operation locks what it touches, and the procedure sorts them.
+    pub preclaim: bool,
     /// VLL: look for blocked transactions behind the front of the queue that conflict with nobody ahead any more, whenever one leaves it
     /// (selective contention analysis). Not by default: the paper's VLL, and its VLL with SCA.
     pub selective_contention_analysis: bool,
@@ -414,6 +417,7 @@ impl Default for EngineOptions {
             back_off_cap_ns: 1_024_000,
             precedence_after: 256,
             deadlock_timeout_ns: None,
+            preclaim: false,
             selective_contention_analysis: false,
             patience: None,
             epoch_interval: Duration::from_millis(40),

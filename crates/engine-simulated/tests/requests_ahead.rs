@@ -1,5 +1,5 @@
-//! VLL: transactions that ask for what is known of them when they begin, explored. Who has told all by its plan is never aborted; who has told
-//! nothing is denied each of its records once at most.
+//! Transactions that ask for what is known of them when they begin, explored. Under VLL, and under DEADLOCK_FREE with preclaiming, who has told all
+//! by its plan is never aborted. Under VLL who has told nothing is denied each of its records once at most.
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key,
@@ -13,8 +13,6 @@ const T: TableId = TableId(0);
 const RECORDS: u64 = 6;
 const WORKERS: usize = 4;
 const OPERATIONS: usize = 4;
-const PAIR: PairName =
-    PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Vll };
 
 /// Reads some records and writes some; a record that was read may be written later.
 #[derive(Clone)]
@@ -98,24 +96,20 @@ impl Workload for Records {
 }
 
 /// The most attempts that a transaction took, and how many of all were not its first, of transactions whose plans tell so many operations.
-fn play(planned: usize, selective_contention_analysis: bool, seed: u64) -> (u32, u64) {
+fn play(protocol: ProtocolName, planned: usize, options: EngineOptions, seed: u64) -> (u32, u64) {
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let schedule = match seed % 4 {
         3 => Schedule::Pct { seed, depth: 4, steps: 2_000 },
         n => Schedule::Random { seed, switch_one_in: 3 << (2 * n) },
     };
     explore(Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) }, || {
-        let options = EngineOptions {
-            seed,
-            back_off_first_ns: 200,
-            selective_contention_analysis,
-            ..EngineOptions::default()
-        };
-        let Arrangement { layout, clients } = ThisEngine::arrange(PAIR, WORKERS, &options).expect("fits");
+        let options = EngineOptions { seed, back_off_first_ns: 200, ..options };
+        let Arrangement { layout, clients } = ThisEngine::arrange(pair, WORKERS, &options).expect("fits");
         let records = Records { planned };
         let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("a few records");
         let workers = (0..clients).map(|worker| records.client(Seat::new(worker, clients, seed))).collect();
         let until = Until::Transactions(5);
-        let run = ThisEngine::run_checked(&mut store, Selection::Pair(PAIR), workers, until, &options);
+        let run = ThisEngine::run_checked(&mut store, Selection::Pair(pair), workers, until, &options);
         let run = run.expect("it ends");
         assert_eq!(ThisEngine::leak_check(&store).held, 0);
         let most = run.clients.iter().map(|worker| worker.most).max().expect("a worker");
@@ -123,11 +117,34 @@ fn play(planned: usize, selective_contention_analysis: bool, seed: u64) -> (u32,
     })
 }
 
+/// Every other four seeds with selective contention analysis.
+fn vll(planned: usize, seed: u64) -> (u32, u64) {
+    let selective_contention_analysis = seed % 8 >= 4;
+    let options = EngineOptions { selective_contention_analysis, ..EngineOptions::default() };
+    play(ProtocolName::Vll, planned, options, seed)
+}
+
 #[test]
 fn who_has_told_all_is_never_aborted() {
     for seed in 0..1_000 {
-        assert_eq!(play(OPERATIONS, seed % 8 >= 4, seed), (1, 0), "seed {seed}");
+        assert_eq!(vll(OPERATIONS, seed), (1, 0), "seed {seed}");
     }
+}
+
+#[test]
+fn who_preclaims_all_is_never_aborted() {
+    let play = |planned, preclaim, seed| {
+        let options = EngineOptions { preclaim, ..EngineOptions::default() };
+        play(ProtocolName::DeadlockFree, planned, options, seed)
+    };
+    let (mut unplanned, mut as_it_comes) = (0, 0);
+    for seed in 0..1_000 {
+        assert_eq!(play(OPERATIONS, true, seed), (1, 0), "seed {seed}");
+        unplanned += play(2, true, seed).1;
+        as_it_comes += play(OPERATIONS, false, seed).1;
+    }
+    assert!(unplanned > 300, "{unplanned} retries of those that have told the half");
+    assert!(as_it_comes > 300, "{as_it_comes} retries of those that lock what they come to");
 }
 
 /// Each denial names a record, or that it is to be written, and that is asked for ahead from then on.
@@ -136,7 +153,7 @@ fn who_was_denied_asks_ahead_and_is_denied_no_more() {
     for planned in [0, 2] {
         let mut retries = 0;
         for seed in 0..1_000 {
-            let (most, more) = play(planned, seed % 8 >= 4, seed);
+            let (most, more) = vll(planned, seed);
             assert!(most as usize <= 1 + OPERATIONS, "{most} attempts, seed {seed}");
             retries += more;
         }

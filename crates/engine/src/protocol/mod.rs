@@ -356,6 +356,9 @@ pub(crate) trait Protocol: Sized + 'static {
     /// Whether a transaction asks for all that it is known to touch when it begins ([`Locking::request_all`]).
     const REQUESTS_AHEAD: bool = false;
 
+    /// Whether a transaction may lock all that its plan names, in order, before it does anything.
+    const MAY_PRECLAIM: bool = false;
+
     /// The shared state of a run with `slots` transaction slots over `partitions` partitions, with the options' kind of latch.
     fn common<P: Physical>(slots: usize, partitions: usize, options: &EngineOptions) -> Self::Common<P>;
 

@@ -60,6 +60,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         txn.snapshot_canary = run.options.snapshot_canary;
         txn.overwrites = run.options.overwrites;
         txn.wait_at_most(run.options.deadlock_timeout_ns);
+        txn.preclaim_if(run.options.preclaim);
         let Run { options, until, precedence, log, .. } = run;
         if let Some(log) = log {
             txn.log_to(log);
@@ -80,7 +81,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
 
     /// Whether transactions are planned before they run.
     pub fn plans(&self) -> bool {
-        self.prefetch || A::DECLARES || <A::Protocol as Protocol>::REQUESTS_AHEAD
+        self.prefetch || A::DECLARES || <A::Protocol as Protocol>::REQUESTS_AHEAD || self.txn.preclaims()
     }
 
     /// Lets a procedure plan, in a transaction of its own.

@@ -11,6 +11,7 @@
 //! | [`access`] | the ways of access, a module each |
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
+//! | [`preclaiming`] | locking all that the plan names, in order, before anything else |
 //! | [`requesting`], [`known`] | asking for all that is known ahead, at once; what is known |
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
@@ -57,6 +58,7 @@ mod looking;
 mod observing;
 mod old_versions;
 mod operations;
+mod preclaiming;
 mod prefetch;
 pub(crate) mod protecting;
 mod read_own_writes;
@@ -85,7 +87,7 @@ use crate::epoch::Epochs;
 use crate::facade::{clock, cpu};
 use crate::index::hash::Hash;
 use crate::index::{GapId, Index, OrderedAs};
-use crate::protocol::{Attempt, Protocol, RecordPlace, Requester, SlotId, SlotState, StampOf};
+use crate::protocol::{Attempt, Mode, Protocol, RecordPlace, Requester, SlotId, SlotState, StampOf};
 use crate::record::RecordRef;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
@@ -211,6 +213,10 @@ pub(crate) struct Txn<'e, A: Architecture> {
     emptied: Vec<Place<'e>>,
     /// What it asks for when it begins, where that is asked for at once.
     wanted: Vec<WantedBy<'e, A>>,
+    /// Whether it locks all that its plan names before it does anything.
+    preclaims: bool,
+    /// What it locks so.
+    claims: Vec<(RecordPlace, Mode)>,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.
@@ -270,6 +276,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
             wanted: Vec::with_capacity(if ProtocolOf::<A>::REQUESTS_AHEAD { 256 } else { 0 }),
+            preclaims: false,
+            claims: Vec::new(),
             cursors: Vec::new(),
             batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
@@ -286,6 +294,20 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Gives up a lock for which it has waited so long; `None`: waits for as long as it takes.
     pub fn wait_at_most(&mut self, ns: Option<u64>) {
         self.deadlock_timeout_ticks = ns.map(|ns| clock::ticks_of(Duration::from_nanos(ns)));
+    }
+
+    /// Locks from now on all that the plan names before it does anything, if the protocol lets it.
+    pub fn preclaim_if(&mut self, preclaims: bool) {
+        self.preclaims = ProtocolOf::<A>::MAY_PRECLAIM && preclaims;
+        if self.preclaims {
+            self.claims.reserve(256);
+        }
+    }
+
+    /// Whether it does.
+    #[inline(always)]
+    pub fn preclaims(&self) -> bool {
+        ProtocolOf::<A>::MAY_PRECLAIM && self.preclaims
     }
 
     /// Starts a transaction; the one before has committed or aborted.

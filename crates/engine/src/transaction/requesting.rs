@@ -25,7 +25,7 @@ pub(super) struct Wanted<'e, S> {
 pub(super) type WantedBy<'e, A> = Wanted<'e, StampOf<ProtocolOf<A>>>;
 
 /// How a planned key is to be held; `None`: only its partition is declared.
-fn mode_of(planned: &PlannedKey) -> Option<Mode> {
+pub(super) fn mode_of(planned: &PlannedKey) -> Option<Mode> {
     match planned.access {
         Access::Read if planned.span.length() == 0 => None,
         Access::Read => Some(Mode::Shared),

@@ -350,6 +350,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         },
     },
     OptionDescription {
+        name: "preclaim",
+        value: "on|off",
+        help: "Lock all that a transaction's plan names, in order, before it does anything (orthrus 4)",
+        used_by: UsedBy::Protocols(&[ProtocolName::DeadlockFree]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.preclaim, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.preclaim),
+    },
+    OptionDescription {
         name: "selective-contention-analysis",
         value: "on|off",
         help: "Look for blocked transactions that conflict with nobody ahead, whenever one leaves the queue",

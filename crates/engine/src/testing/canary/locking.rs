@@ -104,6 +104,7 @@ impl<B: Locking, D: Defect<B>> Protocol for Broken<B, D> {
 
     const LOOKS_WHILE_WAITING: bool = B::LOOKS_WHILE_WAITING;
     const REQUESTS_AHEAD: bool = B::REQUESTS_AHEAD;
+    const MAY_PRECLAIM: bool = B::MAY_PRECLAIM;
 
     fn waits_for_itself<P: Physical>(common: &B::Common<P>, slot: SlotId) -> bool {
         B::waits_for_itself(common, slot)

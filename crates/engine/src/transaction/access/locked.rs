@@ -23,6 +23,8 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
     fn request_known(txn: &mut Txn<'_, A>, plan: &Plan) {
         if ProtocolOf::<A>::REQUESTS_AHEAD {
             txn.request_all_known(plan);
+        } else if txn.preclaims() {
+            txn.preclaim(plan);
         }
     }
 
