@@ -10,6 +10,20 @@
 //!
 //! Where who waits looks whether it waits for itself, a look is a step, too: one between any two steps of others, and as many as there are
 //! transactions, of each that waits, when nothing else can be done.
+//!
+//! How transactions access records under a protocol is a [`Way`]. What only some of them do is apart:
+//!
+//! | file | ways |
+//! |---|---|
+//! | [`locked`] | [`TwoPhase`]; [`Ahead`] and [`Analysed`], which ask for all that they know at once; [`Certifying`] |
+//! | [`validated`] | [`Optimistic`]; [`MostlyOptimistic`], which locks what is hot |
+//! | [`timestamped`] | [`ByTime`] |
+//! | [`validated_by_time`] | [`ByTimeAtLast`], by time, too, but at commit |
+
+mod locked;
+mod timestamped;
+mod validated;
+mod validated_by_time;
 
 use super::canary::{
     DirtyReads, EagerUpgrade, ForcedUpgrade, HastyWithdrawal, LateStart, NewestVersion, NoExtension,
@@ -18,15 +32,22 @@ use super::canary::{
 };
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Ahead as AskedAhead, AheadWith, Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect,
-    Dreadlocks, Held as Protection, Locking, Looking, Mocc, Mode, Mvcc, NoWait, Observation, Occ, Preparing,
-    Protecting, Protocol, RecordPlace, Request, RequestWith, Requester, Silo, SlotId, SlotState, StampOf,
-    TicToc, Timestamping, TwoVersionNoWait, Validating, Validity, Verdict, Vll, WaitDie, Wake, Waker,
+    Ahead as AskedAhead, Answer, Attempt, BasicTimestamp, Cicada, DeadlockFree, DlDetect, Dreadlocks,
+    Held as Protection, Locking, Mocc, Mode, Mvcc, NoWait, Occ, Protocol, RecordPlace, Request, RequestWith,
+    Requester, Silo, SlotId, SlotState, StampOf, TicToc, TwoVersionNoWait, Verdict, Vll, WaitDie, Wake,
+    Waker,
 };
-use crate::timestamp::{Halves, Timestamp};
-use contract::{EngineOptions, Key, Presence, TableId};
+use crate::timestamp::Timestamp;
+use contract::{EngineOptions, Key, TableId};
+use locked::{Ahead, Analysed, Certifying};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use validated::MostlyOptimistic;
+use validated_by_time::ByTimeAtLast;
+
+pub(super) use locked::TwoPhase;
+pub(super) use timestamped::ByTime;
+pub(super) use validated::Optimistic;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
@@ -231,311 +252,9 @@ pub(super) trait Way<P: Protocol> {
     fn give_back<F: Physical>(_: &P::Meta<F>, _: Protection) {}
 }
 
-pub(super) struct TwoPhase;
-/// Of a transaction, the first operations are known, as many as this: it asks for their locks together, before it does anything.
-pub(super) struct Ahead<const OPERATIONS: usize>;
-/// The same, and those that are blocked and conflict with nobody ahead are looked for.
-pub(super) struct Analysed<const OPERATIONS: usize>;
-pub(super) struct Certifying;
-pub(super) struct Optimistic;
-/// Of two records, those of which a bit is set are hot.
-pub(super) struct MostlyOptimistic<const HOT: usize>;
-pub(super) struct ByTime;
-/// By time, too, but at commit.
-pub(super) struct ByTimeAtLast;
-
-fn ask<P: Locking, F: Physical>(
-    meta: &P::Meta<F>,
-    mode: Mode,
-    held: Option<Mode>,
-    request: Request<'_, P, F, Wakes>,
-) -> Verdict {
-    match held {
-        Some(_) => P::upgrade::<F>(meta, request),
-        None => P::acquire::<F>(meta, mode, request),
-    }
-}
-
-impl<P: Locking> Way<P> for TwoPhase {
-    const LOCKS: bool = true;
-    const IN_PLACE: bool = true;
-
-    fn withdraw<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> bool {
-        P::withdraw::<F>(meta, request)
-    }
-
-    fn ask<F: Physical>(
-        meta: &P::Meta<F>,
-        mode: Mode,
-        held: Option<Mode>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        ask::<P, F>(meta, mode, held, request)
-    }
-
-    fn release<F: Physical>(meta: &P::Meta<F>, mode: Mode, request: Request<'_, P, F, Wakes>) {
-        P::release::<F>(meta, mode, request);
-    }
-}
-
-impl<P: Locking, const OPERATIONS: usize> Way<P> for Ahead<OPERATIONS> {
-    const LOCKS: bool = true;
-    const IN_PLACE: bool = true;
-    const KNOWN: Option<usize> = Some(OPERATIONS);
-
-    fn ask<F: Physical>(
-        meta: &P::Meta<F>,
-        mode: Mode,
-        held: Option<Mode>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        ask::<P, F>(meta, mode, held, request)
-    }
-
-    fn request_all<'m, F: Physical>(
-        records: impl Iterator<Item = AskedAhead<'m, P, F>>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        P::request_all::<F>(records, request)
-    }
-
-    fn release_all<'m, F: Physical>(
-        records: impl Iterator<Item = (&'m P::Meta<F>, Mode)>,
-        request: Request<'_, P, F, Wakes>,
-    ) {
-        P::release_all::<F>(records, request);
-    }
-}
-
-impl<P: Locking, const OPERATIONS: usize> Way<P> for Analysed<OPERATIONS> {
-    const LOCKS: bool = true;
-    const IN_PLACE: bool = true;
-    const KNOWN: Option<usize> = Some(OPERATIONS);
-
-    fn options() -> EngineOptions {
-        EngineOptions { selective_contention_analysis: true, ..EngineOptions::default() }
-    }
-
-    fn ask<F: Physical>(
-        meta: &P::Meta<F>,
-        mode: Mode,
-        held: Option<Mode>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        ask::<P, F>(meta, mode, held, request)
-    }
-
-    fn request_all<'m, F: Physical>(
-        records: impl Iterator<Item = AskedAhead<'m, P, F>>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        P::request_all::<F>(records, request)
-    }
-
-    fn release_all<'m, F: Physical>(
-        records: impl Iterator<Item = (&'m P::Meta<F>, Mode)>,
-        request: Request<'_, P, F, Wakes>,
-    ) {
-        P::release_all::<F>(records, request);
-    }
-}
-
-impl<P: Locking + Preparing> Way<P> for Certifying {
-    const LOCKS: bool = true;
-    const IN_PLACE: bool = false;
-
-    fn ask<F: Physical>(
-        meta: &P::Meta<F>,
-        mode: Mode,
-        held: Option<Mode>,
-        request: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        ask::<P, F>(meta, mode, held, request)
-    }
-
-    fn release<F: Physical>(meta: &P::Meta<F>, mode: Mode, request: Request<'_, P, F, Wakes>) {
-        P::release::<F>(meta, mode, request);
-    }
-
-    fn prepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
-        P::prepare::<F>(meta, false, request)
-    }
-
-    fn unprepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) {
-        P::unprepare::<F>(meta, false, request);
-    }
-}
-
-impl<P: Validating> Way<P> for Optimistic {
-    const LOCKS: bool = false;
-    const IN_PLACE: bool = false;
-    const PREPARES_READS: bool = P::LATCHES_READS;
-
-    fn observe<F: Physical>(meta: &P::Meta<F>) -> Option<Option<u64>> {
-        match P::observe::<F>(meta) {
-            Observation::Present(token) => Some(Some(token)),
-            _ => None,
-        }
-    }
-
-    fn is_same(one: u64, other: u64) -> bool {
-        P::is_same(one, other)
-    }
-
-    fn prepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) -> Verdict {
-        P::prepare::<F>(meta, false, request)
-    }
-
-    fn unprepare<F: Physical>(meta: &P::Meta<F>, request: Request<'_, P, F, Wakes>) {
-        P::unprepare::<F>(meta, false, request);
-    }
-
-    fn after<F: Physical>(token: Option<u64>, prepared: Option<&P::Meta<F>>) -> u64 {
-        token.map_or(0, P::after_read).max(prepared.map_or(0, P::after_write::<F>))
-    }
-
-    fn choose_id(slot: &mut P::Slot, least: u64, draw: impl FnOnce() -> Timestamp) -> u64 {
-        P::transaction_id(slot, least, 3, draw)
-    }
-
-    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, slot: &P::Slot, id: u64) -> bool {
-        match P::validate::<F>(meta, token, mine, slot, id) {
-            Validity::Valid => true,
-            Validity::Invalid => false,
-            Validity::Expired => P::extend::<F>(meta, token, id),
-        }
-    }
-
-    fn publish<F: Physical>(meta: &P::Meta<F>, id: u64) {
-        P::publish::<F>(meta, id);
-    }
-}
-
 /// Where a record is in the order that all transactions know.
 fn place(record: usize) -> RecordPlace {
     (TableId(0), Key(record as u64))
-}
-
-impl<P: Protecting, const HOT: usize> Way<P> for MostlyOptimistic<HOT> {
-    const LOCKS: bool = false;
-    const IN_PLACE: bool = false;
-    const PROTECTS: bool = true;
-
-    fn observe<F: Physical>(meta: &P::Meta<F>) -> Option<Option<u64>> {
-        <Optimistic as Way<P>>::observe::<F>(meta)
-    }
-
-    fn is_same(one: u64, other: u64) -> bool {
-        <Optimistic as Way<P>>::is_same(one, other)
-    }
-
-    fn after<F: Physical>(token: Option<u64>, prepared: Option<&P::Meta<F>>) -> u64 {
-        <Optimistic as Way<P>>::after::<F>(token, prepared)
-    }
-
-    fn choose_id(slot: &mut P::Slot, least: u64, draw: impl FnOnce() -> Timestamp) -> u64 {
-        <Optimistic as Way<P>>::choose_id(slot, least, draw)
-    }
-
-    fn validate<F: Physical>(meta: &P::Meta<F>, token: u64, mine: bool, slot: &P::Slot, id: u64) -> bool {
-        <Optimistic as Way<P>>::validate::<F>(meta, token, mine, slot, id)
-    }
-
-    fn publish<F: Physical>(meta: &P::Meta<F>, id: u64) {
-        P::publish::<F>(meta, id);
-    }
-
-    fn warm<F: Physical>(meta: &P::Meta<F>, record: usize) {
-        while HOT >> record & 1 != 0 && !P::is_hot::<F>(meta) {
-            P::warm::<F>(meta, P::temperature::<F>(meta).expect("hot is not the hottest"));
-        }
-    }
-
-    fn protect<F: Physical>(meta: &P::Meta<F>, mode: Mode) -> Option<Verdict> {
-        P::is_hot::<F>(meta).then(|| P::hold::<F>(meta, mode))
-    }
-
-    fn lock<F: Physical>(
-        meta: &P::Meta<F>,
-        held: Option<Protection>,
-        _: Request<'_, P, F, Wakes>,
-    ) -> Verdict {
-        P::lock::<F>(meta, held, false)
-    }
-
-    fn give_back<F: Physical>(meta: &P::Meta<F>, held: Protection) {
-        P::give_back::<F>(meta, held, true);
-    }
-}
-
-impl<P: Timestamping> Way<P> for ByTime {
-    const LOCKS: bool = false;
-    const IN_PLACE: bool = false;
-    const ORDERS: bool = true;
-
-    fn ask_by_time<F: Physical>(meta: &P::Meta<F>, mode: Mode, by: Halves) -> Answer {
-        match mode {
-            Mode::Shared => P::read::<F>(meta, by),
-            Mode::Exclusive => P::write::<F>(meta, Presence::Present, by),
-        }
-    }
-
-    fn still_is<F: Physical>(meta: &P::Meta<F>, token: u64) -> bool {
-        P::still_is::<F>(meta, token)
-    }
-
-    fn lock_written<F: Physical>(meta: &P::Meta<F>) {
-        P::lock::<F>(meta, 0);
-    }
-
-    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
-
-    fn time(by: Halves) -> u64 {
-        by.time()
-    }
-
-    fn decide<F: Physical>(meta: &P::Meta<F>, commits: bool, by: Halves) {
-        match commits {
-            true => P::publish::<F>(meta, Presence::Present, by),
-            false => P::withdraw::<F>(meta),
-        }
-    }
-}
-
-impl<P: Looking> Way<P> for ByTimeAtLast {
-    const LOCKS: bool = false;
-    const IN_PLACE: bool = false;
-    const ORDERS: bool = true;
-    const LOOKS: bool = true;
-    const KEEPS_VERSIONS: bool = P::KEEPS_VERSIONS;
-
-    fn look<F: Physical>(meta: &P::Meta<F>, by: Halves) -> Answer {
-        P::look::<F>(meta, by.time())
-    }
-
-    fn was_read_after<F: Physical>(meta: &P::Meta<F>, by: Halves) -> bool {
-        P::was_read_after::<F>(meta, by.time())
-    }
-
-    fn ask_by_time<F: Physical>(meta: &P::Meta<F>, mode: Mode, by: Halves) -> Answer {
-        <ByTime as Way<P>>::ask_by_time::<F>(meta, mode, by)
-    }
-
-    fn still_is<F: Physical>(meta: &P::Meta<F>, token: u64) -> bool {
-        P::still_is::<F>(meta, token)
-    }
-
-    fn lock_written<F: Physical>(meta: &P::Meta<F>) {
-        P::lock::<F>(meta, 0);
-    }
-
-    fn time(by: Halves) -> u64 {
-        by.time()
-    }
-
-    fn decide<F: Physical>(meta: &P::Meta<F>, commits: bool, by: Halves) {
-        <ByTime as Way<P>>::decide::<F>(meta, commits, by);
-    }
 }
 
 /// Metadata of the largest header.
@@ -636,264 +355,6 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         self.granted(number, txn, at);
     }
 
-    /// A step of its own: asks for the locks of the first operations.
-    fn request_known(&self, number: usize, txn: &mut Transaction<P::Slot>, known: usize) {
-        let mut wanted = [None; 2];
-        for op in &txn.script[..known.min(txn.script.len())] {
-            if wanted[op.record()] != Some(Mode::Exclusive) {
-                wanted[op.record()] = Some(op.mode());
-            }
-        }
-        if wanted == [None; 2] {
-            return;
-        }
-        let mut are_counted = [false; 2];
-        let records = wanted.iter().zip(&mut are_counted).enumerate();
-        let records = records.filter_map(|(record, (mode, is_counted))| {
-            let stamp = txn.state.stamp_for(place(record));
-            mode.map(|mode| AheadWith { meta: self.meta(record), mode, stamp, is_counted })
-        });
-        let verdict = W::request_all::<F>(records, self.request(number, txn, 0));
-        for (held, mode) in txn.held.iter_mut().zip(wanted) {
-            held.mode = mode;
-        }
-        match verdict {
-            Verdict::Granted => {}
-            Verdict::Queued => txn.phase = Phase::Waiting(0),
-            denied => unreachable!("{denied:?} of all that is known"),
-        }
-    }
-
-    /// Takes the queued request of an operation back, unless it was granted meanwhile.
-    fn withdraw(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        let record = txn.script[at].record();
-        P::has_waited::<F>(&self.common, SlotId(number as u32));
-        if W::withdraw::<F>(self.meta(record), self.request(number, txn, record)) {
-            return self.abort(number, txn);
-        }
-        assert_eq!(txn.phase, Phase::Told(at), "neither taken back nor granted");
-        self.granted(number, txn, at);
-    }
-
-    /// A transaction that waits looks whether it waits for itself, and if it does takes its request back.
-    fn look(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        let slot = SlotId(number as u32);
-        txn.stalled = !P::waits_for_itself::<F>(&self.common, slot);
-        if txn.stalled {
-            return;
-        }
-        P::has_waited::<F>(&self.common, slot);
-        let record = txn.script[at].record();
-        if W::withdraw::<F>(self.meta(record), self.request(number, txn, record)) {
-            self.abort(number, txn);
-        }
-        // Otherwise it has been granted, under a canary, and is told.
-    }
-
-    /// Nothing else can be done: who waits looks, again and again, until one finds that it waits for itself. Answers whether one did.
-    fn look_on(&self, txns: &mut [Transaction<P::Slot>]) -> bool {
-        for number in (0..txns.len()).cycle().take(txns.len() * txns.len()) {
-            if let Phase::Waiting(at) = txns[number].phase {
-                self.look(number, &mut txns[number], at);
-                if !txns[number].stalled {
-                    self.deliver(txns, None);
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// A record was denied: gives back it and what comes behind, if there is any, or waits.
-    fn wait_in_order(&self, txn: &mut Transaction<P::Slot>, record: usize) {
-        txn.stalled = true;
-        for behind in record..2 {
-            if let Some(held) = txn.held[behind].protection.take() {
-                W::give_back::<F>(self.meta(behind), held);
-                (txn.held[behind].prepared, txn.held[behind].is_protected) = (false, false);
-                txn.stalled = false;
-            }
-        }
-    }
-
-    fn operation_by_time(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        if !std::mem::replace(&mut txn.has_begun, true) {
-            txn.state.begin(Attempt::First, || self.draw());
-        }
-        let op = txn.script[at];
-        let record = op.record();
-        let mode = if matches!(op, Op::Read(_)) { Mode::Shared } else { Mode::Exclusive };
-        if !txn.held[record].accepted {
-            if mode == Mode::Shared && txn.held[record].token.is_some() {
-                return txn.phase = Phase::Copy(at);
-            }
-            match W::ask_by_time::<F>(self.meta(record), mode, txn.state.stamp()) {
-                Answer::Present(token) if mode == Mode::Shared => {
-                    txn.held[record].token = Some(token);
-                    return txn.phase = Phase::Copy(at);
-                }
-                Answer::Present(token) => {
-                    txn.held[record].accepted = true;
-                    if txn.held[record].token.is_some_and(|seen| seen != token) {
-                        // Under a canary only.
-                        return self.abort(number, txn);
-                    }
-                }
-                Answer::Older if mode == Mode::Shared => {
-                    txn.held[record].token = Some(self.older(txn, record).0);
-                    return txn.phase = Phase::Copy(at);
-                }
-                Answer::Older => unreachable!("a write is accepted over the newest"),
-                Answer::Wait => return txn.stalled = true,
-                Answer::Abort(_) => return self.abort(number, txn),
-                Answer::Absent(_) | Answer::Unlinked => unreachable!("no record goes here"),
-            }
-        }
-        if mode == Mode::Exclusive {
-            txn.held[record].written = true;
-        } else if !txn.held[record].written {
-            txn.seen.push((record, self.values[record].get()));
-        }
-        txn.phase = Self::after_operation_by_time(number, txn, at);
-    }
-
-    fn after_operation_by_time(number: usize, txn: &Transaction<P::Slot>, at: usize) -> Phase {
-        if at + 1 < txn.script.len() {
-            Phase::Operation(at + 1)
-        } else if W::LOOKS {
-            Self::next_to_ask_for(number, txn, 0)
-        } else {
-            Phase::Lock
-        }
-    }
-
-    /// The version that a transaction's timestamp finds, and what it is.
-    fn older(&self, txn: &Transaction<P::Slot>, record: usize) -> (u64, u64) {
-        let time = W::time(txn.state.stamp());
-        let versions = self.versions[record].borrow();
-        *versions.iter().rfind(|(since, _)| *since <= time).expect("a loaded one")
-    }
-
-    fn operation_by_look(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        if !std::mem::replace(&mut txn.has_begun, true) {
-            txn.state.begin(Attempt::First, || self.draw());
-        }
-        let record = txn.script[at].record();
-        let held = txn.held[record];
-        if held.written {
-            return txn.phase = Self::after_operation_by_time(number, txn, at);
-        }
-        let is_read = matches!(txn.script[at], Op::Read(_));
-        if is_read && held.token.is_some() {
-            return txn.phase = Phase::Copy(at);
-        }
-        match W::look::<F>(self.meta(record), txn.state.stamp()) {
-            Answer::Present(token) if is_read => {
-                txn.held[record].token = Some(token);
-                txn.phase = Phase::Copy(at);
-            }
-            Answer::Older if is_read => {
-                txn.held[record].token = Some(self.older(txn, record).0);
-                txn.phase = Phase::Copy(at);
-            }
-            Answer::Present(token) => {
-                let is_other = held.token.is_some_and(|seen| seen != token);
-                if is_other || W::was_read_after::<F>(self.meta(record), txn.state.stamp()) {
-                    return self.abort(number, txn);
-                }
-                txn.held[record].written = true;
-                txn.phase = Self::after_operation_by_time(number, txn, at);
-            }
-            Answer::Older => self.abort(number, txn),
-            Answer::Wait => txn.stalled = true,
-            Answer::Absent(_) | Answer::Unlinked | Answer::Abort(_) => unreachable!("a look at a row"),
-        }
-    }
-
-    /// What is asked for next: the writes from the `from`-th on, and then what was read. Every other transaction begins with the last, as no
-    /// order is agreed upon.
-    fn next_to_ask_for(number: usize, txn: &Transaction<P::Slot>, from: usize) -> Phase {
-        let mut written = (from..2).map(|nth| if number.is_multiple_of(2) { nth } else { 1 - nth });
-        match written.find(|&record| txn.held[record].written) {
-            Some(record) => Phase::Prepare(record),
-            None => Self::next_to_confirm(txn, 0),
-        }
-    }
-
-    fn next_to_confirm(txn: &Transaction<P::Slot>, from: usize) -> Phase {
-        let was_read = |record: usize| txn.held[record].token.is_some() && !txn.held[record].written;
-        (from..2).find(|&record| was_read(record)).map_or(Phase::Lock, Phase::Confirm)
-    }
-
-    fn ask_for_write(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        match W::ask_by_time::<F>(self.meta(at), Mode::Exclusive, txn.state.stamp()) {
-            Answer::Present(token) => {
-                txn.held[at].accepted = true;
-                if txn.held[at].token.is_some_and(|seen| seen != token) {
-                    return self.abort(number, txn);
-                }
-                let nth = if number.is_multiple_of(2) { at } else { 1 - at };
-                txn.phase = Self::next_to_ask_for(number, txn, nth + 1);
-            }
-            Answer::Wait => txn.stalled = true,
-            Answer::Abort(_) => self.abort(number, txn),
-            Answer::Older | Answer::Absent(_) | Answer::Unlinked => unreachable!("a write of a row"),
-        }
-    }
-
-    fn ask_for_read(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        let seen = txn.held[at].token.expect("it was read");
-        let found = match W::ask_by_time::<F>(self.meta(at), Mode::Shared, txn.state.stamp()) {
-            Answer::Present(token) => token,
-            Answer::Older => self.older(txn, at).0,
-            Answer::Wait => return txn.stalled = true,
-            Answer::Absent(_) | Answer::Unlinked | Answer::Abort(_) => unreachable!("a read of a row"),
-        };
-        match found == seen {
-            true => txn.phase = Self::next_to_confirm(txn, at + 1),
-            false => self.abort(number, txn),
-        }
-    }
-
-    /// Copies what is there, if it still is what was granted; asks again otherwise, or aborts if it has seen it before.
-    fn copy(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        let record = txn.script[at].record();
-        let token = txn.held[record].token.expect("a read was granted");
-        // Who has only looked relies on a version that somebody younger has replaced, and may be shown another otherwise.
-        let is_kept = || !W::LOOKS || W::look::<F>(self.meta(record), txn.state.stamp()) == Answer::Older;
-        let is_it = || !W::LOOKS || self.older(txn, record).0 == token;
-        if W::still_is::<F>(self.meta(record), token) {
-            txn.seen.push((record, self.values[record].get()));
-            txn.phase = Self::after_operation_by_time(number, txn, at);
-        } else if W::KEEPS_VERSIONS && is_kept() && is_it() {
-            let versions = self.versions[record].borrow();
-            let (_, value) = versions.iter().find(|(since, _)| *since == token).expect("it is kept");
-            txn.seen.push((record, *value));
-            txn.phase = Self::after_operation_by_time(number, txn, at);
-        } else if txn.seen.iter().any(|&(seen, _)| seen == record) {
-            self.withdraw_writes(txn);
-            txn.phase = Phase::Aborted;
-        } else {
-            txn.held[record].token = None;
-            txn.phase = Phase::Operation(at);
-        }
-    }
-
-    fn withdraw_writes(&self, txn: &Transaction<P::Slot>) {
-        for (record, held) in txn.held.iter().enumerate() {
-            if held.accepted {
-                W::decide::<F>(self.meta(record), false, txn.state.stamp());
-            }
-        }
-    }
-
-    fn lock(&self, txn: &mut Transaction<P::Slot>) {
-        for record in (0..2).filter(|&record| txn.held[record].written) {
-            W::lock_written::<F>(self.meta(record));
-        }
-        txn.phase = Phase::Install;
-    }
-
     /// The lock of an operation, if it has one, is held: does it.
     fn granted(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
         let record = txn.script[at].record();
@@ -937,47 +398,6 @@ impl<P: Protocol, W: Way<P>, F: Physical> World<P, W, F> {
         } else {
             Self::next_to_prepare(txn, 0)
         };
-    }
-
-    /// Records that are not written need no step.
-    fn next_to_prepare(txn: &Transaction<P::Slot>, from: usize) -> Phase {
-        let is_to_prepare = |held: Held| held.written || W::PREPARES_READS && held.token.is_some();
-        match (from..2).find(|&record| is_to_prepare(txn.held[record])) {
-            Some(record) => Phase::Prepare(record),
-            None if !W::LOCKS => Phase::Validate,
-            None => Phase::Install,
-        }
-    }
-
-    fn prepare(&self, number: usize, txn: &mut Transaction<P::Slot>, at: usize) {
-        match W::lock::<F>(self.meta(at), txn.held[at].protection, self.request(number, txn, at)) {
-            Verdict::Granted => {
-                txn.held[at].prepared = true;
-                txn.held[at].protection = W::PROTECTS.then_some(Protection::Locked);
-                txn.held[at].is_protected = false;
-                txn.phase = Self::next_to_prepare(txn, at + 1);
-            }
-            Verdict::Retry => self.wait_in_order(txn, at),
-            _ => self.abort(number, txn),
-        }
-    }
-
-    fn validate(&self, number: usize, txn: &mut Transaction<P::Slot>) {
-        let least = (0..2).map(|record| {
-            let held = txn.held[record];
-            W::after::<F>(held.token, held.prepared.then(|| self.meta(record)))
-        });
-        txn.id = W::choose_id(&mut txn.state, least.fold(0, u64::max), || self.draw());
-        let valid = (0..2).all(|record| {
-            let held = txn.held[record];
-            let valid = |token| W::validate::<F>(self.meta(record), token, held.prepared, &txn.state, txn.id);
-            held.is_protected || held.token.is_none_or(valid)
-        });
-        if valid {
-            txn.phase = Phase::Install;
-        } else {
-            self.abort(number, txn);
-        }
     }
 
     fn install(&self, number: usize, txn: &mut Transaction<P::Slot>) {
