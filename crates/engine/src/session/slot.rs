@@ -15,12 +15,15 @@ use crate::protocol::{Attempt, Protocol};
 use crate::transaction::{SnapshotRead, Txn};
 use crate::work;
 use contract::{
-    AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace, TimeClass,
+    Abort, AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace,
+    TimeClass,
 };
 
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
 /// next; one that is wrong is wrong for ever.
 const MOST_PLANS: u32 = 8;
+/// After so many, where what is planned is locked, it asks for whole tables: what it is after may change as fast as it is planned.
+const PLANS_BEFORE_TABLES: u32 = 4;
 
 /// How a transaction ended.
 #[derive(Clone, Copy)]
@@ -88,7 +91,19 @@ impl<'e, A: Architecture> Slot<'e, A> {
     pub fn plan<P: Procedure>(&mut self, drawn: &mut Drawn<P>) {
         if self.plans() {
             self.plan_again(&drawn.procedure, &mut drawn.plan);
+            if A::LOCKS_PLANS && drawn.plan.is_open() {
+                self.run_ahead(&drawn.procedure, &mut drawn.plan);
+            }
         }
+    }
+
+    /// Adds to a plan what the procedure touches when it runs without locks. What comes of that is for nobody else.
+    #[cold]
+    fn run_ahead<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan) {
+        self.txn.begin_running_ahead();
+        let _: Result<Outcome, Abort> = procedure.run(&mut self.txn);
+        self.txn.end_running_ahead(plan);
+        self.txn.locate(plan);
     }
 
     #[inline(always)]
@@ -160,6 +175,12 @@ impl<'e, A: Architecture> Slot<'e, A> {
                             return Err(self.txn.refused());
                         }
                         self.plan_again(&drawn.procedure, &mut drawn.plan);
+                        if A::LOCKS_PLANS {
+                            self.run_ahead(&drawn.procedure, &mut drawn.plan);
+                            if plans > PLANS_BEFORE_TABLES {
+                                drawn.plan.widen_to_tables();
+                            }
+                        }
                     }
                     self.txn.architecture.back_off(attempts);
                     self.txn.stopwatch.aborted();

@@ -11,6 +11,7 @@
 //! | [`access`] | the ways of access, a module each |
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
+//! | [`running_ahead`] | running without locks, to find out what to lock |
 //! | [`requesting`], [`known`] | asking for all that is known ahead, at once; what is known |
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
@@ -62,6 +63,7 @@ pub(crate) mod protecting;
 mod read_own_writes;
 mod redo;
 mod requesting;
+mod running_ahead;
 mod scan;
 mod snapshot;
 mod snapshot_scan;
@@ -226,6 +228,10 @@ pub(crate) struct Txn<'e, A: Architecture> {
     aside: Option<Aside>,
     /// The transaction only reads, to make a plan.
     reconnaissance: bool,
+    /// And it is the procedure itself that runs, without locks.
+    runs_ahead: bool,
+    /// What that has touched.
+    footprint: Plan,
     /// Drawn when it was prepared.
     id: Option<CommitId>,
     /// The key whose partition was refused last.
@@ -278,6 +284,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
             scratch: vec![0; largest_row.div_ceil(8) + 2],
             aside: None,
             reconnaissance: false,
+            runs_ahead: false,
+            footprint: Plan::with_capacity(if A::LOCKS_PLANS { 256 } else { 0 }),
             id: None,
             refused: None,
         }
@@ -415,7 +423,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
-        if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
+        if self.runs_ahead {
+            self.stop_running_ahead();
+        } else if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
             self.release_all();
         } else {
             self.abort();
@@ -564,7 +574,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             }
         }
         if kind != Kind::Read && kind != Kind::Absent {
-            assert!(!self.reconnaissance, "a procedure writes while it plans");
+            assert!(!self.reconnaissance || self.runs_ahead, "a procedure writes while it plans");
             self.write_set.push(position as u32);
         }
         position

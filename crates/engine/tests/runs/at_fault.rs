@@ -133,7 +133,8 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
         for warmup in [Duration::ZERO, Duration::from_millis(20)] {
             let until = Until::Interval { warmup, duration: Duration::from_millis(10) };
             let options = EngineOptions { back_off_cap_ns: 0, in_flight: 1, ..EngineOptions::default() };
-            let workers = if pair.architecture == ArchitectureName::AsymmetricDelegation { 2 } else { 1 };
+            let needs_two = [ArchitectureName::AsymmetricDelegation, ArchitectureName::Orthrus];
+            let workers = if needs_two.contains(&pair.architecture) { 2 } else { 1 };
             let arrangement = ThisEngine::arrange(pair, workers, &options).expect("it fits");
             assert_eq!(arrangement.clients, 1, "{pair}");
             let workload = Rows::with(Mistake::Endless);
