@@ -481,6 +481,13 @@ pub enum RunError {
         /// Its partition.
         partition: PartitionId,
     },
+    /// A procedure touched a key that its plan, made anew several times, did not name, where what is planned is locked ahead.
+    Unplanned {
+        /// The table's name.
+        table: &'static str,
+        /// The key; of one that is a byte string, [`Key::prefix_of`] it.
+        key: Key,
+    },
     /// The tables have grown until there was hardly any memory left.
     Memory {
         /// Bytes that the machine has left to give.
@@ -500,6 +507,12 @@ impl fmt::Display for RunError {
                 f,
                 "a procedure touched key {} of table '{table}', in partition {}, which its plan does not declare",
                 key.0, partition.0
+            ),
+            RunError::Unplanned { table, key } => write!(
+                f,
+                "a procedure touched key {} of table '{table}', which its plan does not name; orthrus locks what is planned before \
+                 a transaction begins: let the plan name all keys and ranges, or say that it leaves some open",
+                key.0
             ),
             RunError::Memory { available_bytes } => write!(
                 f,

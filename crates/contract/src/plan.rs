@@ -108,10 +108,15 @@ impl Plan {
         self.is_open = true;
     }
 
-    /// Whether more will be touched than is planned, for certain: nothing is planned, or that was said.
+    /// Whether that was said.
     #[inline]
     pub fn is_open(&self) -> bool {
-        self.is_open || self.keys.is_empty() && self.ranges.is_empty()
+        self.is_open
+    }
+
+    /// Whether it says nothing, neither what will be touched nor that this is open.
+    pub fn is_empty(&self) -> bool {
+        !self.is_open && self.keys.is_empty() && self.ranges.is_empty()
     }
 
     /// The range that was added last, to be changed.

@@ -27,6 +27,8 @@ pub(crate) trait Rules: 'static {
     const LOCKS_RANGES: bool = true;
     /// A transaction notices that it has not locked what it comes to read, as it does of what it comes to write anyhow.
     const NOTICES_UNPLANNED: bool = true;
+    /// Who had to wait is told once it has all.
+    const TELLS_WHO_WAITED: bool = true;
 }
 
 /// All of it.

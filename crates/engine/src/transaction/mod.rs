@@ -100,8 +100,8 @@ use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use ahead::Ahead as VersionAhead;
 use batch::Ahead;
 use contract::{
-    Abort, AbortReason, CommitId, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
-    SnapshotCanary, Span, TableId, TimeClass,
+    Abort, AbortReason, Access as Use, CommitId, Key, Merge, PartitionId, Plan, PlannedKey, Presence,
+    Receipts, RunError, SnapshotCanary, Span, TableId, TimeClass,
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
@@ -234,8 +234,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     footprint: Plan,
     /// Drawn when it was prepared.
     id: Option<CommitId>,
-    /// The key whose partition was refused last.
-    refused: Option<(TableId, Key, PartitionId)>,
+    /// The key that was refused last, because it, or its partition, was not planned; of a byte string its prefix.
+    refused: Option<PlannedKey>,
 }
 
 impl<'e, A: Architecture> Txn<'e, A> {
@@ -406,19 +406,38 @@ impl<'e, A: Architecture> Txn<'e, A> {
         } else {
             self.architecture.enter(place.partition)
         };
-        entered.map_err(|reason| self.refuse(place, reason))
+        entered.map_err(|reason| {
+            self.refuse(place.table, self.prefix(place.table, place.key), Use::Read, reason)
+        })
     }
 
+    /// What would be used so is not the transaction's.
     #[cold]
-    fn refuse(&mut self, place: Place<'_>, reason: AbortReason) -> Abort {
-        self.refused = Some((place.table.id, place.key, place.partition));
+    fn refuse(&mut self, table: &Table, key: Key, access: Use, reason: AbortReason) -> Abort {
+        let (span, partition) = (Span::new(0, 0), table.partition_of(key));
+        self.refused = Some(PlannedKey { table: table.id, key, span, access, partition });
         self.poison(reason)
     }
 
-    /// Where the last attempt that was refused a partition wanted to go.
+    /// What the last attempt that was refused something was after.
+    fn last_refused(&self) -> PlannedKey {
+        self.refused.expect("an attempt was refused something")
+    }
+
+    /// The same, as an error.
     pub fn refused(&self) -> RunError {
-        let (table, key, partition) = self.refused.expect("an attempt was refused a partition");
-        RunError::Undeclared { table: self.table(table).description.name, key, partition }
+        let PlannedKey { table, key, partition, .. } = self.last_refused();
+        let table = self.table(table).description.name;
+        match A::LOCKS_PLANS {
+            true => RunError::Unplanned { table, key },
+            false => RunError::Undeclared { table, key, partition },
+        }
+    }
+
+    /// Adds it to a plan.
+    pub fn plan_what_was_refused(&self, plan: &mut Plan) {
+        let PlannedKey { table, key, span, access, .. } = self.last_refused();
+        plan.touch(table, key, span, access);
     }
 
     /// After a panic in a procedure: what its transaction holds is released.

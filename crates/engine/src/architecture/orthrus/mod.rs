@@ -23,8 +23,11 @@
 //! *Rows* are read and written in place by who has them locked. A record has no locks. Who plans, or runs ahead without locks, copies rows while they
 //! may be written, and a version in the record tells ([`crate::protocol::LockTables`]).
 //!
+//! *Nobody waits for ever* but by a defect, which the watchdog tells ([`super::watchdog`]).
+//!
 //! *A plan that is out of date* shows when the transaction comes to a key that it has not locked. It aborts, is planned again, and runs ahead
-//! without locks, which finds the rest (OLLP); see [`crate::session`].
+//! without locks, which finds the rest (OLLP); see [`crate::session`]. What it looks for may change as fast as it is planned: after a few
+//! attempts it asks for whole tables. A plan that says nothing says nothing the next time, either, and is an error.
 //!
 //! We differ:
 //! - A grant is a word, not an entry in a ring: a slot waits for one at a time, so that there is always room for it.
@@ -38,7 +41,7 @@ mod lock_table;
 
 pub(crate) use cc_thread::CcThread;
 
-use super::watchdog;
+use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
@@ -76,8 +79,10 @@ impl<'e, P: Planning> OrthrusState<'e, P> {
         slots: usize,
         options: &EngineOptions,
     ) -> Self {
+        let shared = SharedState::new(slots, 1, options);
+        (0..slots as u32).for_each(|slot| shared.grants.set_away(SlotId(slot)));
         OrthrusState {
-            shared: SharedState::new(slots, 1, options),
+            shared,
             workers: Workers::new(hosts),
             rings: Rings::new(cc_threads + hosts),
             owners: Owners::new(tables, cc_threads as u32, options.locks_by_hash),
@@ -152,12 +157,15 @@ impl<P: Planning> Orthrus<'_, P> {
 
     /// Parks until a concurrency-control thread says that what was asked for is granted.
     fn wait_for_grant(&mut self) {
+        let mut watch = Watch::new();
         loop {
             self.current.suspend(Suspension::Park(self.slot, None));
             if self.grants().take(self.slot).is_some() {
-                return;
+                return watch.over(self.slot, self.grants());
             }
+            // The scheduler lets those that are parked look now and then.
             watchdog::aborted(self.grants());
+            watch.look_at_all(self.slot, self.grants());
         }
     }
 }
@@ -231,6 +239,9 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
         let forwards = self.thread.state.forwards;
         let asked = if forwards { self.locks.stops().min(1) } else { self.locks.stops() };
         self.asks = asked > 0;
+        if self.asks {
+            self.grants().set_in_time(self.slot);
+        }
         for stop in 0..asked {
             let errand = Errand { list: &raw const *self.locks, stop: stop as u32, slot: self.slot };
             self.send(self.locks.thread_at(stop), Message::Request(errand));
@@ -251,6 +262,7 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
                 self.send(self.locks.thread_at(stop), Message::Release(self.slot));
             }
             self.locks.clear();
+            self.grants().set_away(self.slot);
         }
     }
 

@@ -17,6 +17,8 @@ mod locking;
 #[cfg(test)]
 mod looks_once;
 #[cfg(test)]
+mod lost_grants;
+#[cfg(test)]
 mod lost_wake_up;
 mod newest_version;
 mod no_extension;
@@ -72,6 +74,9 @@ pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
 /// How DREADLOCKS would look that looks once.
 #[cfg(test)]
 pub(crate) use looks_once::LooksOnce;
+/// ORTHRUS that tells nobody of a grant for which they had to wait. No checker can reject it: its runs do not end.
+#[cfg(test)]
+pub(crate) type LostGrants = LockTables<lost_grants::LostGrants>;
 /// A protocol that waits, grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
 #[cfg(test)]
 pub(crate) type LostWakeUp<B> = Broken<B, lost_wake_up::LostWakeUp>;

@@ -14,7 +14,6 @@ use super::super::{Blind, HeaderOf, Kind, Place, ProtocolOf, RequesterOf, Txn};
 use super::{Access, Advanced, GapOf};
 use crate::architecture::{Architecture, SiteOf};
 use crate::facade::atomic::{Ordering, fence};
-use crate::index::hash::Hash;
 use crate::protocol::{Mode, Planning, Rules};
 use crate::record::RecordRef;
 use crate::record::value::WORD;
@@ -220,7 +219,7 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
         let is_noticed = RulesOf::<A>::NOTICES_UNPLANNED || mode == Mode::Exclusive;
         match !is_noticed || self.architecture.holds(place.table.id, key, mode) {
             true => Ok(()),
-            false => Err(self.refuse(place, AbortReason::Undeclared)),
+            false => Err(self.refuse(place.table, key, usage, AbortReason::Undeclared)),
         }
     }
 
@@ -243,10 +242,8 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
         if is_locked {
             return Ok(());
         }
-        let table = self.table(scan.table);
-        let key = if table.has_byte_strings() { self.keys.intern(&last.bytes()) } else { last };
-        let partition = table.partition_of(scan.within.unwrap_or(last));
-        Err(self.refuse(Place { table, key, partition, hash: Hash::of(key) }, AbortReason::Undeclared))
+        let key = reached.unwrap_or(last);
+        Err(self.refuse(self.table(scan.table), key, Use::Read, AbortReason::Undeclared))
     }
 
     /// An entry for a row to be written; for who runs ahead, of a copy.
