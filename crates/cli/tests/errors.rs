@@ -92,6 +92,14 @@ const LINES: &[(&str, &str)] = &[
         "sweep bare.toml",
         "bare.toml: protocol key-value: allowed: with transactions of one read or write of a row that is there",
     ),
+    ("run ycsb --architecture orthrus --workers 1", "--workers 1: allowed: at least 2 under orthrus, "),
+    ("run ycsb --architecture orthrus --workers 2 --cc-threads 2", "--cc-threads 2: allowed: 1 to 1, "),
+    ("check ycsb --architecture orthrus --workers 3 --cc-threads 7", "--cc-threads 7: allowed: 1 to 2, "),
+    ("run ycsb --cc-threads 0", "--cc-threads 0: allowed: a whole number, at least 1"),
+    (
+        "run ycsb --architecture orthrus --protocol silo",
+        "--architecture orthrus --protocol silo: its concurrency-control threads have a protocol",
+    ),
     (
         "run ycsb --architecture asymmetric-delegation --protocol silo --workers 1",
         "--workers 1: allowed: at least 2 under asymmetric-delegation, ",

@@ -7,7 +7,7 @@ use contract::CanaryName;
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
-const SHOWN_BY: [(&str, &str); 19] = [
+const SHOWN_BY: [(&str, &str); 22] = [
     ("no-read-validation", "micro --records 100 --writes 50"),
     ("no-miss-validation", "missing-key-write-skew"),
     ("no-miss-validation", "ranges"),
@@ -27,6 +27,9 @@ const SHOWN_BY: [(&str, &str); 19] = [
     ("unvalidated-reads", "micro --records 100 --writes 50"),
     ("unlocked-gaps", "missing-key-write-skew"),
     ("unlocked-gaps", "ranges"),
+    ("passed-locks", "micro --records 100 --writes 50"),
+    ("stale-plans", "ranges"),
+    ("unlocked-ranges", "ranges"),
 ];
 
 /// Interleavings are a matter of luck: a canary may sing at any of these seeds.
@@ -233,6 +236,10 @@ fn every_option_of_an_architecture_passes() {
         "--architecture partitioned-serial --partition-latch test-and-test-and-set",
         "--architecture partitioned-serial --partition-latch timestamp",
         "--architecture partitioned-serial --partition-latch timestamp --timestamps batch-8 --partitions 7",
+        "--architecture orthrus --in-flight 1",
+        "--architecture orthrus --in-flight 16 --workers 4 --cc-threads 2",
+        "--architecture orthrus --workers 4 --cc-threads 3 --forwarding off",
+        "--architecture orthrus --workers 4 --cc-threads 2 --locks-by-hash on",
         "--architecture dora --protocol no-wait --in-flight 1",
         "--architecture dora --protocol dl-detect --in-flight 16",
         "--architecture dora --protocol no-wait --hand-over-every 200",

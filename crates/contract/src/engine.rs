@@ -338,6 +338,14 @@ pub struct EngineOptions {
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
     pub servers: usize,
+    /// ORTHRUS: workers that do concurrency control and host no transactions.
+    pub cc_threads: usize,
+    /// ORTHRUS: a concurrency-control thread forwards a transaction's request to the next once it has granted its own part, as by default;
+    /// otherwise it answers, and the transaction asks the next (*orthrus* 3.3).
+    pub forwarding: bool,
+    /// ORTHRUS: which concurrency-control thread has the lock of a key is told by the key's hash, and not by the table's partition function. Not
+    /// by default.
+    pub locks_by_hash: bool,
     /// Architectures with fibers: transactions that a worker has begun and not ended, at most.
     pub in_flight: usize,
     /// Partitioned serial execution: partitions of the tables; 0 for as many as there are workers. Fewer are latched by more
@@ -425,6 +433,9 @@ impl Default for EngineOptions {
             global_ids: false,
             sample_one_in: 64,
             servers: 1,
+            cc_threads: 1,
+            forwarding: true,
+            locks_by_hash: false,
             in_flight: 4,
             partitions: 0,
             split_indexes: false,
@@ -478,6 +489,13 @@ pub enum RunError {
         /// Its partition.
         partition: PartitionId,
     },
+    /// A procedure touched a key that its plan, made anew several times, did not name, where what is planned is locked ahead.
+    Unplanned {
+        /// The table's name.
+        table: &'static str,
+        /// The key; of one that is a byte string, [`Key::prefix_of`] it.
+        key: Key,
+    },
     /// The tables have grown until there was hardly any memory left.
     Memory {
         /// Bytes that the machine has left to give.
@@ -497,6 +515,12 @@ impl fmt::Display for RunError {
                 f,
                 "a procedure touched key {} of table '{table}', in partition {}, which its plan does not declare",
                 key.0, partition.0
+            ),
+            RunError::Unplanned { table, key } => write!(
+                f,
+                "a procedure touched key {} of table '{table}', which its plan does not name; orthrus locks what is planned before \
+                 a transaction begins: let the plan name all keys and ranges, or say that it leaves some open",
+                key.0
             ),
             RunError::Memory { available_bytes } => write!(
                 f,

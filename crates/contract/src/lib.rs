@@ -45,7 +45,7 @@ pub use names::{
     ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,
     UnknownName,
 };
-pub use plan::{Access, Plan, PlannedKey};
+pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
 pub use table::{Indexing, Key, PartitionId, RowLength, Span, TableDescription, TableId};

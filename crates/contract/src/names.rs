@@ -86,6 +86,7 @@ names! {
     Delegation = "delegation", "each worker owns a partition; steps reach it as messages (trireme 2.3, 3.4)";
     AsymmetricDelegation = "asymmetric-delegation", "delegation with owners that host no transactions (trireme 5.1)";
     Dora = "dora", "each worker owns a partition; transactions migrate to it as fibers (trireme 2.4, 3.5)";
+    Orthrus = "orthrus", "threads of their own lock what transactions have planned, for those that execute them (orthrus 3)";
 }
 
 names! {
@@ -130,6 +131,9 @@ names! {
     UnheldReads = "unheld-reads", "mocc that gives back the lock of a hot record right after the read, which it does not validate";
     UnvalidatedReads = "unvalidated-reads", "hekaton that does not validate what it has read";
     UnlockedGaps = "unlocked-gaps", "no-wait that inserts between keys without a lock";
+    PassedLocks = "passed-locks", "orthrus that grants a lock to read although an earlier one to write is held";
+    StalePlans = "stale-plans", "orthrus whose transactions do not notice that they read what they have not planned";
+    UnlockedRanges = "unlocked-ranges", "orthrus that does not lock the ranges that it reads";
 }
 
 names! {
@@ -228,6 +232,17 @@ impl CanaryName {
             CanaryName::NoExtension => ProtocolName::TicToc,
             CanaryName::UnheldReads => ProtocolName::Mocc,
             CanaryName::UnvalidatedReads => ProtocolName::Hekaton,
+            CanaryName::PassedLocks | CanaryName::StalePlans | CanaryName::UnlockedRanges => {
+                ProtocolName::Unprotected
+            }
+        }
+    }
+
+    /// The architecture that has it first of all.
+    pub const fn architecture(self) -> ArchitectureName {
+        match self.protocol() {
+            ProtocolName::Unprotected => ArchitectureName::Orthrus,
+            _ => ArchitectureName::SharedEverything,
         }
     }
 
@@ -245,11 +260,15 @@ impl CanaryName {
             | CanaryName::UnraisedReads
             | CanaryName::NoExtension
             | CanaryName::UnheldReads
-            | CanaryName::UnvalidatedReads => "micro",
+            | CanaryName::UnvalidatedReads
+            | CanaryName::PassedLocks => "micro",
             CanaryName::EagerUpgrade | CanaryName::ForcedUpgrade | CanaryName::UnguardedUpgrade => {
                 "lost-update"
             }
-            CanaryName::NoMissValidation | CanaryName::UnlockedGaps => "ranges",
+            CanaryName::NoMissValidation
+            | CanaryName::UnlockedGaps
+            | CanaryName::StalePlans
+            | CanaryName::UnlockedRanges => "ranges",
         }
     }
 }

@@ -24,9 +24,11 @@ pub trait Procedure: Send {
     /// What the transaction will touch, as far as it is known ahead.
     ///
     /// Used to prefetch, and by architectures that must declare partitions or lock sets: there, a key that `run` touches
-    /// in a partition of which the plan names no key aborts it, and it is planned again. `look` is a transaction of its
-    /// own for reconnaissance; it only reads, and what it saw may be stale by the time `run` starts. The default knows
-    /// nothing.
+    /// in a partition of which the plan names no key, or that it does not name itself, aborts it, and it is planned again. `look`
+    /// is a transaction of its own for reconnaissance; it only reads, and what it saw may be stale by the time `run` starts.
+    /// Where lock sets are declared, `run` itself finds out what there is beyond a plan that leaves some open
+    /// ([`Plan::leave_open`]) or turned out to be incomplete: it runs without locks, nobody sees what it does, and it may see what
+    /// nobody has committed. The default says nothing, which is an error there once `run` touches something.
     fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         let _ = (txn, plan);
         Ok(())

@@ -49,6 +49,16 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// The keys at the ends, or the first and the last that there may be. What is excluded is among them all the same: of a byte string
+    /// there is [`Key::prefix_of`] it only.
+    pub fn ends(&self) -> (Key, Key) {
+        let key = |end: Bound<&[u8]>, none| match end {
+            Bound::Included(bytes) | Bound::Excluded(bytes) => Key::prefix_of(bytes),
+            Bound::Unbounded => none,
+        };
+        (key(self.from, Key(0)), key(self.to, Key(u64::MAX)))
+    }
+
     /// Whether `key` lies between the ends.
     #[inline]
     pub fn covers(&self, key: &[u8]) -> bool {

@@ -266,12 +266,13 @@ const READ_OF_DIFFERENT_MOMENTS: [CanaryName; 4] = [
 const SKEWS_WRITES: CanaryName = CanaryName::UnvalidatedReads;
 
 /// All but some. One lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its gap and
-/// need not look again, so that the sums stay right. Some read rows of different moments, or let who is older write behind them: transfers write all that they read,
+/// need not look again, so that the sums stay right. One notices no plan that misses a read, and the bank's miss writes only. Some read rows of different moments, or let who is older write behind them: transfers write all that they read,
 /// and readers hold nothing of what they see in one row against another.
 #[test]
 fn every_canary_is_found() {
     let is_seen = |canary| {
-        ![CanaryName::UnlockedGaps, SKEWS_WRITES].contains(&canary)
+        ![CanaryName::UnlockedGaps, CanaryName::UnlockedRanges, CanaryName::StalePlans, SKEWS_WRITES]
+            .contains(&canary)
             && !READ_OF_DIFFERENT_MOMENTS.contains(&canary)
     };
     find_canaries(canaries().filter(|&(_, canary)| is_seen(canary)), explored);
@@ -283,15 +284,15 @@ fn leaves_no_timestamp(canary: CanaryName) -> bool {
 }
 
 /// All but three: those that let phantoms into ranges, too. A row that a scan has shown, and that changes although it was read, is looked at
-/// again by who writes it; so the queues stay right under who leaves no timestamp, whom histories show (`check --canary`).
+/// again by who writes it; so the queues stay right under who leaves no timestamp, whom histories show (`check --canary`). Of keys that are byte strings
+/// plans name what the queues read, their prefixes, so that there no plan misses it.
 #[test]
 fn every_canary_is_found_in_queues() {
     let is_seen = |canary| !leaves_no_timestamp(canary) && canary != SKEWS_WRITES;
-    let canaries = || canaries().filter(|&(_, canary)| is_seen(canary));
     for indexing in shared::ORDERED {
-        find_canaries(canaries(), |selection, schedule, seed| {
-            explored_queues(selection, indexing, schedule, seed)
-        });
+        let is_missed = |canary| canary != CanaryName::StalePlans || indexing == Indexing::Ordered;
+        let seen = canaries().filter(|&(_, canary)| is_seen(canary) && is_missed(canary));
+        find_canaries(seen, |selection, schedule, seed| explored_queues(selection, indexing, schedule, seed));
     }
 }
 

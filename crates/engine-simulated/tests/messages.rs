@@ -1,9 +1,9 @@
 //! What travels between workers, counted: what servers serve, and what a scan sends or migrates.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing, Key,
-    Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
-    Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing,
+    Key, Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection,
+    Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore};
@@ -63,7 +63,12 @@ impl Procedure for Touch {
     }
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
-        plan.declare(T, Key(self.first % ROWS));
+        match self.task {
+            Task::Update => (0..3).for_each(|n| {
+                plan.touch(T, Key((self.first + n) % ROWS), Span::whole(8), Access::Write);
+            }),
+            Task::Scan { .. } => plan.declare(T, Key(self.first % ROWS)),
+        }
         Ok(())
     }
 }
@@ -156,6 +161,29 @@ fn what_servers_do_outside_of_the_interval_does_not_count() {
         assert!(served.abs_diff(messages) <= 2 * 64 * SERVERS as u64, "{pair}: {served} of {messages}");
         let share = measured.effort.serving_share(measured.serving_workers_ns());
         assert!(share > 0.1 && share < 1.0, "{pair}: {share}");
+    }
+}
+
+/// Keys that follow each other have their locks at two threads by turns. Until all is granted it takes a message to each and one to the
+/// transaction; where nothing is forwarded, two for each (*orthrus* 3.3); and then a release to each.
+#[test]
+fn locks_of_two_threads_take_three_messages() {
+    const THREADS: u64 = 2;
+    let pair = PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+    for (forwarding, granting) in [(true, THREADS + 1), (false, 2 * THREADS)] {
+        let cc_threads = THREADS as usize;
+        let options = EngineOptions { cc_threads, forwarding, ..EngineOptions::default() };
+        for seed in 0..20 {
+            let schedule = Schedule::Random { seed, switch_one_in: 5 };
+            let measured =
+                explore(schedule, || run(pair, Task::Update, 4, Until::Transactions(200), &options));
+            assert_eq!((measured.servers, measured.all_aborts()), (cc_threads, 0), "{seed}");
+            let Effort { messages, served, .. } = measured.effort;
+            assert_eq!(messages, measured.commits * (granting + THREADS), "{forwarding}, {seed}");
+            // All but the words of grants.
+            let grants = if forwarding { 1 } else { THREADS };
+            assert_eq!(served, messages - measured.commits * grants, "{forwarding}, {seed}");
+        }
     }
 }
 

@@ -109,8 +109,11 @@ fn cost(pair: PairName, update: bool) -> (f64, f64) {
 #[test]
 fn operations_cost_what_the_protocols_say() {
     let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported;
-    // Asymmetric delegation sends every operation to another worker: see what messages cost in `messages.rs`.
-    let in_place = |pair: &PairName| pair.architecture != ArchitectureName::AsymmetricDelegation;
+    // Asymmetric delegation sends every operation to another worker, and ORTHRUS each transaction's locks: see what messages cost in
+    // `messages.rs`.
+    let in_place = |pair: &PairName| {
+        ![ArchitectureName::AsymmetricDelegation, ArchitectureName::Orthrus].contains(&pair.architecture)
+    };
     for pair in PairName::all().filter(supported).filter(in_place) {
         let (read, update) = (cost(pair, false), cost(pair, true));
         println!(

@@ -26,8 +26,16 @@ pub(crate) fn support(selection: Selection) -> Support {
         return Support::Unsupported { why };
     }
     match selection {
-        Selection::Canary(architecture, _)
-            if !EVERY_CANARY && architecture != ArchitectureName::SharedEverything =>
+        Selection::Canary(architecture, canary)
+            if canary.protocol() == ProtocolName::Unprotected
+                && architecture != ArchitectureName::Orthrus =>
+        {
+            Support::Unsupported { why: "only orthrus has lock tables and plans that it breaks" }
+        }
+        Selection::Canary(architecture, canary)
+            if !EVERY_CANARY
+                && canary.protocol() != ProtocolName::Unprotected
+                && architecture != ArchitectureName::SharedEverything =>
         {
             Support::Unsupported {
                 why: "a release build has canaries under shared-everything only, unless it is built with `--features every-canary`",
@@ -114,6 +122,29 @@ pub(crate) fn arrange(
             }
             (workers, workers)
         }
+        ArchitectureName::Orthrus => {
+            if workers < 2 {
+                let allowed =
+                    "at least 2 under orthrus, one for concurrency control and one that executes".to_owned();
+                return Err(misfit("workers", workers, allowed));
+            }
+            if !(1..workers).contains(&options.cc_threads) {
+                let allowed = format!(
+                    "1 to {}, for at least one of {workers} workers executes transactions",
+                    workers - 1
+                );
+                return Err(misfit("cc-threads", options.cc_threads, allowed));
+            }
+            let hosts = workers - options.cc_threads;
+            let most = (MOST_SLOTS / hosts).max(1);
+            if !(1..=most).contains(&options.in_flight) {
+                let allowed = format!(
+                    "1 to {most}, for {hosts} workers that execute have at most {MOST_SLOTS} transactions in flight"
+                );
+                return Err(misfit("in-flight", options.in_flight, allowed));
+            }
+            (1, hosts)
+        }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
     let layout = Layout::of(partitions as u32).for_protocol(selection.pair().protocol);
@@ -153,7 +184,8 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
         | ArchitectureName::PartitionedSerial
         | ArchitectureName::Delegation
         | ArchitectureName::AsymmetricDelegation
-        | ArchitectureName::Dora => MOST_SLOTS,
+        | ArchitectureName::Dora
+        | ArchitectureName::Orthrus => MOST_SLOTS,
     }
 }
 
@@ -177,6 +209,7 @@ pub(crate) fn run_reading_in_thread<D: Dispatch>(pair: PairName, dispatch: D) ->
         A::PartitionedSerial => partitioned_serial_pair(protocol, dispatch),
         A::Delegation | A::AsymmetricDelegation => return delegation_validated(protocol, dispatch),
         A::Dora => return Err(dispatch),
+        A::Orthrus => orthrus_pair(protocol, dispatch),
     };
     Ok(supported.unwrap_or_else(|why| panic!("{pair} is not supported: {why}")))
 }
@@ -193,6 +226,7 @@ fn dispatch_pair<D: Dispatch>(
             delegation_pair(protocol, dispatch)
         }
         ArchitectureName::Dora => dora_pair(protocol, dispatch),
+        ArchitectureName::Orthrus => orthrus_pair(protocol, dispatch),
     }
 }
 
@@ -279,6 +313,31 @@ fn partitioned_serial_pair<D: Dispatch>(
         | P::Hekaton
         | P::Mocc => Err(
             "a transaction has its partitions to itself: there is nothing for a protocol to do (trireme 3.3)",
+        ),
+    }
+}
+
+fn orthrus_pair<D: Dispatch>(protocol: ProtocolName, dispatch: D) -> Result<D::Output, &'static str> {
+    use ProtocolName as P;
+    match protocol {
+        P::Unprotected => Ok(dispatch.run::<system::Orthrus<protocol::LockTables>>()),
+        P::NoWait
+        | P::TwoVersionNoWait
+        | P::DlDetect
+        | P::Dreadlocks
+        | P::WaitDie
+        | P::Vll
+        | P::DeadlockFree
+        | P::Timestamp
+        | P::Mvcc
+        | P::Cicada
+        | P::Silo
+        | P::Occ
+        | P::TicToc
+        | P::KeyValue
+        | P::Hekaton
+        | P::Mocc => Err(
+            "its concurrency-control threads have a protocol of their own: planned locks, first come, first served (orthrus 3.2)",
         ),
     }
 }
@@ -405,6 +464,9 @@ fn run_canary<D: Dispatch>(architecture: ArchitectureName, canary: CanaryName, d
         CanaryName::UnheldReads => validating::<canary::UnheldReads, D>(architecture, dispatch),
         CanaryName::UnvalidatedReads => validating::<canary::UnvalidatedReads, D>(architecture, dispatch),
         CanaryName::UnlockedGaps => asking::<canary::UnlockedGaps, D>(architecture, dispatch),
+        CanaryName::PassedLocks => dispatch.run::<system::Orthrus<canary::PassedLocks>>(),
+        CanaryName::StalePlans => dispatch.run::<system::Orthrus<canary::StalePlans>>(),
+        CanaryName::UnlockedRanges => dispatch.run::<system::Orthrus<canary::UnlockedRanges>>(),
     }
 }
 

@@ -1,15 +1,16 @@
 //! A system, an architecture with a protocol, set up over a store for one run.
 
 use crate::architecture::{
-    self, BackOff, DelegationState, DoraState, PartitionLatches, PartitionedSerial, SharedState,
+    self, BackOff, DelegationState, DoraState, ExecutionThread, OrthrusState, PartitionLatches,
+    PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::{unobserved, worker};
-use crate::physical::{Concurrent, Owned, Physical};
-use crate::protocol::{Protocol, SlotId, Unprotected};
+use crate::physical::{Concurrent, Owned, Physical, Shared};
+use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
 use crate::session::lent::{Lender, LendsShared};
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
@@ -56,6 +57,18 @@ pub(crate) struct Reports<C> {
 impl<C> Reports<C> {
     fn of_hosts(hosts: Vec<Report<C>>) -> Self {
         Reports { hosts, servers: Vec::new(), log_failure: None }
+    }
+
+    /// Of workers that host transactions, and others that serve.
+    fn of_workers(workers: Vec<Result<Report<C>, Effort>>) -> Self {
+        let (mut hosts, mut servers) = (Vec::new(), Vec::new());
+        for worker in workers {
+            match worker {
+                Ok(report) => hosts.push(report),
+                Err(effort) => servers.push(effort),
+            }
+        }
+        Reports { hosts, servers, log_failure: None }
     }
 }
 
@@ -206,17 +219,9 @@ where
             let txn = Txn::new(architecture, tables, epochs, slot, allocations);
             Ok(session::run(txn, client, start, run))
         };
-        let workers = serving(epochs, log, options.epoch_interval, |services| {
+        Reports::of_workers(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
-        });
-        let (mut hosts, mut servers) = (Vec::new(), Vec::new());
-        for worker in workers {
-            match worker {
-                Ok(report) => hosts.push(report),
-                Err(effort) => servers.push(effort),
-            }
-        }
-        Reports { hosts, servers, log_failure: None }
+        }))
     }
 }
 
@@ -247,6 +252,48 @@ where
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let worker = |me, (client, caches), start| fibers::run(me, client, caches, start, &world);
         Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        }))
+    }
+}
+
+/// ORTHRUS, whose lock tables are `P`'s.
+pub(crate) struct Orthrus<P>(PhantomData<P>);
+
+impl<P: Planning> System for Orthrus<P>
+where
+    P::Common<Shared>: Sync,
+{
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
+    fn held(tables: &[Table]) -> u64 {
+        held::<P, Shared>(tables)
+    }
+
+    fn slots(clients: usize, options: &EngineOptions) -> usize {
+        clients * options.in_flight
+    }
+
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
+        let (hosts, slots, cc_threads) = (clients.len(), caches.len(), options.cc_threads);
+        let state = OrthrusState::<P>::new(tables, cc_threads, hosts, slots, options);
+        let cool_down = CoolDown::new(hosts);
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let mut seats: Vec<Option<(C, &mut [AllocationCache])>> =
+            std::iter::repeat_with(|| None).take(cc_threads).collect();
+        seats.extend(clients.into_iter().zip(caches.chunks_mut(slots / hosts)).map(Some));
+        let worker = |number, seat, start| {
+            let Some((client, caches)) = seat else {
+                return Err(session::serve(architecture::CcThread::new(number, &state), start, until));
+            };
+            let host = number - cc_threads;
+            let mut outbox = ExecutionThread::outbox(&state, host);
+            let thread = ExecutionThread::new(&state, &mut outbox);
+            let world = fibers::World::<architecture::Orthrus<'_, P>> { tables, state: &thread, run };
+            Ok(fibers::run(host, client, caches, start, &world))
+        };
+        Reports::of_workers(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
         }))
     }

@@ -260,6 +260,10 @@ impl<P: Procedure> Procedure for CheckedProcedure<P> {
                 let wide = log.layouts.table(key.table).widened(key.span);
                 plan.touch(key.table, key.key, wide, key.access);
             }
+            if narrow.is_open() {
+                plan.leave_open();
+            }
+            narrow.ranges().iter().for_each(|range| plan.range(*range));
             log.plan = narrow;
             planned
         })

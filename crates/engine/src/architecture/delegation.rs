@@ -19,7 +19,7 @@
 //!
 //! A worker that has ended, by its run's end or by a panic, serves on until all have: it owns records that they need.
 
-use super::server::Server;
+use super::server::{Server, Serving};
 use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, SharedState, SiteOf, Waited, look};
 use crate::epoch::Line;

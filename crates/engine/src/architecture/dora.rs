@@ -148,7 +148,13 @@ where
 {
     type State = DoraState<P>;
 
-    fn new(current: Current, tables: &'e [Table], state: &'e DoraState<P>, back_off: BackOff) -> Self {
+    fn new(
+        current: Current,
+        _: SlotId,
+        tables: &'e [Table],
+        state: &'e DoraState<P>,
+        back_off: BackOff,
+    ) -> Self {
         Dora {
             home: current.here(),
             current,

@@ -7,16 +7,23 @@
 use super::{Architecture, BackOff};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
+use crate::protocol::SlotId;
 use crate::storage::Table;
 use contract::EngineOptions;
 
 /// See the module.
 pub(crate) trait InFibers<'e>: Architecture + Sized {
-    /// What its workers share.
-    type State: Sync + 'e;
+    /// What its workers share, or the fibers of one.
+    type State: 'e;
 
-    /// The transaction slot of the fiber that runs, which is at home.
-    fn new(current: Current, tables: &'e [Table], state: &'e Self::State, back_off: BackOff) -> Self;
+    /// The transaction slot `slot`, in the fiber that runs, which is at home.
+    fn new(
+        current: Current,
+        slot: SlotId,
+        tables: &'e [Table],
+        state: &'e Self::State,
+        back_off: BackOff,
+    ) -> Self;
 
     /// The workers between which fibers migrate.
     fn workers(state: &Self::State) -> &Workers;

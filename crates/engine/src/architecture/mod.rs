@@ -24,6 +24,7 @@ mod back_off;
 mod delegation;
 mod dora;
 mod in_fibers;
+mod orthrus;
 mod owners;
 mod partition_queue;
 mod partitioned_serial;
@@ -35,8 +36,9 @@ pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
+pub(crate) use orthrus::{CcThread, ExecutionThread, Orthrus, OrthrusState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
-pub(crate) use server::Server;
+pub(crate) use server::{Server, Serving};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::clock::{self, Ticks};
@@ -47,11 +49,11 @@ use crate::index::{Bucket, GapId};
 use crate::message::{Grants, step};
 use crate::physical::Physical;
 use crate::physical::synchronization_policy::SynchronizationPolicy;
-use crate::protocol::{Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
+use crate::protocol::{Mode, Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
 use crate::timestamp::{Timestamp, Timestamps};
-use contract::{AbortReason, Effort, EngineOptions, PartitionId, Plan, TableId};
+use contract::{AbortReason, Effort, EngineOptions, Key, PartitionId, Plan, TableId};
 use std::time::Duration;
 
 /// What the workers share beside the tables, under every architecture.
@@ -166,6 +168,9 @@ pub(crate) trait Architecture {
     /// Whether a transaction must declare its partitions, by its plan, before it runs.
     const DECLARES: bool = false;
 
+    /// Whether what a transaction has planned is locked before it begins, and all else refused it.
+    const LOCKS_PLANS: bool = false;
+
     /// Whether an attempt of a transaction has a timestamp for the architecture, which [`Architecture::begin`] is given.
     #[inline(always)]
     fn wants_timestamp(&self) -> bool {
@@ -191,6 +196,19 @@ pub(crate) trait Architecture {
     fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
         let _ = partition;
         Ok(())
+    }
+
+    /// Whether the transaction has a key locked since it began, in `mode` at least; of a byte string its prefix.
+    #[inline(always)]
+    fn holds(&self, table: TableId, key: Key, mode: Mode) -> bool {
+        let _ = (table, key, mode);
+        unreachable!("where locks are planned")
+    }
+
+    /// The same of all keys from one to another, to read them.
+    fn holds_range(&self, table: TableId, first: Key, last: Key) -> bool {
+        let _ = (table, first, last);
+        unreachable!("where locks are planned")
     }
 
     /// The attempt has ended, all that it held was released by steps: waits until nothing of it is left anywhere

@@ -22,6 +22,15 @@ const TIMED_ONE_IN: u64 = 64;
 /// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
 const LOOKS: u32 = 64;
 
+/// A worker that hosts no transactions.
+pub(crate) trait Serving {
+    /// Serves until about `deadline`, unless nobody can need what is here before.
+    fn serve_until(&mut self, deadline: Ticks);
+
+    /// What was served since this was last asked.
+    fn take_effort(&mut self) -> Effort;
+}
+
 /// The owner of a partition, to those who send to it.
 pub(crate) struct Server<'e, P: Protocol> {
     mine: PartitionId,
@@ -118,9 +127,10 @@ impl<'e, P: Protocol> Server<'e, P> {
             rest.rest();
         }
     }
+}
 
-    /// Serves until about `deadline`, unless nobody can need what is here before.
-    pub fn serve_until(&mut self, deadline: Ticks) {
+impl<P: Protocol> Serving for Server<'_, P> {
+    fn serve_until(&mut self, deadline: Ticks) {
         let (mut looks, mut rest) = (0, cpu::Spin::new());
         // Acquire: pairs with the Release of a worker that has ended.
         while self.state.hosts_left.0.load(Ordering::Acquire) > 0 {
@@ -137,8 +147,7 @@ impl<'e, P: Protocol> Server<'e, P> {
         self.serve();
     }
 
-    /// What was served since this was last asked.
-    pub fn take_effort(&mut self) -> Effort {
+    fn take_effort(&mut self) -> Effort {
         std::mem::take(&mut self.effort)
     }
 }

@@ -14,6 +14,10 @@
 //! go on; who has come before a waiter since then is not seen until the next look. So a hang is believed when every look for
 //! the run's patience has shown it.
 //!
+//! Under ORTHRUS only the concurrency-control threads know whom a transaction waits for. There it may be all that have asked for locks and
+//! not given them back, which each says beside its grant word. A grant that was lost is found out once nobody else goes on, at the latest when
+//! the run is over.
+//!
 //! Cost: a waiter counts its pauses, and reads the clock once in [`PAUSES`] of them; who is aborted reads a line that nobody writes.
 //!
 //! Where a protocol cannot say whom a transaction waits for, none is judged; a transaction that is aborted, or told to ask again,
@@ -74,13 +78,23 @@ impl Watch {
     /// `slot` has waited for long, perhaps for too long. Panics if it will wait for ever.
     #[cold]
     pub fn look<P: Protocol, F: Physical>(&mut self, slot: SlotId, site: &Site<'_, P, F, Grants>) {
-        let (now, grants) = (clock::now(), site.waker);
+        // SAFETY: the slot's transaction waits here ([`Architecture::wait`](super::Architecture::wait)), until it is told.
+        self.look_at(slot, site.waker, || unsafe { P::waits_for(site.common, slot) });
+    }
+
+    /// The same where it is not known here whom it waits for: it may be all that have asked for something.
+    #[cold]
+    pub fn look_at_all(&mut self, slot: SlotId, grants: &Grants) {
+        self.look_at(slot, grants, || Some(grants.others_present(slot)));
+    }
+
+    fn look_at(&mut self, slot: SlotId, grants: &Grants, others: impl FnOnce() -> Option<SlotSet>) {
+        let now = clock::now();
         let since = *self.since.get_or_insert(now);
         if now.since(since) < grants.patience() {
             return;
         }
-        // SAFETY: the slot's transaction waits here ([`Architecture::wait`](super::Architecture::wait)), until it is told.
-        let Some(others) = (unsafe { P::waits_for(site.common, slot) }) else {
+        let Some(others) = others() else {
             return self.suspected = None;
         };
         self.is_overdue = true;
@@ -140,5 +154,19 @@ mod tests {
         assert_eq!(hang(SlotId(0), &grants).as_deref(), Some(words));
         grants.wake(SlotId(1), Wake::Granted);
         assert_eq!(hang(SlotId(0), &grants), None, "slot 1 was woken");
+    }
+
+    #[test]
+    fn who_has_asked_for_nothing_is_in_nobodys_way() {
+        let grants = Grants::new(3, None);
+        grants.set_away(SlotId(2));
+        let others = || grants.others_present(SlotId(0));
+        assert!(others().contains(1) && !others().contains(0) && !others().contains(2));
+        grants.set_overdue(SlotId(0), &others());
+        assert_eq!(hang(SlotId(0), &grants), None, "slot 1 runs");
+        grants.set_away(SlotId(1));
+        grants.set_overdue(SlotId(0), &others());
+        let words = "slot 0 was granted what it waited for, and not woken";
+        assert_eq!(hang(SlotId(0), &grants).as_deref(), Some(words));
     }
 }

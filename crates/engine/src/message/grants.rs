@@ -21,6 +21,8 @@ const IN_TIME: u32 = 0;
 const OVERDUE: u32 = 1;
 /// It was found to wait for ever, and has given up.
 const DEAD: u32 = 2;
+/// It is in nobody's way: it has asked for nothing. Only where that is said.
+const AWAY: u32 = 3;
 
 /// A slot's line.
 #[derive(Default)]
@@ -66,7 +68,25 @@ impl Grants {
         self.waits_for.of(slot.0)
     }
 
-    /// `slot`, which waited for so long, does not wait any more.
+    /// `slot` has asked for nothing.
+    #[inline]
+    pub fn set_away(&self, slot: SlotId) {
+        self.words[slot.0 as usize].0.waits.store(AWAY, Ordering::Relaxed);
+    }
+
+    /// All that may be in the way of `slot`, where they say when they are not.
+    pub fn others_present(&self, slot: SlotId) -> SlotSet {
+        let mut others = SlotSet::EMPTY;
+        for (number, word) in (0u32..).zip(&self.words) {
+            if number != slot.0 && word.0.waits.load(Ordering::Relaxed) != AWAY {
+                others.insert(number);
+            }
+        }
+        others
+    }
+
+    /// `slot` waits not at all, or for a short time again.
+    #[inline]
     pub fn set_in_time(&self, slot: SlotId) {
         self.words[slot.0 as usize].0.waits.store(IN_TIME, Ordering::Relaxed);
     }
@@ -86,7 +106,7 @@ impl Grants {
     pub fn is_stuck(&self, slot: SlotId) -> bool {
         // Acquire: pairs with the Release in `set_overdue`.
         match self.words[slot.0 as usize].0.waits.load(Ordering::Acquire) {
-            IN_TIME => false,
+            IN_TIME | AWAY => false,
             DEAD => true,
             _ => !self.is_decided(slot),
         }

@@ -8,6 +8,7 @@
 //! | [`Protocol::Access`] | a read | a write | commit | steps |
 //! |---|---|---|---|---|
 //! | `Alone` | looks in place | in place, and saves what it overwrites | | none |
+//! | `Planned` | looks in place, locked since it began | in place, and saves what it overwrites | | [`Planning`] |
 //! | `Locked` | acquires `Shared`, looks in place | acquires `Exclusive`, the same | releases | [`Locking`] |
 //! | `Certified` | the same | acquires `Exclusive`, writes a private copy | prepares (certifies), copies in, releases | [`Locking`], [`Preparing`] |
 //! | `Single` | observes a version, copies, observes again | latches, writes a private copy | copies in, publishes | [`Latching`] |
@@ -44,6 +45,7 @@ mod dreadlocks;
 mod hekaton;
 mod key_value;
 mod lock_queue;
+mod lock_tables;
 mod mocc;
 mod mvcc;
 mod no_wait;
@@ -69,6 +71,7 @@ pub(crate) use dreadlocks::Digests;
 pub(crate) use dreadlocks::Dreadlocks;
 pub(crate) use hekaton::{Claimed, Ends, Hekaton};
 pub(crate) use key_value::{KeyValue, Latching, Touched};
+pub(crate) use lock_tables::{LockTables, Planning, Rules};
 pub(crate) use mocc::Mocc;
 pub(crate) use mvcc::{Chained, Mvcc};
 pub(crate) use no_wait::NoWait;

@@ -115,7 +115,7 @@ fn live<'e, A: InFibers<'e>, C: Client>(
 ) {
     let Run { epochs, options, .. } = world.run;
     let back_off = BackOff::new(options, slot.0);
-    let architecture = A::new(current, world.tables, world.state, back_off);
+    let architecture = A::new(current, slot, world.tables, world.state, back_off);
     let txn = Txn::new(architecture, world.tables, epochs, slot, allocations);
     let mut slot = Slot::new(txn, world.run);
     let mut free_since = start;

@@ -2,13 +2,12 @@
 //! effort, as it is of workers that host transactions.
 
 use super::interval::Interval;
-use crate::architecture::Server;
+use crate::architecture::Serving;
 use crate::facade::clock::Ticks;
-use crate::protocol::Protocol;
 use contract::{Effort, Until};
 
 /// Serves a run that began at `start` until all that host transactions have ended; answers what was done in the interval.
-pub(crate) fn serve<P: Protocol>(mut server: Server<'_, P>, start: Ticks, until: Until) -> Effort {
+pub(crate) fn serve(mut server: impl Serving, start: Ticks, until: Until) -> Effort {
     let interval = Interval::new(start, until);
     if start < interval.from {
         server.serve_until(interval.from);

@@ -15,12 +15,15 @@ use crate::protocol::{Attempt, Protocol};
 use crate::transaction::{SnapshotRead, Txn};
 use crate::work;
 use contract::{
-    AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace, TimeClass,
+    Abort, AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace,
+    TimeClass,
 };
 
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
-/// next; one that is wrong is wrong for ever.
+/// next; one that is wrong, or says nothing, is so for ever.
 const MOST_PLANS: u32 = 8;
+/// After so many, where what is planned is locked, it asks for whole tables: what it is after may change as fast as it is planned.
+const PLANS_BEFORE_TABLES: u32 = 4;
 
 /// How a transaction ended.
 #[derive(Clone, Copy)]
@@ -89,7 +92,38 @@ impl<'e, A: Architecture> Slot<'e, A> {
     pub fn plan<P: Procedure>(&mut self, drawn: &mut Drawn<P>) {
         if self.plans() {
             self.plan_again(&drawn.procedure, &mut drawn.plan);
+            if A::LOCKS_PLANS && drawn.plan.is_open() {
+                self.run_ahead(&drawn.procedure, &mut drawn.plan);
+            }
         }
+    }
+
+    /// Makes a plan for the `number`-th time, because the last attempt was refused something. Where what is planned is locked, that is added, and
+    /// what the procedure touches when it runs ahead.
+    #[cold]
+    fn mend<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan, number: u32) {
+        // Once it asks for whole tables it asks for all those of the last attempt again, and for one more, so it comes to its end.
+        let asks_for_tables = A::LOCKS_PLANS && number > PLANS_BEFORE_TABLES && !plan.is_empty();
+        if !asks_for_tables {
+            self.plan_again(procedure, plan);
+        }
+        if !A::LOCKS_PLANS || plan.is_empty() {
+            return;
+        }
+        self.txn.plan_what_was_refused(plan);
+        self.run_ahead(procedure, plan);
+        if asks_for_tables {
+            plan.widen_to_tables();
+        }
+    }
+
+    /// Adds to a plan what the procedure touches when it runs without locks. What comes of that is for nobody else.
+    #[cold]
+    fn run_ahead<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan) {
+        self.txn.begin_running_ahead();
+        let _: Result<Outcome, Abort> = procedure.run(&mut self.txn);
+        self.txn.end_running_ahead(plan);
+        self.txn.locate(plan);
     }
 
     #[inline(always)]
@@ -157,10 +191,10 @@ impl<'e, A: Architecture> Slot<'e, A> {
                     self.aborts[abort.0.index()] += u64::from(interval.contains(now));
                     if abort.0 == AbortReason::Undeclared {
                         plans += 1;
-                        if plans > MOST_PLANS {
+                        if plans > MOST_PLANS && (!A::LOCKS_PLANS || drawn.plan.is_empty()) {
                             return Err(self.txn.refused());
                         }
-                        self.plan_again(&drawn.procedure, &mut drawn.plan);
+                        self.mend(&drawn.procedure, &mut drawn.plan, plans);
                     }
                     self.txn.architecture.back_off(attempts);
                     self.txn.stopwatch.aborted();

@@ -40,7 +40,7 @@ where
 {
     type State = State<P>;
 
-    fn new(fiber: Current, tables: &'e [Table], state: &'e State<P>, back_off: BackOff) -> Self {
+    fn new(fiber: Current, _: SlotId, tables: &'e [Table], state: &'e State<P>, back_off: BackOff) -> Self {
         // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
         let site = unsafe { state.shared.site(tables) };
         Interleaved { fiber, site, back_off }

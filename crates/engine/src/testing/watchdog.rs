@@ -1,19 +1,19 @@
 //! Protocols that wake nobody, under every architecture: the watchdog says who waits, and the run ends. Runs in which somebody
 //! is only slow go on. And what the protocols say of those who wait.
 
-use super::canary::{LooksOnce, LostWakeUp};
+use super::canary::{LooksOnce, LostGrants, LostWakeUp};
 use super::sequential::{Wakes, started};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{
-    Detecting, DlDetect, Dreadlocks, Locking, Mode, Protocol, Request, RequestWith, Requester, SlotId,
-    SlotState, StampOf, Verdict, WaitDie, Wake,
+    Detecting, DlDetect, Dreadlocks, LockTables, Locking, Mode, Protocol, Request, RequestWith, Requester,
+    SlotId, SlotState, StampOf, Verdict, WaitDie, Wake,
 };
 use crate::storage::Store;
-use crate::system::{Delegation, Dispatch, Dora, Run, SharedEverything, System};
+use crate::system::{Delegation, Dispatch, Dora, Orthrus, Run, SharedEverything, System};
 use contract::{
-    Abort, ArchitectureName, Client, Completion, EngineOptions, Indexing, Key, Layout, Outcome, PairName,
-    Plan, Procedure, ProtocolName, RowLength, Seat, Selection, TableDescription, TableId, Transaction,
-    TransactionExt, Until, Workload,
+    Abort, Access, ArchitectureName, Client, Completion, EngineOptions, Indexing, Key, Layout, Outcome,
+    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, TableDescription, TableId,
+    Transaction, TransactionExt, Until, Workload,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Procedure for Touch {
     }
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
-        self.0.iter().for_each(|&key| plan.declare(T, key));
+        self.0.iter().for_each(|&key| plan.touch(T, key, Span::whole(size_of::<u64>()), Access::Write));
         Ok(())
     }
 }
@@ -101,7 +101,10 @@ fn run<S: System>(
     transactions: u64,
     keys: fn(worker: usize) -> [Key; 2],
 ) -> Result<u64, String> {
-    let partitions = if pair.architecture == ArchitectureName::SharedEverything { 1 } else { WORKERS as u32 };
+    let partitions = match pair.architecture {
+        ArchitectureName::SharedEverything | ArchitectureName::Orthrus => 1,
+        _ => WORKERS as u32,
+    };
     let options = EngineOptions { patience: Some(PATIENCE), ..EngineOptions::default() };
     let mut store = Store::load(&Hot, Layout::of(partitions), &|_| ()).expect("a few records");
     let selection = Selection::Pair(pair);
@@ -164,6 +167,11 @@ fn a_lost_wake_up_ends_a_run_under_dora() {
     ends_with_the_graph::<Dora<LostWakeUp<WaitDie>>>(Name, ProtocolName::WaitDie);
 }
 
+#[test]
+fn a_lost_grant_ends_a_run_under_orthrus() {
+    ends_with_the_graph::<Orthrus<LostGrants>>(ArchitectureName::Orthrus, ProtocolName::Unprotected);
+}
+
 fn goes_on<P: Protocol>(protocol: ProtocolName)
 where
     SharedEverything<P, Shared>: System,
@@ -185,6 +193,14 @@ fn runs_with_long_queues_go_on() {
     goes_on::<DlDetect>(ProtocolName::DlDetect);
     goes_on::<Dreadlocks>(ProtocolName::Dreadlocks);
     goes_on::<WaitDie>(ProtocolName::WaitDie);
+}
+
+#[test]
+fn a_run_with_long_queues_goes_on_under_orthrus() {
+    const EACH: u64 = 50;
+    let (architecture, protocol) = (ArchitectureName::Orthrus, ProtocolName::Unprotected);
+    let commits = run::<Orthrus<LockTables>>(PairName { architecture, protocol }, EACH, same);
+    assert_eq!(commits, Ok(EACH * WORKERS as u64));
 }
 
 /// One record, and transactions of which each is older than the next.

@@ -1,14 +1,14 @@
 //! Writes in place: what is overwritten is saved, and put back if the transaction aborts.
 //!
-//! Where there are snapshots, somebody who holds nothing may copy a row while it is changed, and find out afterwards. So it is changed
-//! aside, and what comes of that is copied in, word by word.
+//! Where there are snapshots, somebody who holds nothing may copy a row while it is changed, and find out afterwards; where locks are
+//! planned, somebody may who plans. So it is changed aside, and what comes of that is copied in, word by word.
 
+use super::access::{Access as _, AccessOf};
 use super::copies::part_of;
 use super::write_log::Write;
 use super::{Blind, HeaderOf, Txn};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, SiteOf};
 use crate::record::RecordRef;
-use crate::record::header::RecordHeader;
 use contract::Span;
 
 impl<A: Architecture> Txn<'_, A> {
@@ -36,8 +36,11 @@ impl<A: Architecture> Txn<'_, A> {
         let record = self.accesses[position].record;
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.keeps_versions {
-                true => change_aside::<HeaderOf<A>>(record, span, self.scratch_for(span), change),
+            match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
+                true => {
+                    let aside = part_of(&mut self.scratch, span);
+                    change_aside::<A>(self.architecture.site(), record, span, aside, change);
+                }
                 false => record.row::<HeaderOf<A>>().view_mut(span, change),
             }
         }
@@ -49,8 +52,13 @@ impl<A: Architecture> Txn<'_, A> {
         let row = record.row::<HeaderOf<A>>();
         // SAFETY: the span was checked against the row; the record is held exclusively.
         unsafe {
-            match self.keeps_versions {
-                true => row.copy_in_racing(offset, bytes),
+            match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
+                true => {
+                    let site = self.architecture.site();
+                    AccessOf::<A>::begin_to_write(site, record);
+                    row.copy_in_racing(offset, bytes);
+                    AccessOf::<A>::end_to_write(site, record);
+                }
                 false => row.copy_in(offset, bytes),
             }
         }
@@ -67,10 +75,10 @@ impl<A: Architecture> Txn<'_, A> {
                 let change = &mut |current: &mut [u8]| merge(current, argument);
                 // SAFETY: the span was checked against the row; the record is held exclusively.
                 unsafe {
-                    match self.keeps_versions {
+                    match self.keeps_versions || AccessOf::<A>::TELLS_OF_WRITING {
                         true => {
                             let aside = part_of(&mut self.scratch, span);
-                            change_aside::<HeaderOf<A>>(record, span, aside, change);
+                            change_aside::<A>(self.architecture.site(), record, span, aside, change);
                         }
                         false => record.row::<HeaderOf<A>>().view_mut(span, change),
                     }
@@ -93,7 +101,8 @@ impl<A: Architecture> Txn<'_, A> {
 ///
 /// # Safety
 /// As for [`crate::record::Row::view_mut`]; but who reads a snapshot may copy the row meanwhile, torn as it then is.
-unsafe fn change_aside<H: RecordHeader>(
+unsafe fn change_aside<A: Architecture>(
+    site: &SiteOf<'_, A>,
     record: RecordRef,
     span: Span,
     aside: &mut [u8],
@@ -101,8 +110,10 @@ unsafe fn change_aside<H: RecordHeader>(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        record.row::<H>().copy_out(span.offset, aside);
+        record.row::<HeaderOf<A>>().copy_out(span.offset, aside);
         change(aside);
-        record.row::<H>().copy_in_racing(span.offset, aside);
+        AccessOf::<A>::begin_to_write(site, record);
+        record.row::<HeaderOf<A>>().copy_in_racing(span.offset, aside);
+        AccessOf::<A>::end_to_write(site, record);
     }
 }

@@ -12,6 +12,7 @@
 //! | [`in_place`], [`copies`] | writing in place, or to private copies |
 //! | [`locking`] | asking records for locks, and waiting |
 //! | [`preclaiming`] | locking all that the plan names, in order, before anything else |
+//! | [`running_ahead`] | running without locks, to find out what to lock |
 //! | [`requesting`], [`known`] | asking for all that is known ahead, at once; what is known |
 //! | [`observing`] | reading without locks |
 //! | [`protecting`], [`lock_list`] | locking what is hot before it is read; what is held so, and what a retry will want |
@@ -64,6 +65,7 @@ pub(crate) mod protecting;
 mod read_own_writes;
 mod redo;
 mod requesting;
+mod running_ahead;
 mod scan;
 mod snapshot;
 mod snapshot_scan;
@@ -100,8 +102,8 @@ use access_set::{Access, AccessSet, Gap, Kind, NO_WRITE, Token};
 use ahead::Ahead as VersionAhead;
 use batch::Ahead;
 use contract::{
-    Abort, AbortReason, CommitId, Key, Merge, PartitionId, Plan, Presence, Receipts, RunError,
-    SnapshotCanary, Span, TableId, TimeClass,
+    Abort, AbortReason, Access as Use, CommitId, Key, Merge, PartitionId, Plan, PlannedKey, Presence,
+    Receipts, RunError, SnapshotCanary, Span, TableId, TimeClass,
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
@@ -232,10 +234,14 @@ pub(crate) struct Txn<'e, A: Architecture> {
     aside: Option<Aside>,
     /// The transaction only reads, to make a plan.
     reconnaissance: bool,
+    /// And it is the procedure itself that runs, without locks.
+    runs_ahead: bool,
+    /// What that has touched.
+    footprint: Plan,
     /// Drawn when it was prepared.
     id: Option<CommitId>,
-    /// The key whose partition was refused last.
-    refused: Option<(TableId, Key, PartitionId)>,
+    /// The key that was refused last, because it, or its partition, was not planned; of a byte string its prefix.
+    refused: Option<PlannedKey>,
 }
 
 impl<'e, A: Architecture> Txn<'e, A> {
@@ -286,6 +292,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
             scratch: vec![0; largest_row.div_ceil(8) + 2],
             aside: None,
             reconnaissance: false,
+            runs_ahead: false,
+            footprint: Plan::with_capacity(if A::LOCKS_PLANS { 256 } else { 0 }),
             id: None,
             refused: None,
         }
@@ -420,24 +428,45 @@ impl<'e, A: Architecture> Txn<'e, A> {
         } else {
             self.architecture.enter(place.partition)
         };
-        entered.map_err(|reason| self.refuse(place, reason))
+        entered.map_err(|reason| {
+            self.refuse(place.table, self.prefix(place.table, place.key), Use::Read, reason)
+        })
     }
 
+    /// What would be used so is not the transaction's.
     #[cold]
-    fn refuse(&mut self, place: Place<'_>, reason: AbortReason) -> Abort {
-        self.refused = Some((place.table.id, place.key, place.partition));
+    fn refuse(&mut self, table: &Table, key: Key, access: Use, reason: AbortReason) -> Abort {
+        let (span, partition) = (Span::new(0, 0), table.partition_of(key));
+        self.refused = Some(PlannedKey { table: table.id, key, span, access, partition });
         self.poison(reason)
     }
 
-    /// Where the last attempt that was refused a partition wanted to go.
+    /// What the last attempt that was refused something was after.
+    fn last_refused(&self) -> PlannedKey {
+        self.refused.expect("an attempt was refused something")
+    }
+
+    /// The same, as an error.
     pub fn refused(&self) -> RunError {
-        let (table, key, partition) = self.refused.expect("an attempt was refused a partition");
-        RunError::Undeclared { table: self.table(table).description.name, key, partition }
+        let PlannedKey { table, key, partition, .. } = self.last_refused();
+        let table = self.table(table).description.name;
+        match A::LOCKS_PLANS {
+            true => RunError::Unplanned { table, key },
+            false => RunError::Undeclared { table, key, partition },
+        }
+    }
+
+    /// Adds it to a plan.
+    pub fn plan_what_was_refused(&self, plan: &mut Plan) {
+        let PlannedKey { table, key, span, access, .. } = self.last_refused();
+        plan.touch(table, key, span, access);
     }
 
     /// After a panic in a procedure: what its transaction holds is released.
     pub fn abandon(&mut self) {
-        if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
+        if self.runs_ahead {
+            self.stop_running_ahead();
+        } else if self.accesses.is_empty() && self.gaps.is_empty() && !self.has_begun_snapshot() {
             self.release_all();
         } else {
             self.abort();
@@ -586,7 +615,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             }
         }
         if kind != Kind::Read && kind != Kind::Absent {
-            assert!(!self.reconnaissance, "a procedure writes while it plans");
+            assert!(!self.reconnaissance || self.runs_ahead, "a procedure writes while it plans");
             self.write_set.push(position as u32);
         }
         position

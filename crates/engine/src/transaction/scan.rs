@@ -270,7 +270,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
             self.fill(scan, cursor, scan.limit)?;
         }
         while shown < scan.limit {
-            let Some(first) = first_of(cursors, scan.direction, Cursor::head) else { break };
+            let Some(first) = first_of(cursors, scan.direction, Cursor::head) else {
+                AccessOf::<A>::come_to_end(self, scan)?;
+                break;
+            };
             AccessOf::<A>::come_to(self, scan, cursors, first, scan.limit - shown)?;
             let cursor = &mut cursors[first];
             shown += usize::from(self.show(scan, cursor, see)? == Presence::Present);

@@ -47,6 +47,9 @@ impl<A: Architecture> Txn<'_, A> {
                 return self.insert_own(position, row);
             }
             self.enter(place)?;
+            if A::LOCKS_PLANS && self.runs_ahead {
+                return self.insert_ahead(place, row);
+            }
             let attempted = self.link_row(place, row, asked)?;
             if let Some(Linked::Done(_)) = attempted {
                 return Ok(Insertion::Inserted);
@@ -85,7 +88,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     /// A record with this row that is not linked yet.
-    fn new_record(&mut self, place: Place<'_>, row: &[u8]) -> RecordRef {
+    pub(super) fn new_record(&mut self, place: Place<'_>, row: &[u8]) -> RecordRef {
         let arena = &place.table.arena;
         let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));

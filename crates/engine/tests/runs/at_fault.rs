@@ -48,6 +48,33 @@ fn a_plan_that_omits_a_partition_is_an_error_that_names_the_key_and_changes_noth
     assert_eq!(first_byte(&mut store, Key(1)), 0);
 }
 
+const ORTHRUS: PairName =
+    PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+
+#[test]
+fn a_procedure_without_a_plan_is_an_error_where_plans_are_locked_that_says_what_is_needed() {
+    let (mut store, clients) = load(ORTHRUS, Mistake::NoPlan);
+    let error = run(&mut store, ORTHRUS, clients).expect_err("it has no plan");
+    // Several are in flight.
+    let words = |key| {
+        format!(
+            "a procedure touched key {key} of table 'rows', which its plan does not name; orthrus locks what is planned before a \
+             transaction begins: let the plan name all keys and ranges, or say that it leaves some open"
+        )
+    };
+    assert!((1..=4).map(words).any(|words| words == error.to_string()), "{error}");
+    assert_eq!(ThisEngine::leak_check(&store).held, 0);
+}
+
+/// The procedure runs ahead, and finds what its plan omits, or names in too weak a mode.
+#[test]
+fn an_incomplete_plan_is_completed_where_plans_are_locked() {
+    let (mut store, clients) = load(ORTHRUS, Mistake::WrongPlan);
+    let workers = clients.len() as u64;
+    assert_eq!(run(&mut store, ORTHRUS, clients), Ok(200 * workers));
+    assert_eq!(ThisEngine::leak_check(&store).held, 0);
+}
+
 /// What a row's first byte is, read by a transaction.
 fn first_byte(store: &mut Store, key: Key) -> u8 {
     struct Look(Key, Mutex<u8>);
@@ -133,7 +160,8 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
         for warmup in [Duration::ZERO, Duration::from_millis(20)] {
             let until = Until::Interval { warmup, duration: Duration::from_millis(10) };
             let options = EngineOptions { back_off_cap_ns: 0, in_flight: 1, ..EngineOptions::default() };
-            let workers = if pair.architecture == ArchitectureName::AsymmetricDelegation { 2 } else { 1 };
+            let needs_two = [ArchitectureName::AsymmetricDelegation, ArchitectureName::Orthrus];
+            let workers = if needs_two.contains(&pair.architecture) { 2 } else { 1 };
             let arrangement = ThisEngine::arrange(pair, workers, &options).expect("it fits");
             assert_eq!(arrangement.clients, 1, "{pair}");
             let workload = Rows::with(Mistake::Endless);

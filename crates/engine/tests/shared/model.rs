@@ -9,8 +9,8 @@
 use super::{arrange, supported};
 use contract::{
     Abort, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, PairName,
-    PartitionId, Plan, Presence, Procedure, RowLength, Scan, Seat, Selection, Span, TableDescription,
-    TableId, Transaction, TransactionExt, Until, Workload,
+    PartitionId, Plan, PlannedRange, Presence, Procedure, RowLength, Scan, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -228,6 +228,16 @@ impl Procedure for Random {
     fn plan<X: Transaction + ?Sized>(&self, txn: &mut X, plan: &mut Plan) -> Result<(), Abort> {
         let keys = self.world.keys;
         (0..keys).for_each(|key| plan.declare(T, self.world.prefix(key)));
+        for table in [TableId(0), T] {
+            let (first, last) = (Key(0), Key(u64::MAX));
+            plan.range(PlannedRange {
+                table,
+                first,
+                last,
+                access: contract::Access::Structure,
+                within: None,
+            });
+        }
         // A look that reads, and one that finds nothing: neither may leave anything held.
         for key in [self.seed % keys, keys + 5] {
             let name = self.world.name(txn, key);

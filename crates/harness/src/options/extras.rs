@@ -9,7 +9,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
-const EXTRAS: [(&str, Said); 10] = [
+const EXTRAS: [(&str, Said); 11] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -39,6 +39,10 @@ const EXTRAS: [(&str, Said); 10] = [
     }),
     ("in-flight", |engine| format!("{} in flight per worker", engine.in_flight)),
     ("servers", |engine| format!("{} server{}", engine.servers, if engine.servers == 1 { "" } else { "s" })),
+    ("cc-threads", |engine| match engine.cc_threads {
+        1 => "1 concurrency-control thread".to_owned(),
+        threads => format!("{threads} concurrency-control threads"),
+    }),
 ];
 
 /// What `engine` has of ours that one of `pairs` uses; for people.
@@ -104,7 +108,7 @@ mod tests {
             )),
             "{words}"
         );
-        assert!(words.ends_with("in flight per worker, 2 servers"), "{words}");
+        assert!(words.ends_with("in flight per worker, 2 servers, 1 concurrency-control thread"), "{words}");
     }
 
     #[test]

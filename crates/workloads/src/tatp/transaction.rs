@@ -209,6 +209,7 @@ impl Procedure for TatpTransaction {
             }
             Kind::UpdateLocation | Kind::InsertCallForwarding | Kind::DeleteCallForwarding => {
                 read(NUMBER, self.subscriber_key(), size_of::<u64>());
+                plan.leave_open();
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ use super::CUSTOMER_BY_NAME;
 use super::inputs::Who;
 use super::keys::{self, NAME_KEY_BYTES};
 use super::rows::Entry;
-use contract::{Abort, Direction, Key, Plan, Scan, Span, Transaction};
+use contract::{Abort, Access, Direction, Key, Plan, Scan, Span, Transaction};
 use std::ops::Bound;
 use zerocopy::FromBytes;
 
@@ -41,16 +41,8 @@ fn find_by_name<T: Transaction + ?Sized>(
     d_id: u32,
     last: &[u8; 16],
 ) -> Result<Option<u32>, Abort> {
-    let [least, greatest] = keys::customers_named(w_id, d_id, last);
-    let scan = Scan {
-        table: CUSTOMER_BY_NAME,
-        from: Bound::Included(&least),
-        to: Bound::Included(&greatest),
-        direction: Direction::Forward,
-        limit: usize::MAX,
-        span: Span::whole(size_of::<Entry>()),
-        within: Some(Key::prefix_of(&least)),
-    };
+    let ends = keys::customers_named(w_id, d_id, last);
+    let scan = of_name(&ends);
     let (mut c_ids, mut seen) = ([0u16; MOST_NAMESAKES], 0);
     let count = txn.scan(&scan, &mut |_, row| {
         let entry = Entry::ref_from_bytes(row).expect("an entry, aligned");
@@ -61,6 +53,19 @@ fn find_by_name<T: Transaction + ?Sized>(
     })?;
     assert!(count <= MOST_NAMESAKES, "{count} customers of one name in a district");
     Ok(count.div_ceil(2).checked_sub(1).map(|middle| u32::from(c_ids[middle])))
+}
+
+/// The entries of a name in a district, between these.
+fn of_name([least, greatest]: &[[u8; NAME_KEY_BYTES]; 2]) -> Scan<'_> {
+    Scan {
+        table: CUSTOMER_BY_NAME,
+        from: Bound::Included(least),
+        to: Bound::Included(greatest),
+        direction: Direction::Forward,
+        limit: usize::MAX,
+        span: Span::whole(size_of::<Entry>()),
+        within: Some(Key::prefix_of(least)),
+    }
 }
 
 /// What is known ahead of the customer: the key, or the partition in which it is found.
@@ -74,7 +79,9 @@ pub(super) fn plan<T: Transaction + ?Sized>(
     if let Who::LastName(last) = who {
         let entry: [u8; NAME_KEY_BYTES] = keys::customer_by_name(w_id, d_id, last, &[0; 16], 0);
         plan.declare(CUSTOMER_BY_NAME, Key::prefix_of(&entry));
+        plan.scan(&of_name(&keys::customers_named(w_id, d_id, last)), Access::Read);
         if !reconnaissance {
+            plan.leave_open();
             return Ok(None);
         }
     }

@@ -77,4 +77,5 @@ fn deliver<T: Transaction + ?Sized>(
 /// Nothing is known ahead but the partition.
 pub(super) fn plan(input: &DeliveryInput, plan: &mut Plan) {
     plan.declare(NEW_ORDER, keys::order(input.w_id, 1, 0));
+    plan.leave_open();
 }

@@ -9,7 +9,7 @@
 use super::inputs::{LineInput, NewOrderInput};
 use super::items::Items;
 use super::parts::{
-    CustomerTerms, DistrictOrders, StockCounts, WarehouseTax, change, district_info, read, touch,
+    CustomerTerms, DistrictOrders, StockCounts, WarehouseTax, add_among, change, district_info, read, touch,
 };
 use super::rows::{Entry, NULL, NewOrder, Order, OrderLine};
 use super::screens::{LineScreen, NewOrderScreen};
@@ -140,7 +140,8 @@ fn take(counts: &mut StockCounts, quantity: u8, is_remote: bool) -> i32 {
     counts.s_quantity
 }
 
-/// All but the new keys, which are in partitions that are named.
+/// All but the new keys, whose order's number is not known: they are in partitions that are named, and among keys of the district and the
+/// customer.
 pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
     let NewOrderInput { w_id, d_id, c_id, .. } = *input;
     touch::<WarehouseTax>(plan, keys::warehouse(w_id), Access::Read);
@@ -156,6 +157,16 @@ pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
     }
     // Behind the customer's last order: of the leaves that the new keys go to, the one that is not used all the time.
     plan.declare(ORDER_BY_CUSTOMER, keys::order_of_customer(w_id, d_id, c_id, u32::MAX));
+    let orders = [0, u32::MAX].map(|o_id| keys::order(w_id, d_id, o_id));
+    add_among(plan, ORDER, orders);
+    add_among(plan, NEW_ORDER, orders);
+    let [[first_line, _], [_, last_line]] = orders.map(keys::lines_of);
+    add_among(plan, ORDER_LINE, [first_line, last_line]);
+    add_among(
+        plan,
+        ORDER_BY_CUSTOMER,
+        [0, u32::MAX].map(|o_id| keys::order_of_customer(w_id, d_id, c_id, o_id)),
+    );
 }
 
 #[cfg(test)]

@@ -112,5 +112,6 @@ pub(super) fn plan<T: Transaction + ?Sized>(
     if let Some(customer) = customers::plan(txn, plan, home, &input.who, reconnaissance)? {
         plan.touch(CUSTOMER, customer, Span::whole(CustomerName::span().end()), Access::Read);
     }
+    plan.leave_open();
     Ok(())
 }

@@ -3,7 +3,9 @@
 
 use super::rows::{Address, Customer, District, Item, NewOrder, Order, OrderLine, Stock, Warehouse};
 use super::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_LINE, STOCK, WAREHOUSE};
-use contract::{Abort, Access, Key, Plan, Presence, Span, TableId, Transaction, TransactionExt};
+use contract::{
+    Abort, Access, Key, Plan, PlannedRange, Presence, Span, TableId, Transaction, TransactionExt,
+};
 use std::mem::offset_of;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -51,6 +53,11 @@ pub(super) fn change<P: Part, T: Transaction + ?Sized, R>(
 #[inline]
 pub(super) fn touch<P: Part>(plan: &mut Plan, key: Key, access: Access) {
     plan.touch(P::TABLE, key, P::span(), access);
+}
+
+/// Plans to insert some of these keys, all of a warehouse.
+pub(super) fn add_among(plan: &mut Plan, table: TableId, [first, last]: [Key; 2]) {
+    plan.range(PlannedRange { table, first, last, access: Access::Structure, within: Some(first) });
 }
 
 /// Declares parts: their columns, and their places, which are the row's.

@@ -4,7 +4,7 @@
 use super::inputs::PaymentInput;
 use super::parts::{
     CustomerAccount, CustomerData, CustomerInfo, DistrictName, DistrictYtd, Part, WarehouseName,
-    WarehouseYtd, change, read,
+    WarehouseYtd, add_among, change, read,
 };
 use super::rows::History;
 use super::screens::PaymentScreen;
@@ -123,6 +123,7 @@ pub(super) fn plan<T: Transaction + ?Sized>(
         plan.touch(CUSTOMER, customer, whole(CustomerInfo::span()), Access::Write);
         let (w_id, d_id, c_id) = keys::of_customer(customer);
         plan.declare(HISTORY, keys::history(w_id, d_id, c_id, u32::MAX));
+        add_among(plan, HISTORY, [0, u32::MAX].map(|payment| keys::history(w_id, d_id, c_id, payment)));
     }
     Ok(())
 }

@@ -74,4 +74,5 @@ fn items_of_last_orders<T: Transaction + ?Sized>(
 /// The district, and with it the partition.
 pub(super) fn plan(input: &StockLevelInput, plan: &mut Plan) {
     touch::<DistrictNext>(plan, keys::district(input.w_id, input.d_id), Access::Read);
+    plan.leave_open();
 }

@@ -163,8 +163,9 @@ impl Search {
         Ok(())
     }
 
-    /// A sequence lies in all partitions: declares a key of each.
+    /// A sequence lies in all partitions: declares a key of each. Which keys are looked at depends on which there are.
     pub(super) fn plan(&self, plan: &mut Plan) {
+        plan.leave_open();
         (0..u64::from(self.partitions)).for_each(|key| plan.declare(TABLE, Key(key)));
     }
 

@@ -122,7 +122,12 @@ impl YcsbTransaction {
 
     #[inline(never)]
     fn plan_scans(&self, plan: &mut Plan) {
-        if self.shape.partitions > 1 && self.touches.as_slice().iter().any(|touch| !touch.writes()) {
+        if self.touches.as_slice().iter().all(|touch| touch.writes()) {
+            return;
+        }
+        // How far they come depends on which keys there are.
+        plan.leave_open();
+        if self.shape.partitions > 1 {
             (0..u64::from(self.shape.partitions)).for_each(|key| plan.declare(TABLE, Key(key)));
         }
     }

@@ -153,8 +153,12 @@ fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
             Err(Failure::Usage("--canary does not go with --protocol; allowed: one of them".to_owned()))
         }
         Some(name) => {
-            let canary = name.parse().map_err(BadValue::from)?;
-            Ok(Selection::Canary(selection::architecture(matches)?, canary))
+            let canary: CanaryName = name.parse().map_err(BadValue::from)?;
+            let architecture = match typed(matches, "architecture") {
+                Some(_) => selection::architecture(matches)?,
+                None => canary.architecture(),
+            };
+            Ok(Selection::Canary(architecture, canary))
         }
         None => Ok(Selection::Pair(selection::pair(matches)?)),
     }

@@ -3,7 +3,7 @@
 //!
 //! A canary states the steps of a real protocol that are broken, everything else is the real protocol's: so each file here holds
 //! exactly what is wrong with it. It is a [`Defect`] of a protocol that locks, a [`Flaw`] of one that validates, a [`Lapse`] of one that goes
-//! by timestamps, or a [`Slip`] of one that claims.
+//! by timestamps, a [`Slip`] of one that claims, or denies one of the [`Rules`](crate::protocol::Rules) of lock tables.
 
 mod claiming;
 mod dirty_reads;
@@ -17,12 +17,16 @@ mod locking;
 #[cfg(test)]
 mod looks_once;
 #[cfg(test)]
+mod lost_grants;
+#[cfg(test)]
 mod lost_wake_up;
 mod newest_version;
 mod no_extension;
 mod no_miss_validation;
 mod no_read_validation;
+mod passed_locks;
 mod skipped_certify;
+mod stale_plans;
 mod timestamping;
 #[cfg(test)]
 mod unannounced_ends;
@@ -30,6 +34,7 @@ mod uncounted_reads;
 mod unguarded_upgrade;
 mod unheld_reads;
 mod unlocked_gaps;
+mod unlocked_ranges;
 #[cfg(test)]
 mod unmarked_misses;
 mod unmarked_reads;
@@ -47,8 +52,8 @@ pub(crate) use timestamping::{Amiss, Lapse};
 pub(crate) use validating::{Flaw, Flawed};
 
 use crate::protocol::{
-    BasicTimestamp, Cicada, DeadlockFree, Dreadlocks, Hekaton, Mocc, Mvcc, NoWait, Occ, Silo, TicToc,
-    TwoVersionNoWait, Vll, WaitDie,
+    BasicTimestamp, Cicada, DeadlockFree, Dreadlocks, Hekaton, LockTables, Mocc, Mvcc, NoWait, Occ, Silo,
+    TicToc, TwoVersionNoWait, Vll, WaitDie,
 };
 
 /// NO_WAIT that reads without a lock.
@@ -69,6 +74,9 @@ pub(crate) type NoExtension = Flawed<TicToc, no_extension::NoExtension>;
 /// How DREADLOCKS would look that looks once.
 #[cfg(test)]
 pub(crate) use looks_once::LooksOnce;
+/// ORTHRUS that tells nobody of a grant for which they had to wait. No checker can reject it: its runs do not end.
+#[cfg(test)]
+pub(crate) type LostGrants = LockTables<lost_grants::LostGrants>;
 /// A protocol that waits, grants what it releases, and wakes nobody. No checker can reject it: its runs do not end.
 #[cfg(test)]
 pub(crate) type LostWakeUp<B> = Broken<B, lost_wake_up::LostWakeUp>;
@@ -76,6 +84,12 @@ pub(crate) type LostWakeUp<B> = Broken<B, lost_wake_up::LostWakeUp>;
 pub(crate) type NoMissValidation = Flawed<Silo, no_miss_validation::NoMissValidation>;
 /// SILO that does not validate its read set.
 pub(crate) type NoReadValidation = Flawed<Silo, no_read_validation::NoReadValidation>;
+/// ORTHRUS that grants a lock to read although an earlier one to write is held.
+pub(crate) type PassedLocks = LockTables<passed_locks::PassedLocks>;
+/// ORTHRUS whose transactions read what they have not locked.
+pub(crate) type StalePlans = LockTables<stale_plans::StalePlans>;
+/// ORTHRUS that does not lock the ranges that it reads.
+pub(crate) type UnlockedRanges = LockTables<unlocked_ranges::UnlockedRanges>;
 /// 2V_NO_WAIT that installs while readers read.
 pub(crate) type SkippedCertify = Broken<TwoVersionNoWait, skipped_certify::SkippedCertify>;
 /// VLL whose reads are not counted.

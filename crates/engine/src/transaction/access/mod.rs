@@ -3,6 +3,7 @@
 //! | file | reads | writes |
 //! |---|---|---|
 //! | [`alone`] | in place, holding nothing | in place |
+//! | [`planned`] | in place, under a lock that it has had since it began | in place, likewise |
 //! | [`locked`] | in place, under a lock | in place, under a lock |
 //! | [`certified`] | in place, under a lock | a private copy, installed once readers are excluded |
 //! | [`single`] | a copy, without a lock; one record a transaction | a private copy, under a latch until commit |
@@ -23,6 +24,7 @@ mod certified;
 mod locked;
 mod mostly_validated;
 mod multiversion;
+mod planned;
 mod single;
 mod timestamped;
 mod validated;
@@ -33,6 +35,7 @@ pub(crate) use certified::Certified;
 pub(crate) use locked::Locked;
 pub(crate) use mostly_validated::MostlyValidated;
 pub(crate) use multiversion::Multiversion;
+pub(crate) use planned::Planned;
 pub(crate) use single::Single;
 pub(crate) use timestamped::Timestamped;
 pub(crate) use validated::Validated;
@@ -66,6 +69,9 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const ENTRIES_ARE_LOCKS: bool;
     /// Whether an operation may add entries for keys to which the procedure has not come yet.
     const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
+
+    /// Whether somebody who holds nothing may copy a row while it is written, and is told so.
+    const TELLS_OF_WRITING: bool = false;
 
     /// The transaction begins: asks for all that it is known to touch, where that is asked for at once.
     #[inline(always)]
@@ -162,6 +168,12 @@ pub(crate) trait Access<A: Architecture>: Sized {
         first: usize,
         left: usize,
     ) -> Result<(), Abort>;
+
+    /// A scan has come to the end of its range.
+    #[inline(always)]
+    fn come_to_end(_: &mut Txn<'_, A>, _: &Scan<'_>) -> Result<(), Abort> {
+        Ok(())
+    }
 
     /// Whether two tokens of a gap name the same state.
     fn is_same(one: Token, other: Token) -> bool {
@@ -289,6 +301,14 @@ pub(crate) trait Access<A: Architecture>: Sized {
     fn release_gaps(txn: &mut Txn<'_, A>);
 
     // Parts of steps.
+
+    /// A row is about to be written in place.
+    #[inline(always)]
+    fn begin_to_write(_: &SiteOf<'_, A>, _: RecordRef) {}
+
+    /// It was.
+    #[inline(always)]
+    fn end_to_write(_: &SiteOf<'_, A>, _: RecordRef) {}
 
     /// A record is about to be linked.
     fn claim(site: &SiteOf<'_, A>, record: RecordRef, who: RequesterOf<A>);

@@ -1,0 +1,203 @@
+//! A concurrency-control thread of ORTHRUS: takes requests and releases from its rings, one after the other, grants in its lock table, and
+//! forwards what it has granted to the next thread, or tells the transaction (*orthrus* 3.1, 3.3).
+//!
+//! It runs until all threads that execute have ended; then nobody holds anything, which it asserts.
+//!
+//! What comes for a thread whose ring is full it keeps, and goes on. At most as many messages are kept as there are transactions in flight, because
+//! each transaction has one request on its way.
+
+use super::OrthrusState;
+use super::lock_set::LockSet;
+use super::lock_table::LockTable;
+use crate::architecture::Serving;
+use crate::facade::clock::{self, Ticks};
+use crate::facade::{cpu, worker};
+use crate::message::{Inbox, Outbox};
+use crate::protocol::{Planning, Rules, SlotId, Wake, Waker};
+use crate::work;
+use contract::Effort;
+use std::collections::VecDeque;
+
+/// A request on its way: whose, and at which of the lock set's stops.
+#[derive(Clone, Copy)]
+pub(super) struct Errand {
+    pub list: *const LockSet,
+    pub stop: u32,
+    pub slot: SlotId,
+}
+
+// SAFETY: the lock set is the slot's, lives as long as its fiber, and does not change until it is granted as a whole; until then whoever has the
+// errand reads it, after the message that brought it.
+unsafe impl Send for Errand {}
+
+/// What concurrency-control threads are sent.
+#[derive(Clone, Copy)]
+pub(super) enum Message {
+    /// Grant what the lock set has here.
+    Request(Errand),
+    /// The slot's oldest transaction here has ended.
+    Release(SlotId),
+}
+
+/// One serving of an inbox that is not empty in so many is timed.
+const TIMED_ONE_IN: u64 = 64;
+/// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
+const LOOKS: u32 = 64;
+
+/// See the module.
+pub(crate) struct CcThread<'e, P: Planning> {
+    state: &'e OrthrusState<'e, P>,
+    inbox: Inbox<'e>,
+    grantor: Grantor<'e, P>,
+    effort: Effort,
+}
+
+/// What grants, apart from the inbox.
+struct Grantor<'e, P: Planning> {
+    state: &'e OrthrusState<'e, P>,
+    outbox: Outbox<'e>,
+    table: LockTable<Errand>,
+    /// What found its ring full.
+    outbound: VecDeque<(usize, Message)>,
+    /// Empty; what a release grants is told when the table is at rest.
+    granted_now: Vec<Errand>,
+    sent: u64,
+}
+
+impl<'e, P: Planning> CcThread<'e, P> {
+    /// Thread `me`.
+    pub fn new(me: usize, state: &'e OrthrusState<'e, P>) -> Self {
+        CcThread {
+            state,
+            inbox: Inbox::new(&state.rings, me),
+            grantor: Grantor {
+                state,
+                outbox: Outbox::new(&state.rings, me),
+                table: LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT),
+                outbound: VecDeque::with_capacity(state.slots),
+                granted_now: Vec::with_capacity(state.slots),
+                sent: 0,
+            },
+            effort: Effort::default(),
+        }
+    }
+
+    /// Takes what has come; answers whether there was anything, or something was kept and is on its way now.
+    fn serve(&mut self) -> bool {
+        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
+        let began = if timed { Some(clock::now()) } else { None };
+        let kept = self.grantor.outbound.len();
+        self.grantor.send_off();
+        let grantor = &mut self.grantor;
+        let served = self.inbox.serve(|taken| {
+            // SAFETY: through these rings nothing but messages of this type is sent.
+            let message = unsafe { taken.body::<Message>() };
+            // The line may be used again.
+            taken.done();
+            match message {
+                Message::Request(errand) => grantor.request(errand),
+                Message::Release(slot) => grantor.release(slot),
+            }
+        });
+        self.effort.messages += std::mem::take(&mut self.grantor.sent);
+        if served == 0 {
+            return self.grantor.outbound.len() < kept;
+        }
+        self.effort.served += served;
+        self.effort.servings += 1;
+        if let Some(began) = began {
+            self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
+        }
+        true
+    }
+}
+
+impl<P: Planning> Grantor<'_, P> {
+    fn request(&mut self, errand: Errand) {
+        // SAFETY: by the contract of `Errand`.
+        let locks = unsafe { &*errand.list }.at_stop(errand.stop as usize);
+        cpu::take_over(locks.as_ptr().cast(), size_of_val(locks));
+        for _ in locks {
+            work::operation(0);
+        }
+        if self.table.request(errand.slot, locks, errand) {
+            self.granted(errand);
+        }
+    }
+
+    fn release(&mut self, slot: SlotId) {
+        work::operation(0);
+        let mut granted = std::mem::take(&mut self.granted_now);
+        self.table.release(slot, |errand| granted.push(errand));
+        granted.drain(..).filter(|_| P::Rules::TELLS_WHO_WAITED).for_each(|errand| self.granted(errand));
+        self.granted_now = granted;
+    }
+
+    /// All that the errand wants here is granted.
+    fn granted(&mut self, errand: Errand) {
+        // SAFETY: by the contract of `Errand`.
+        let list = unsafe { &*errand.list };
+        let next = errand.stop as usize + 1;
+        if self.state.forwards && next < list.stops() {
+            let message = Message::Request(Errand { stop: next as u32, ..errand });
+            return self.send(list.thread_at(next), message);
+        }
+        self.sent += 1;
+        self.state.shared.grants.wake(errand.slot, Wake::Granted);
+    }
+
+    fn send(&mut self, to: usize, message: Message) {
+        if self.outbox.has_room(to) {
+            self.outbox.post(to, message);
+            self.sent += 1;
+        } else {
+            self.outbound.push_back((to, message));
+        }
+    }
+
+    /// Sends what found its ring full.
+    fn send_off(&mut self) {
+        for _ in 0..self.outbound.len() {
+            let (to, message) = self.outbound.pop_front().expect("counted");
+            self.send(to, message);
+        }
+    }
+}
+
+impl<P: Planning> Serving for CcThread<'_, P> {
+    fn serve_until(&mut self, deadline: Ticks) {
+        let (mut looks, mut rest) = (0, cpu::Spin::new());
+        while !self.state.workers.have_ended() {
+            match self.serve() {
+                true => rest = cpu::Spin::new(),
+                false => rest.rest(),
+            }
+            looks += 1;
+            if looks == LOOKS || rest.sleeps() {
+                looks = 0;
+                if clock::now() >= deadline {
+                    return;
+                }
+            }
+        }
+        // What came before the last of them ended.
+        self.serve();
+    }
+
+    fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.effort)
+    }
+}
+
+/// Serves to the end. One that has panicked cannot, and tells those that wait for it.
+impl<P: Planning> Drop for CcThread<'_, P> {
+    fn drop(&mut self) {
+        if worker::is_unwinding() {
+            return self.state.shared.grants.set_dead(SlotId(0));
+        }
+        self.serve_until(Ticks(u64::MAX));
+        // Who was found to wait for ever has left what it wanted.
+        let is_over = self.grantor.table.is_empty() || self.state.shared.grants.has_dead();
+        assert!(is_over, "locks are held or wanted after the end");
+    }
+}

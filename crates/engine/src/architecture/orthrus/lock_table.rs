@@ -1,0 +1,498 @@
+//! The lock table of a concurrency-control thread: from a key to the queue of those who hold it or want it (*orthrus* 3.1).
+//!
+//! One thread has it, and asks nobody. A transaction asks for all that it wants here at once, and gets it in the order of arrival: a lock is
+//! granted when no lock that conflicts with it is left of those that came before, held or wanted. So nobody waits here in a circle, and nobody is
+//! passed. Memory grows with the locks that are held or wanted, not with the rows.
+//!
+//! State:
+//! - A *point* is one key of a table. Its queue is a list in the order of arrival, and those that are granted are a prefix of it: what keeps one from
+//!   being granted, in its queue or among the ranges, keeps all behind it as well, or it does so itself.
+//! - A *range* is the keys from one to another, whether there are rows or not. It counts those before it that conflict with it, points in it and
+//!   ranges that overlap it, and is granted when there are none left. The ranges of a table are a list in the order of arrival.
+//! - A point looks through the ranges of its table that came before; a range looks through the points in it. For that the points of a table are in
+//!   order from the first range on that is asked for there.
+//!
+//! A transaction's locks do not conflict with each other. A slot's next transaction may ask here before the last one's release has come, when it came
+//! by way of another thread; so a slot has a queue of transactions, and a release is that of the oldest.
+
+use crate::index::hash::Hash;
+use crate::protocol::{Mode, SlotId};
+use contract::{Key, TableId};
+use hashbrown::HashTable;
+
+/// Keys of a table that a transaction wants to lock: from one to another, both included; or one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lock {
+    pub table: TableId,
+    pub first: Key,
+    pub last: Key,
+    pub mode: Mode,
+}
+
+impl Lock {
+    /// Of one key.
+    pub fn of_key(table: TableId, key: Key, mode: Mode) -> Self {
+        Lock { table, first: key, last: key, mode }
+    }
+
+    /// Whether it is of one key.
+    #[inline(always)]
+    pub fn is_point(&self) -> bool {
+        self.first == self.last
+    }
+
+    /// Whether it has all keys from one to another.
+    #[inline(always)]
+    pub fn covers(&self, table: TableId, first: Key, last: Key) -> bool {
+        self.table == table && self.first <= first && last <= self.last
+    }
+
+    /// Whether a key is in both, and one of the two is to write.
+    #[inline(always)]
+    fn conflicts(&self, other: &Lock) -> bool {
+        let overlap = self.table == other.table && self.first <= other.last && other.first <= self.last;
+        overlap && (self.mode == Mode::Exclusive || other.mode == Mode::Exclusive)
+    }
+}
+
+/// Nothing.
+const NONE: u32 = u32::MAX;
+
+/// Things by number; numbers are used again.
+struct Pool<T> {
+    things: Vec<T>,
+    unused: Vec<u32>,
+}
+
+impl<T> Pool<T> {
+    fn with_room(room: usize) -> Self {
+        Pool { things: Vec::with_capacity(room), unused: Vec::with_capacity(room) }
+    }
+
+    fn put(&mut self, thing: T) -> u32 {
+        match self.unused.pop() {
+            Some(number) => {
+                self.things[number as usize] = thing;
+                number
+            }
+            None => {
+                let number = u32::try_from(self.things.len()).ok().filter(|&number| number != NONE);
+                self.things.push(thing);
+                number.expect("fewer than 2^32 locks at a time")
+            }
+        }
+    }
+
+    fn give_back(&mut self, number: u32) {
+        self.unused.push(number);
+    }
+
+    fn in_use(&self) -> usize {
+        self.things.len() - self.unused.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Pool<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, number: u32) -> &T {
+        &self.things[number as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Pool<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        &mut self.things[number as usize]
+    }
+}
+
+/// A lock that is held or wanted.
+struct Entry {
+    lock: Lock,
+    transaction: u32,
+    /// Of its transaction.
+    arrival: u64,
+    is_granted: bool,
+    /// Of its transaction's locks the next.
+    sibling: u32,
+    /// Of a point: its head, and its neighbours in the queue.
+    head: u32,
+    ahead: u32,
+    behind: u32,
+    /// Of a range: how many that conflict are left of those that came before.
+    conflicts: u32,
+}
+
+/// A point's queue.
+struct Head {
+    table: TableId,
+    key: Key,
+    first: u32,
+    last: u32,
+    /// The first that is not granted.
+    first_wanted: u32,
+    /// Of all.
+    shared: u32,
+    exclusive: u32,
+    granted: u32,
+    /// Whether the one that is granted is so to write.
+    is_exclusive: bool,
+}
+
+/// Locks that one transaction has asked for at once.
+struct Transaction<T> {
+    arrival: u64,
+    first_entry: u32,
+    /// How many are not granted.
+    missing: u32,
+    /// The slot's next.
+    next: u32,
+    errand: T,
+}
+
+/// A slot's transactions, the oldest first.
+#[derive(Clone, Copy)]
+struct OfSlot {
+    oldest: u32,
+    newest: u32,
+}
+
+/// What there is of a table beside its points.
+#[derive(Default)]
+struct OfTable {
+    /// In the order of arrival.
+    ranges: Vec<u32>,
+    /// Keys and heads in the order of the keys, once ranges have been asked for.
+    in_order: Option<Vec<(Key, u32)>>,
+}
+
+impl OfTable {
+    /// The heads of the keys of a range.
+    fn heads_of(&self, lock: &Lock) -> &[(Key, u32)] {
+        let in_order = self.in_order.as_ref().expect("kept since the first range");
+        let from = in_order.partition_point(|&(key, _)| key < lock.first);
+        let length = in_order[from..].partition_point(|&(key, _)| key <= lock.last);
+        &in_order[from..from + length]
+    }
+}
+
+/// See the module. With each transaction goes an errand, which is told when all that it asked for is granted.
+pub(crate) struct LockTable<T> {
+    points: HashTable<u32>,
+    heads: Pool<Head>,
+    entries: Pool<Entry>,
+    transactions: Pool<Transaction<T>>,
+    slots: Box<[OfSlot]>,
+    tables: Box<[OfTable]>,
+    arrivals: u64,
+    /// Whether a lock to read waits for those before it. A canary's does not.
+    readers_wait: bool,
+}
+
+/// Locks for which there is room from the beginning.
+const ROOM: usize = 1024;
+
+fn hash_of(table: TableId, key: Key) -> u64 {
+    Hash::of(Key(key.0 ^ u64::from(table.0).rotate_right(16))).0
+}
+
+impl<T: Copy> LockTable<T> {
+    /// For transactions of so many slots, over so many tables. `readers_wait`: whether locks to read wait for those that came before.
+    pub fn new(slots: usize, tables: usize, readers_wait: bool) -> Self {
+        LockTable {
+            points: HashTable::with_capacity(ROOM),
+            heads: Pool::with_room(ROOM),
+            entries: Pool::with_room(ROOM),
+            transactions: Pool::with_room(slots),
+            slots: vec![OfSlot { oldest: NONE, newest: NONE }; slots].into(),
+            tables: std::iter::repeat_with(OfTable::default).take(tables).collect(),
+            arrivals: 0,
+            readers_wait,
+        }
+    }
+
+    /// Whether nobody holds or wants anything.
+    pub fn is_empty(&self) -> bool {
+        self.transactions.in_use() == 0 && self.entries.in_use() == 0 && self.heads.in_use() == 0
+    }
+
+    /// Locks that are held or wanted.
+    #[cfg(test)]
+    fn locks(&self) -> usize {
+        self.entries.in_use()
+    }
+
+    /// The slot's transaction asks for `locks`, in which each key is a point once at most. Answers whether it has them all; otherwise a
+    /// release tells its errand.
+    pub fn request(&mut self, slot: SlotId, locks: &[Lock], errand: T) -> bool {
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        let transaction = Transaction { arrival, first_entry: NONE, missing: 0, next: NONE, errand };
+        let transaction = self.transactions.put(transaction);
+        let of_slot = &mut self.slots[slot.0 as usize];
+        match of_slot.newest {
+            NONE => of_slot.oldest = transaction,
+            newest => {
+                assert!(self.transactions[newest].missing == 0, "a slot runs one transaction at a time");
+                self.transactions[newest].next = transaction;
+            }
+        }
+        of_slot.newest = transaction;
+        // Ranges first: they count the points that came before.
+        for lock in locks.iter().filter(|lock| !lock.is_point()) {
+            self.request_range(transaction, *lock);
+        }
+        for lock in locks.iter().filter(|lock| lock.is_point()) {
+            self.request_point(transaction, *lock);
+        }
+        self.transactions[transaction].missing == 0
+    }
+
+    /// The slot's oldest transaction gives back all that it has here. `granted` is told the errands of those who have all that they asked for,
+    /// now.
+    pub fn release(&mut self, slot: SlotId, mut granted: impl FnMut(T)) {
+        let of_slot = &mut self.slots[slot.0 as usize];
+        let transaction = of_slot.oldest;
+        assert!(transaction != NONE, "slot {} releases what it has not asked for", slot.0);
+        let Transaction { next, missing, first_entry, .. } = self.transactions[transaction];
+        assert!(missing == 0, "slot {} releases what it does not hold", slot.0);
+        of_slot.oldest = next;
+        if next == NONE {
+            of_slot.newest = NONE;
+        }
+        let mut entry = first_entry;
+        while entry != NONE {
+            let sibling = self.entries[entry].sibling;
+            match self.entries[entry].lock.is_point() {
+                true => self.release_point(entry, &mut granted),
+                false => self.release_range(entry, &mut granted),
+            }
+            self.entries.give_back(entry);
+            entry = sibling;
+        }
+        self.transactions.give_back(transaction);
+    }
+
+    /// A new entry, the transaction's.
+    fn add(&mut self, transaction: u32, lock: Lock, head: u32, conflicts: u32) -> u32 {
+        let Transaction { arrival, first_entry: sibling, .. } = self.transactions[transaction];
+        let entry = self.entries.put(Entry {
+            lock,
+            transaction,
+            arrival,
+            is_granted: false,
+            sibling,
+            head,
+            ahead: NONE,
+            behind: NONE,
+            conflicts,
+        });
+        self.transactions[transaction].first_entry = entry;
+        // Until it is granted.
+        self.transactions[transaction].missing += 1;
+        entry
+    }
+
+    /// Grants an entry; answers whether it was the last that its transaction missed.
+    fn grant(&mut self, entry: u32) -> bool {
+        let Entry { transaction, ref mut is_granted, .. } = self.entries[entry];
+        assert!(!*is_granted, "granted twice");
+        *is_granted = true;
+        let missing = &mut self.transactions[transaction].missing;
+        *missing -= 1;
+        *missing == 0
+    }
+
+    fn request_point(&mut self, transaction: u32, lock: Lock) {
+        let number = self.head_of(lock.table, lock.first);
+        let entry = self.add(transaction, lock, number, 0);
+        let arrival = self.entries[entry].arrival;
+        let head = &mut self.heads[number];
+        let last = head.last;
+        match lock.mode {
+            Mode::Shared => head.shared += 1,
+            Mode::Exclusive => head.exclusive += 1,
+        }
+        head.last = entry;
+        if head.first_wanted == NONE {
+            head.first_wanted = entry;
+        }
+        match last {
+            NONE => head.first = entry,
+            last => {
+                assert!(self.entries[last].arrival != arrival, "a transaction asks for a key once");
+                self.entries[last].behind = entry;
+                self.entries[entry].ahead = last;
+            }
+        }
+        // Whether it is granted says the transaction's count.
+        self.promote(number, &mut |_| ());
+    }
+
+    /// The head of a key, which is made if there is none.
+    fn head_of(&mut self, table: TableId, key: Key) -> u32 {
+        let (hash, heads) = (hash_of(table, key), &self.heads);
+        let is_it = |&number: &u32| heads[number].key == key && heads[number].table == table;
+        if let Some(&number) = self.points.find(hash, is_it) {
+            return number;
+        }
+        let number = self.heads.put(Head {
+            table,
+            key,
+            first: NONE,
+            last: NONE,
+            first_wanted: NONE,
+            shared: 0,
+            exclusive: 0,
+            granted: 0,
+            is_exclusive: false,
+        });
+        let heads = &self.heads;
+        self.points.insert_unique(hash, number, |&number| hash_of(heads[number].table, heads[number].key));
+        if let Some(in_order) = &mut self.tables[table.index()].in_order {
+            let at = in_order.partition_point(|&(other, _)| other < key);
+            in_order.insert(at, (key, number));
+        }
+        number
+    }
+
+    /// A queue is empty.
+    fn remove_head(&mut self, number: u32) {
+        let Head { table, key, .. } = self.heads[number];
+        let found = self.points.find_entry(hash_of(table, key), |&other| other == number);
+        found.expect("every head is found by its key").remove();
+        if let Some(in_order) = &mut self.tables[table.index()].in_order {
+            let at = in_order.partition_point(|&(other, _)| other < key);
+            assert!(in_order[at] == (key, number), "every head is in order");
+            in_order.remove(at);
+        }
+        self.heads.give_back(number);
+    }
+
+    /// Grants what may be granted of a queue.
+    fn promote(&mut self, number: u32, granted: &mut impl FnMut(T)) {
+        loop {
+            let Head { first_wanted: entry, granted: holders, is_exclusive, .. } = self.heads[number];
+            if entry == NONE {
+                return;
+            }
+            let mode = self.entries[entry].lock.mode;
+            let is_free = holders == 0 || mode == Mode::Shared && !is_exclusive;
+            let waits = self.readers_wait || mode == Mode::Exclusive;
+            if waits && (!is_free || self.waits_for_range(entry)) {
+                return;
+            }
+            let behind = self.entries[entry].behind;
+            let head = &mut self.heads[number];
+            head.first_wanted = behind;
+            head.granted += 1;
+            head.is_exclusive = mode == Mode::Exclusive;
+            if self.grant(entry) {
+                granted(self.transactions[self.entries[entry].transaction].errand);
+            }
+        }
+    }
+
+    /// Whether a range conflicts with a point that came before it.
+    fn waits_for_range(&self, entry: u32) -> bool {
+        let Entry { ref lock, arrival, .. } = self.entries[entry];
+        let ranges = &self.tables[lock.table.index()].ranges;
+        ranges
+            .iter()
+            .map(|&range| &self.entries[range])
+            .any(|range| range.arrival < arrival && range.lock.conflicts(lock))
+    }
+
+    fn release_point(&mut self, entry: u32, granted: &mut impl FnMut(T)) {
+        let Entry { lock, head: number, ahead, behind, arrival, .. } = self.entries[entry];
+        let head = &mut self.heads[number];
+        match lock.mode {
+            Mode::Shared => head.shared -= 1,
+            Mode::Exclusive => {
+                head.exclusive -= 1;
+                head.is_exclusive = false;
+            }
+        }
+        head.granted -= 1;
+        match ahead {
+            NONE => head.first = behind,
+            ahead => self.entries[ahead].behind = behind,
+        }
+        match behind {
+            NONE => self.heads[number].last = ahead,
+            behind => self.entries[behind].ahead = ahead,
+        }
+        self.leave_ranges(&lock, arrival, granted);
+        match self.heads[number].first {
+            NONE => self.remove_head(number),
+            _ => self.promote(number, granted),
+        }
+    }
+
+    /// A lock is gone that came at `arrival`: ranges that came later do not wait for it any more.
+    fn leave_ranges(&mut self, lock: &Lock, arrival: u64, granted: &mut impl FnMut(T)) {
+        for nth in 0..self.tables[lock.table.index()].ranges.len() {
+            let number = self.tables[lock.table.index()].ranges[nth];
+            let range = &mut self.entries[number];
+            if range.arrival <= arrival || !range.lock.conflicts(lock) || range.is_granted {
+                continue;
+            }
+            range.conflicts -= 1;
+            if range.conflicts == 0 && self.grant(number) {
+                granted(self.transactions[self.entries[number].transaction].errand);
+            }
+        }
+    }
+
+    fn request_range(&mut self, transaction: u32, lock: Lock) {
+        self.keep_in_order(lock.table);
+        let arrival = self.transactions[transaction].arrival;
+        let OfTable { ranges, .. } = &self.tables[lock.table.index()];
+        let earlier = ranges.iter().filter(|&&range| {
+            let range = &self.entries[range];
+            range.arrival < arrival && range.lock.conflicts(&lock)
+        });
+        let ranges = earlier.count() as u32;
+        let points = self.tables[lock.table.index()].heads_of(&lock).iter().map(|&(_, head)| {
+            let Head { shared, exclusive, .. } = self.heads[head];
+            if lock.mode == Mode::Exclusive { shared + exclusive } else { exclusive }
+        });
+        let waits = self.readers_wait || lock.mode == Mode::Exclusive;
+        let conflicts = if waits { ranges + points.sum::<u32>() } else { 0 };
+        let entry = self.add(transaction, lock, NONE, conflicts);
+        self.tables[lock.table.index()].ranges.push(entry);
+        if conflicts == 0 {
+            self.grant(entry);
+        }
+    }
+
+    /// From now on the points of a table are in order.
+    fn keep_in_order(&mut self, table: TableId) {
+        let of_table = &mut self.tables[table.index()];
+        if of_table.in_order.is_none() {
+            let heads = self.points.iter().map(|&number| (number, &self.heads[number]));
+            let heads = heads.filter(|(_, head)| head.table == table);
+            let mut in_order: Vec<_> = heads.map(|(number, head)| (head.key, number)).collect();
+            in_order.sort_unstable();
+            of_table.in_order = Some(in_order);
+        }
+    }
+
+    fn release_range(&mut self, entry: u32, granted: &mut impl FnMut(T)) {
+        let Entry { lock, arrival, .. } = self.entries[entry];
+        let ranges = &mut self.tables[lock.table.index()].ranges;
+        let at = ranges.iter().position(|&range| range == entry).expect("every range is in its table's list");
+        ranges.remove(at);
+        self.leave_ranges(&lock, arrival, granted);
+        // Queues stay while they are looked through.
+        for nth in 0..self.tables[lock.table.index()].heads_of(&lock).len() {
+            let (_, head) = self.tables[lock.table.index()].heads_of(&lock)[nth];
+            self.promote(head, granted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
