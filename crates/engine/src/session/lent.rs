@@ -115,7 +115,7 @@ pub(crate) trait Lender: Send + Sync {
 }
 
 /// Of shared-everything.
-pub(crate) struct LendsShared<P: Protocol, F: Concurrent>(Arc<SharedState<P, F>>);
+pub(crate) struct LendsShared<P: Protocol, F: Concurrent>(pub Arc<SharedState<P, F>>);
 
 impl<P: Protocol, F: Concurrent> LendsShared<P, F> {
     /// Of so many slots, over tables of one partition.

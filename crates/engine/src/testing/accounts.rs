@@ -9,7 +9,7 @@ use contract::{
     Transaction, TransactionExt, Until, Workload,
 };
 
-const T: TableId = TableId(0);
+pub(super) const T: TableId = TableId(0);
 const ACCOUNTS: u64 = 6;
 /// Keys that come and go.
 const RING: u64 = 4;
@@ -18,12 +18,12 @@ pub const WORKERS: usize = 2;
 const TRANSACTIONS: u64 = 3_000;
 
 /// Accounts of three words: their balance stands in the first and in the last. Under the wide layout as under the narrow one.
-struct Accounts(Indexing);
+pub(super) struct Accounts(pub(super) Indexing);
 
-type Row = [u64; 3];
+pub(super) type Row = [u64; 3];
 
 /// Moves one from an account to another; deletes a key of the ring, or inserts it.
-struct Move {
+pub(super) struct Move {
     from: u64,
     to: u64,
     ring: u64,
@@ -52,7 +52,7 @@ impl Procedure for Move {
     }
 }
 
-struct Mover(fastrand::Rng);
+pub(super) struct Mover(fastrand::Rng);
 
 impl Client for Mover {
     type Procedure = Move;

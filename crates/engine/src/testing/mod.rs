@@ -7,6 +7,7 @@
 //! | `sequential_claiming` | HEKATON likewise, with steps of its own |
 //! | `sequential_single` | KEY_VALUE likewise: all interleavings of three operations |
 //! | `accounts` | a workload for systems that are not of the matrix |
+//! | `broken_off` | transactions that panic while they install |
 //! | `interleaved` | shared-everything in fibers: an architecture that is none of the matrix |
 //! | `watchdog` | protocols that wake nobody: the watchdog ends their runs |
 //! | `wide_header` | a protocol with more metadata a record than others |
@@ -17,6 +18,8 @@
 
 #[cfg(test)]
 mod accounts;
+#[cfg(test)]
+mod broken_off;
 pub(crate) mod canary;
 pub mod inner_steps;
 #[cfg(test)]

@@ -23,6 +23,10 @@ pub(crate) trait Slip<B: Claiming>: 'static {
     fn prepare<P: Physical>(common: &B::Common<P>, slot: SlotId) {
         B::prepare::<P>(common, slot);
     }
+
+    fn lock<P: Physical>(meta: &B::Meta<P>, previous: u64, end: u64) {
+        B::lock(meta, previous, end);
+    }
 }
 
 impl<B: Claiming, D: Slip<B>> Protocol for Slipped<B, D> {
@@ -90,7 +94,7 @@ unsafe impl<B: Claiming, D: Slip<B>> Claiming for Slipped<B, D> {
     }
 
     fn lock<P: Physical>(meta: &B::Meta<P>, previous: u64, end: u64) {
-        B::lock(meta, previous, end);
+        D::lock(meta, previous, end);
     }
 
     fn publish<P: Physical>(meta: &B::Meta<P>, to_be: Presence, end: u64) {
