@@ -228,3 +228,28 @@ fn a_sweep_without_out_goes_on_too() {
     let again = run(&folder, &["sweep", "points.toml"]);
     assert_eq!((again.code, measured_now(&again)), (Some(0), 0), "{}", again.err);
 }
+
+/// Which this machine has not.
+#[test]
+fn a_simulated_machine_has_a_counter_for_timestamps() {
+    let folder = fresh_folder("a-counter-for-timestamps");
+    let machine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/graphite-mesh-64.toml");
+    let text = "workload = 'ycsb'\n[base]\nrecords = 100\nprotocol = 'wait-die'\nworkers = 2\n\
+                [axes]\ntimestamps = ['atomic', 'hardware-counter']";
+    fs::write(folder.join("points.toml"), text).expect("an experiment");
+    let on_it = ["--on", machine, "--warmup", "10us", "--duration", "50us", "--repeat", "1", "--json"];
+    let ran = run(&folder, &[&["sweep", "points.toml", "--out", "out"], &on_it[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let json = ran.json();
+    assert_eq!(
+        (json["points"].as_array().map(Vec::len), json["left_out"].as_array().map(Vec::len)),
+        (Some(2), Some(0))
+    );
+    let compare =
+        ["compare", "ycsb", "--records", "100", "--workers", "2", "--timestamps", "hardware-counter"];
+    let ran = run(&folder, &[&compare[..], &on_it[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let rows = ran.json()["rows"].as_array().expect("rows").clone();
+    let of = |protocol: &str| rows.iter().find(|row| row["protocol"] == protocol).expect("a row").clone();
+    assert!(of("wait-die")["throughput_per_s"].is_number(), "{}", of("wait-die"));
+}

@@ -124,5 +124,5 @@ fn who_conflicts_with_nobody_ahead_does_not_wait_for_the_front() {
 #[test]
 fn without_the_analysis_it_does() {
     let waits = |&seed: &u64| catch_unwind(AssertUnwindSafe(|| play(false, seed))).is_err();
-    assert!((0..20).filter(waits).count() > 10);
+    assert!((0..40).filter(waits).count() > 5, "hardly anybody was blocked");
 }

@@ -3,11 +3,11 @@
 use super::run::{Admit, Measure};
 use super::verdict;
 use crate::arguments::{measuring, workloads};
-use crate::engines::{self, Hardware};
+use crate::engines::{self, Job};
 use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection, validated};
 use clap::{ArgMatches, Command};
-use contract::PairName;
+use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
 use harness::measure::{self, After};
 use harness::results::{CompareResult, Surroundings};
@@ -27,8 +27,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
     subject.options.logging.each_apart = true;
-    // The matrix is the same in both compilations.
-    let (pairs, mut unmeasured) = measure::supported::<Hardware>(&subject.options);
+    let (pairs, mut unmeasured) = machine.run(Supported { options: &subject.options });
     machine.run(Admit { pairs: &pairs, options: &subject.options })?;
     let folder = selection::out(matches, "compare", &subject.workload)?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
@@ -60,4 +59,17 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(verdict(result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed)))
+}
+
+/// The systems that a machine's engine has for the options, and why it lacks the others: not all machines have the same ways to draw timestamps.
+struct Supported<'a> {
+    options: &'a RunOptions,
+}
+
+impl Job for Supported<'_> {
+    type Output = (Vec<PairName>, Vec<Unmeasured>);
+
+    fn on<E: Engine>(self) -> Self::Output {
+        measure::supported::<E>(self.options)
+    }
 }

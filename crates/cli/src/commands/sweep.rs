@@ -2,7 +2,7 @@
 
 use super::verdict;
 use crate::arguments::{default_of, measuring, typed};
-use crate::engines::{self, Hardware, Job, Machine};
+use crate::engines::{self, Job, Machine};
 use crate::progress::Progress;
 use crate::{answer, output, selection, validated};
 use clap::{Arg, ArgMatches, Command};
@@ -93,8 +93,7 @@ pub fn prepare(
         defaults.clone().set(name, value).expect("a name of OPTIONS")?;
         experiment.replace(name, value)?;
     }
-    // The matrix is the same in both compilations.
-    let mut cases = Cases::resolve::<Hardware>(&experiment, &defaults, &place)?;
+    let mut cases = machine.run(Resolve { experiment: &experiment, defaults: &defaults, place: &place })?;
     for case in &mut cases.cases {
         machine.admit(case.subject.options.workers)?;
         let logging = &mut case.subject.options.logging;
@@ -106,6 +105,21 @@ pub fn prepare(
         logging.each_apart = true;
     }
     Ok((experiment, cases))
+}
+
+/// What an experiment comes to on a machine: not all of them have the same ways to draw timestamps.
+struct Resolve<'a> {
+    experiment: &'a Experiment,
+    defaults: &'a RunOptions,
+    place: &'a Place,
+}
+
+impl Job for Resolve<'_> {
+    type Output = Result<Cases, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        Cases::resolve::<E>(self.experiment, self.defaults, self.place)
+    }
 }
 
 /// A sweep, on whatever machine.

@@ -37,6 +37,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             return Ok(());
         }
         let place = self.place(table, key);
+        self.enter(place)?;
         if let Some(record) = self.lock_record(place, mode)? {
             let kind = if mode == Mode::Exclusive { Kind::Write } else { Kind::Read };
             self.add(place, record, kind, None);
