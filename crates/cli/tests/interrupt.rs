@@ -81,7 +81,7 @@ fn an_interrupted_run_keeps_its_repetitions() {
 fn an_interrupted_comparison_keeps_whole_rounds() {
     let folder = fresh_folder("interrupted-compare");
     // More than two rounds of all systems.
-    let ran = interrupted(&folder, &["compare", "micro"], 100);
+    let ran = interrupted(&folder, &["compare", "micro"], 150);
     assert_eq!(ran.code, Some(130), "{}", ran.err);
     let comparison = ran.json();
     let rows = comparison["rows"].as_array().expect("rows");
