@@ -3,7 +3,7 @@
 use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use clap::ArgMatches;
-use contract::{ArchitectureName, Engine, PairName, Support};
+use contract::{ArchitectureName, CanaryName, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::folder::Folder;
@@ -71,7 +71,7 @@ fn check_subject_of(
     let mut defaults = RunOptions { workers: defaults.workers.max(hosts), ..defaults };
     if typed(matches, "workers").is_none() {
         let options = options(matches, machine, defaults.clone())?;
-        defaults.workers += missing_hosts(architecture(matches)?, &options, hosts);
+        defaults.workers += missing_hosts(architecture_of_check(matches)?, &options, hosts);
     }
     let Some(own) = own else {
         let unless_typed = defaults::parameters(name, explored).collect();
@@ -145,6 +145,14 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
     match typed(matches, "architecture") {
         Some(name) => Ok(name.parse().map_err(BadValue::from)?),
         None => Ok(ArchitectureName::SharedEverything),
+    }
+}
+
+/// The architecture of a check: the one that was typed, or else its canary's.
+pub fn architecture_of_check(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
+    match (typed(matches, "architecture"), typed(matches, "canary")) {
+        (None, Some(name)) => Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture()),
+        _ => architecture(matches),
     }
 }
 

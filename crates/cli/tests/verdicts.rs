@@ -156,18 +156,17 @@ fn the_defaults_of_a_check_are_named() {
 #[test]
 fn two_workers_host_transactions_by_default() {
     let folder = fresh_folder("hosts");
-    for workload in ["micro", "membership"] {
-        let line = [
-            "--architecture",
-            "asymmetric-delegation",
-            "--protocol",
-            "silo",
-            "--transactions",
-            "500",
-            "--json",
-        ];
-        let summary = check(&folder, workload, &line).json();
-        assert!(summary["workers"].as_u64() >= Some(3), "{workload}: {summary}");
+    let systems = [
+        "--architecture asymmetric-delegation --protocol silo",
+        "--architecture orthrus",
+        "--canary passed-locks",
+    ];
+    for (workload, system) in
+        ["micro", "membership"].into_iter().flat_map(|workload| systems.map(|system| (workload, system)))
+    {
+        let line = format!("{system} --transactions 500 --json");
+        let summary = check(&folder, workload, &line.split(' ').collect::<Vec<_>>()).json();
+        assert!(summary["workers"].as_u64() >= Some(3), "{workload} {system}: {summary}");
     }
 }
 

@@ -154,11 +154,7 @@ fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
         }
         Some(name) => {
             let canary: CanaryName = name.parse().map_err(BadValue::from)?;
-            let architecture = match typed(matches, "architecture") {
-                Some(_) => selection::architecture(matches)?,
-                None => canary.architecture(),
-            };
-            Ok(Selection::Canary(architecture, canary))
+            Ok(Selection::Canary(selection::architecture_of_check(matches)?, canary))
         }
         None => Ok(Selection::Pair(selection::pair(matches)?)),
     }
