@@ -53,9 +53,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// An empty plan with room for `keys` keys, so that planning does not allocate.
+    /// An empty plan with room for `keys` keys and some ranges, so that planning does not allocate.
     pub fn with_capacity(keys: usize) -> Self {
-        Plan { keys: Vec::with_capacity(keys), ranges: Vec::new(), is_open: false }
+        Plan { keys: Vec::with_capacity(keys), ranges: Vec::with_capacity(16), is_open: false }
     }
 
     /// Adds a key.
