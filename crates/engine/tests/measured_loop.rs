@@ -4,9 +4,9 @@
 //! allocate alike; the machinery of a run (threads, rings, histograms) cancels out.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,
-    Outcome, PairName, PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, Support,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
+    PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
+    Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -144,9 +144,7 @@ impl Workload for Mixed {
 
 #[test]
 fn allocates_nothing() {
-    // Not yet ORTHRUS: it allocates ten times for each of these transactions.
-    let allocates = |pair: &PairName| pair.architecture == ArchitectureName::Orthrus;
-    let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported && !allocates(pair);
+    let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported;
     for pair in PairName::all().filter(supported) {
         let options = EngineOptions::default();
         let Arrangement { layout, clients } = ThisEngine::arrange(pair, 2, &options).expect("fits");

@@ -230,6 +230,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     log: WriteLog,
     /// A row, or part of one, on its way to a closure.
     scratch: Vec<u64>,
+    /// A row that it would write, copied while it runs ahead.
+    row_ahead: Vec<u8>,
     /// Why operations do not go their usual way.
     aside: Option<Aside>,
     /// The transaction only reads, to make a plan.
@@ -290,6 +292,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             prepared: 0,
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],
+            row_ahead: Vec::new(),
             aside: None,
             reconnaissance: false,
             runs_ahead: false,

@@ -273,12 +273,15 @@ impl<A: Architecture<Protocol: Planning>> Txn<'_, A> {
     fn copy_ahead(&mut self, place: Place<'_>, record: RecordRef) -> usize {
         let table = place.table;
         let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
-        let mut row = Vec::new();
+        let mut row = std::mem::take(&mut self.row_ahead);
+        row.clear();
         self.see_planned(record, span, &mut |bytes| match table.varies() {
             true => show(bytes, &mut |value| row.extend_from_slice(value)),
             false => row.extend_from_slice(bytes),
         });
-        self.add_ahead(place, &row)
+        let position = self.add_ahead(place, &row);
+        self.row_ahead = row;
+        position
     }
 
     /// Copies bytes of a row that others may be writing into the scratch buffer.
