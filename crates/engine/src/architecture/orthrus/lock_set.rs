@@ -10,6 +10,7 @@ use super::lock_table::Lock;
 use crate::index::hash::Hash;
 use crate::protocol::Mode;
 use crate::storage::Table;
+use aligned_vec::AVec;
 use contract::{Access, Key, Plan, PlannedRange, TableId};
 
 /// Which concurrency-control thread has a key.
@@ -80,7 +81,8 @@ struct Stop {
 /// See the module.
 pub(crate) struct LockSet {
     wanted: Vec<Wanted>,
-    locks: Vec<Lock>,
+    /// From the beginning of a cache line on: then how many lines a part has does not depend on where memory was to be had.
+    locks: AVec<Lock>,
     stops: Vec<Stop>,
 }
 
@@ -97,7 +99,7 @@ impl LockSet {
     pub fn new() -> Self {
         LockSet {
             wanted: Vec::with_capacity(256),
-            locks: Vec::with_capacity(256),
+            locks: AVec::with_capacity(0, 256),
             stops: Vec::with_capacity(16),
         }
     }
