@@ -10,7 +10,7 @@ use crate::names::{
     ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,
 };
 use crate::table::{Key, PartitionId, TableDescription};
-use crate::workload::{Client, Workload};
+use crate::workload::{Client, Seat, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -221,6 +221,15 @@ pub struct Arrangement {
     pub layout: Layout,
     /// Workers that host transactions, each with a client: all, or all but dedicated servers.
     pub clients: usize,
+    /// Parts of the keys that the clients are at home in ([`Seat::homes`]).
+    pub homes: u32,
+}
+
+impl Arrangement {
+    /// The seat of a client, `0..clients`.
+    pub const fn seat(&self, client: usize, seed: u64) -> Seat {
+        Seat::new(client, self.clients, seed).over(self.layout.partitions).at_home_in(self.homes)
+    }
 }
 
 /// An option that does not fit the architecture or the number of workers.

@@ -14,25 +14,34 @@ pub struct Seat {
     pub seed: u64,
     /// Partitions of every table: 1 where the architecture does not partition.
     pub partitions: u32,
+    /// Parts of the keys, by the tables' partition functions, of which each client has one as its home: the partitions, or where the keys of one partition
+    /// are divided among threads for concurrency control, theirs.
+    pub homes: u32,
 }
 
 impl Seat {
     /// Over tables of one partition.
     #[inline]
     pub const fn new(worker: usize, workers: usize, seed: u64) -> Self {
-        Seat { worker, workers, seed, partitions: 1 }
+        Seat { worker, workers, seed, partitions: 1, homes: 1 }
     }
 
-    /// The same over tables of `partitions` partitions.
+    /// The same over tables of `partitions` partitions, in which clients are at home.
     #[inline]
     pub const fn over(self, partitions: u32) -> Self {
-        Seat { partitions, ..self }
+        Seat { partitions, homes: partitions, ..self }
     }
 
-    /// The partition that is nearest to the worker.
+    /// The same where clients are at home in one of `homes` parts of the keys, whatever the partitions.
+    #[inline]
+    pub const fn at_home_in(self, homes: u32) -> Self {
+        Seat { homes, ..self }
+    }
+
+    /// The part of the keys that is nearest to the worker, `0..homes`: its partition, where they are the partitions.
     #[inline]
     pub const fn home(self) -> PartitionId {
-        PartitionId((self.worker % self.partitions as usize) as u32)
+        PartitionId((self.worker % self.homes as usize) as u32)
     }
 }
 

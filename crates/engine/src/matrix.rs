@@ -149,7 +149,11 @@ pub(crate) fn arrange(
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
     let layout = Layout::of(partitions as u32).for_protocol(selection.pair().protocol);
     let layout = layout.with_snapshots(every).with_huge_pages(options.huge_pages);
-    Ok(Arrangement { layout, clients })
+    let homes = match architecture {
+        ArchitectureName::Orthrus if partitions == 1 && !options.locks_by_hash => options.cc_threads,
+        _ => partitions,
+    };
+    Ok(Arrangement { layout, clients, homes: homes as u32 })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order

@@ -147,7 +147,7 @@ fn allocates_nothing() {
     let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported;
     for pair in PairName::all().filter(supported) {
         let options = EngineOptions::default();
-        let Arrangement { layout, clients } = ThisEngine::arrange(pair, 2, &options).expect("fits");
+        let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, 2, &options).expect("fits");
         let mut store = ThisEngine::load(&Mixed, layout, &|_| ()).expect("a small table");
         let mut allocations = |transactions| {
             let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);

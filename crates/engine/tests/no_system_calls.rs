@@ -154,7 +154,7 @@ fn run_as_child() {
     let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
     let workers = rows.workers();
     let arrangement = ThisEngine::arrange(pair, workers, &EngineOptions::default());
-    let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
+    let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
     let mut store = ThisEngine::load(&rows, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| rows.client(seat(worker))).collect();

@@ -76,7 +76,7 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
             _ => (1, workers),
         };
-        Ok(Arrangement { layout: Layout::of(partitions as u32), clients })
+        Ok(Arrangement { layout: Layout::of(partitions as u32), clients, homes: partitions as u32 })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {

@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::verdict::Verdict;
 use contract::{
     Arrangement, Client, Engine, EngineOptions, LoadError, LogError, Measurement, Recovered, RecoveryOptions,
-    RunError, RunOutcome, Seat, Selection, Until, Workload,
+    RunError, RunOutcome, Selection, Until, Workload,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -39,9 +39,8 @@ impl Setting {
 
     /// One client of `workload` per worker that hosts transactions.
     pub fn clients<E: Engine, W: Workload>(&self, workload: &W) -> Vec<W::Client> {
-        let Arrangement { layout, clients } = self.arrangement::<E>();
-        let seat = |worker| Seat::new(worker, clients, self.seed).over(layout.partitions);
-        (0..clients).map(|worker| workload.client(seat(worker))).collect()
+        let arrangement = self.arrangement::<E>();
+        (0..arrangement.clients).map(|client| workload.client(arrangement.seat(client, self.seed))).collect()
     }
 
     /// Loads `workload` as the system under test wants its store laid out.

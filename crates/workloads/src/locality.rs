@@ -27,7 +27,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// The rows with keys `first..end`.
     pub(crate) fn new(first: u64, end: u64, seat: Seat) -> Self {
-        let partitions = u64::from(seat.partitions);
+        let partitions = u64::from(seat.homes);
         let home = (u64::from(seat.home().0) + partitions - first % partitions) % partitions;
         let rows = end - first;
         let columns = rows.min(partitions);

@@ -78,6 +78,75 @@ proptest! {
     }
 }
 
+proptest! {
+    /// The first accesses are on the first rows, of the table or of each partition, and no other is.
+    #[test]
+    fn hot_rows_are_drawn_first_and_alone(
+        partitions in 1..40u32,
+        touched in prop_oneof![Just("any"), Just("1"), Just("2"), Just("7")],
+        hot in 1..=10u64,
+        hot_records in 10..100u64,
+        worker in 0..3usize,
+    ) {
+        let (asked, rows) = (hot.to_string(), hot_records.to_string());
+        let workload = ycsb(&[
+            ("records", "10000"), ("accesses", "10"), ("distinct", "yes"), ("theta", "0"),
+            ("hot", &asked), ("hot-records", &rows), ("touched-partitions", touched),
+        ]);
+        let mut client = workload.client(seat(worker).over(partitions));
+        let (of, hot_ranks) = match touched {
+            "any" => (1, hot_records),
+            _ => (u64::from(partitions), hot_records.div_ceil(u64::from(partitions)).max(hot)),
+        };
+        for _ in 0..20 {
+            let keys = keys(&touched_as_planned(&workload, &mut client));
+            let are_hot: Vec<bool> = keys.iter().map(|key| key / of < hot_ranks).collect();
+            prop_assert_eq!(are_hot.iter().position(|hot| !hot).unwrap_or(10) as u64, hot);
+            prop_assert!(are_hot[hot as usize..].iter().all(|hot| !hot));
+            prop_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 10);
+            prop_assert!(keys.iter().all(|key| *key < 10_000));
+        }
+    }
+}
+
+#[test]
+fn hot_rows_are_as_likely_as_each_other() {
+    let given = [("records", "1000"), ("accesses", "4"), ("hot", "1"), ("hot-records", "8"), ("theta", "0")];
+    let touched = transactions(&ycsb(&given), 4000);
+    for key in 0..8 {
+        let count = touched.iter().filter(|transaction| transaction[0].1 == key).count();
+        assert!(deviation(count, touched.len(), 12.5) < 4.0, "key {key} was drawn {count} times");
+    }
+}
+
+#[test]
+fn a_hot_set_is_of_single_rows_of_the_loaded_ones() {
+    let refused = |given: &[(&str, &str)]| Ycsb::new(&parameters(given)).expect_err("refused").to_string();
+    for (given, names) in [
+        (vec![("hot", "2")], ["hot-records 0", "hot 2"]),
+        (vec![("hot-records", "64")], ["hot 0", "hot-records 64"]),
+        (vec![("hot", "17"), ("hot-records", "64")], ["hot 17", "accesses 16"]),
+        (vec![("hot", "3"), ("hot-records", "2"), ("distinct", "yes")], ["hot-records 2", "hot 3"]),
+        (vec![("hot", "2"), ("hot-records", "50"), ("records", "50")], ["hot-records 50", "records 50"]),
+        (
+            vec![("hot", "2"), ("hot-records", "50"), ("records", "60"), ("distinct", "yes")],
+            ["hot-records 50", "records 60"],
+        ),
+        (
+            vec![("hot", "2"), ("hot-records", "64"), ("mix", "E"), ("accesses", "2")],
+            ["scan-rows", "hot-records"],
+        ),
+        (vec![("hot", "2"), ("hot-records", "64"), ("update", "insert")], ["update", "hot-records"]),
+        (
+            vec![("hot", "2"), ("hot-records", "64"), ("distribution", "latest")],
+            ["distribution", "hot-records"],
+        ),
+    ] {
+        let said = refused(&given);
+        assert!(names.iter().all(|name| said.contains(name)), "{said}");
+    }
+}
+
 #[test]
 fn some_transactions_touch_several_partitions_and_each_is_drawn_as_its_rows_are() {
     let workload = ycsb(&[("records", "1000"), ("touched-partitions", "4"), ("multi-partition", "30")]);

@@ -209,7 +209,7 @@ pub fn bank_run<E: Engine>(
     transactions: u64,
     options: &EngineOptions,
 ) -> Result<(), String> {
-    let Arrangement { layout, clients } = E::arrange(selection, workers, options).expect("fits");
+    let Arrangement { layout, clients, .. } = E::arrange(selection, workers, options).expect("fits");
     let mut store = E::load(&Bank, layout, &|_| ()).map_err(|error| error.to_string())?;
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let clients = (0..clients).map(|worker| Bank.client(seat(worker))).collect();

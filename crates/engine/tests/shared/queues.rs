@@ -431,7 +431,7 @@ pub fn queues_run<E: Engine>(
     options: &EngineOptions,
 ) -> Result<(), String> {
     let workload = Queues(indexing);
-    let Arrangement { layout, clients } = E::arrange(selection, workers, options).expect("fits");
+    let Arrangement { layout, clients, .. } = E::arrange(selection, workers, options).expect("fits");
     let mut store = E::load(&workload, layout, &|_| ()).map_err(|error| error.to_string())?;
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();

@@ -146,7 +146,7 @@ pub fn starve<E: Engine>(selection: Selection, options: &EngineOptions, pause: f
     // Under asymmetric-delegation one of three hosts no transactions.
     let workers =
         (2..4).find(|&workers| E::arrange(selection, workers, options).is_ok_and(|fits| fits.clients == 2));
-    let Arrangement { layout, clients } =
+    let Arrangement { layout, clients, .. } =
         E::arrange(selection, workers.expect("2 or 3"), options).expect("fits");
     let mut store = E::load(&hot, layout, &|_| ()).expect("a few records");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);

@@ -186,7 +186,7 @@ impl<E: Engine> Loaded<E> {
 
     fn load_with(pair: PairName, options: EngineOptions) -> Self {
         let arrangement = E::arrange(pair, WORKERS, &options);
-        let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
+        let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");
         Loaded { store, pair, options, layout, clients, ids: Vec::new(), record_bytes: 0 }
     }

@@ -5,8 +5,8 @@ use crate::observer::{Event, Observer};
 use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
-    Arrangement, Compilation, Engine, Layout, LeakCheck, LogReport, Measurement, Recovered, RecoveryOptions,
-    RunError, Seat, Selection, Until, Workload,
+    Compilation, Engine, Layout, LeakCheck, LogReport, Measurement, Recovered, RecoveryOptions, RunError,
+    Selection, Until, Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -141,9 +141,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let seed = options.repetition_seed(repetition);
         self.log(&options.logging)?;
         let engine_options = options.engine_options(repetition);
-        let Arrangement { layout, clients } = E::arrange(selection, options.workers, &engine_options)?;
-        let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
-        let clients = (0..clients).map(|worker| self.workload.client(seat(worker))).collect();
+        let arrangement = E::arrange(selection, options.workers, &engine_options)?;
+        let client = |client| self.workload.client(arrangement.seat(client, seed));
+        let clients = (0..arrangement.clients).map(client).collect();
         let run =
             W::Compilation::run::<E, W::Client>(&mut self.store, selection, clients, until, &engine_options)?;
         if let Some(why) = run.log_failure {
@@ -161,9 +161,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Option<Check>, Failure> {
         let Some(audit) = self.workload.audit() else { return Ok(None) };
         let engine_options = options.engine_options(0);
-        let Arrangement { layout, clients } = E::arrange(selection, options.workers, &engine_options)?;
-        let seat = |worker| Seat::new(worker, clients, options.engine.seed).over(layout.partitions);
-        let mut auditors: Vec<_> = (0..clients).map(|worker| audit.client(seat(worker))).collect();
+        let arrangement = E::arrange(selection, options.workers, &engine_options)?;
+        let auditor = |client| audit.client(arrangement.seat(client, options.engine.seed));
+        let mut auditors: Vec<_> = (0..arrangement.clients).map(auditor).collect();
         loop {
             let transactions = audit.assign(&mut auditors);
             if transactions == 0 {

@@ -1,5 +1,6 @@
 //! Draws YCSB's transactions.
 
+use super::hot_set::HotSet;
 use super::parameters::{
     Distinct, Distribution, Extent, Order, ReadOnly, ScanLengths, Split, Update, YcsbParameters,
 };
@@ -18,6 +19,8 @@ use fastrand::Rng;
 pub struct YcsbClient {
     rng: Rng,
     keys: Zipf,
+    /// The ranks before those that `keys` draws.
+    hot: HotSet,
     accesses: u64,
     write: Chance,
     /// Whether a transaction's accesses all do the same.
@@ -50,10 +53,11 @@ impl YcsbClient {
         let latest = parameters.distribution == Distribution::Latest;
         let records = parameters.records.get();
         let locality = Locality::new(parameters, seat);
-        let of_partition = |locality: &Locality| Zipf::new(locality.ranks(), parameters.theta.get());
+        let of_partition = |locality: &Locality| Zipf::new(locality.cold_ranks(), parameters.theta.get());
         YcsbClient {
             rng: generator(seat),
             keys: locality.as_ref().map_or(keys, |locality| of_partition(locality).expect("some ranks")),
+            hot: locality.as_ref().map_or_else(|| HotSet::of_table(parameters), Locality::hot),
             accesses: parameters.accesses.get(),
             write: Chance::percent(writes),
             uniform: parameters.split == Split::Transaction,
@@ -80,16 +84,27 @@ impl YcsbClient {
         }
     }
 
-    /// A key that the transaction may have; `key` makes one of a rank.
+    /// A key that the transaction may have; `rank` draws a rank, and `key` makes one of it.
     #[inline(always)]
-    fn draw_key(&mut self, touches: &Touches, key: impl Fn(&Self, u64) -> u64) -> u64 {
+    fn draw_key_of(
+        &mut self,
+        touches: &Touches,
+        rank: impl Fn(&mut Self) -> u64,
+        key: impl Fn(&Self, u64) -> u64,
+    ) -> u64 {
         loop {
-            let rank = self.keys.draw(&mut self.rng);
+            let rank = rank(self);
             let key = key(self, rank);
             if !self.distinct || !touches.hold(key) {
                 return key;
             }
         }
+    }
+
+    /// The same of all ranks.
+    #[inline(always)]
+    fn draw_key(&mut self, touches: &Touches, key: impl Fn(&Self, u64) -> u64) -> u64 {
+        self.draw_key_of(touches, |client| client.keys.draw(&mut client.rng), key)
     }
 
     /// As many touches as a transaction has; `touch` makes one, given how often it writes.
@@ -110,10 +125,11 @@ impl YcsbClient {
         Touch::new(key, choose(random, self.parts), write.happens(random))
     }
 
-    /// The same of a row of the transaction's partitions, by turns.
+    /// The same of a row of the transaction's partitions, by turns; of a hot one first.
     fn draw_local(&mut self, touches: &Touches, write: Chance) -> Touch {
         let nth = touches.as_slice().len();
-        let key = self.draw_key(touches, |client, rank| match &client.locality {
+        let rank = |client: &mut Self| client.hot.draw(nth, &client.keys, &mut client.rng);
+        let key = self.draw_key_of(touches, rank, |client, rank| match &client.locality {
             Some(locality) => locality.key(rank, nth),
             None => rank,
         });
@@ -121,7 +137,7 @@ impl YcsbClient {
         Touch::new(key, choose(random, self.parts), write.happens(random))
     }
 
-    /// Kept apart, so that clients without locality pay nothing for it.
+    /// Kept apart, so that clients without locality and hot rows pay nothing for them.
     #[inline(never)]
     fn next_local(&mut self, transaction: &mut YcsbTransaction) {
         if let Some(locality) = &mut self.locality {
@@ -178,7 +194,7 @@ impl Client for YcsbClient {
         let mut transaction = YcsbTransaction::new(self.shape);
         if self.latest || self.sequences.is_some() || self.lengths.is_some() {
             self.next_growing(&mut transaction);
-        } else if self.locality.is_some() {
+        } else if self.locality.is_some() || self.hot.is_drawn() {
             self.next_local(&mut transaction);
         } else {
             self.draw(&mut transaction.touches, Self::draw_loaded);

@@ -35,14 +35,18 @@
 //! does (DBx1000 drops the access): every transaction then takes as many locks as it makes accesses, and the
 //! hottest keys are less hot than `theta` says.
 //!
-//! `touched-partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution: each touches so
-//! many, its worker's home among them, and with `multi-partition` only some touch more than their home
-//! (*thousand-cores* 5.5). With `any` nearly every access is remote, as in *trireme* 4.1.
+//! `touched-partitions` gives transactions locality where tables have several partitions, as under partitioned serial execution, or several threads
+//! have a part of the keys' locks, as under ORTHRUS: each touches so many, its worker's home among them, and with `multi-partition` only some touch
+//! more than their home (*thousand-cores* 5.5, *orthrus* 4.3). With `any` nearly every access is remote, as in *trireme* 4.1.
+//!
+//! `hot-records` and `hot` set a few rows apart, on which a transaction's first accesses are (*orthrus* 4.1), as the microbenchmark has them, over rows
+//! of any size.
 //!
 //! Of a store that has snapshots, transactions without writes read the newest one, unless rows are inserted; with `read-only=present`
 //! they read what is there, as without snapshots.
 
 mod client;
+mod hot_set;
 mod parameters;
 mod partitions;
 mod sequences;
@@ -77,7 +81,8 @@ impl Ycsb {
     /// YCSB as `given` wants it.
     pub fn new(given: &Parameters) -> Result<Self, ParameterError> {
         let parameters = YcsbParameters::resolve(given)?;
-        let keys = Zipf::new(parameters.records.get(), parameters.theta.get())
+        let cold = parameters.records.get() - parameters.hot_records.get();
+        let keys = Zipf::new(cold, parameters.theta.get())
             .expect("records and theta are within the bounds of their types");
         Ok(Ycsb { parameters, keys })
     }

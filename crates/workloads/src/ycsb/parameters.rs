@@ -21,6 +21,10 @@ parameters! {
     "accesses" accesses: Accesses = "16";
     /// Skew of the keys: 0 is uniform, 0.6 the papers' medium contention, 0.8 high.
     "theta" theta: Theta = "0.8";
+    /// Rows of the hot set, the first keys (orthrus 4.1); theta is then the skew of the others.
+    "hot-records" hot_records: HotRecords = "0";
+    /// Accesses of a transaction on rows of the hot set, its first ones.
+    "hot" hot: Hot = "0";
     /// Which rows are the popular ones: the first ones for ever, or the latest.
     "distribution" distribution: Distribution = "zipfian";
     /// A standard mix: A 50 % reads, B 95 %, C 100 %, D 95 % of the latest, E 95 % scans, F 50 % with read-modify-write; or none.
@@ -43,7 +47,7 @@ parameters! {
     "order" order: Order = "drawn";
     /// Whether keys are drawn again that the transaction has already.
     "distinct" distinct: Distinct = "no";
-    /// Partitions that a transaction touches, its worker's home among them; or any, for no locality (thousand-cores 5.5).
+    /// Partitions that a transaction touches, or threads that have its locks, its home among them; or any, for no locality (thousand-cores 5.5).
     "touched-partitions" touched_partitions: TouchedPartitions = "any";
     /// Transactions that touch so many partitions, in percent; the others touch their home only.
     "multi-partition" multi_partition: Percent = "100";
@@ -66,6 +70,14 @@ count!(
 count!(
     /// Accesses of a transaction.
     Accesses, 1 to 64
+);
+count!(
+    /// Rows in the hot set.
+    HotRecords, 0 to 1_000_000_000_000
+);
+count!(
+    /// Hot accesses of a transaction.
+    Hot, 0 to 64
 );
 count!(
     /// Rows of a scan.
@@ -291,6 +303,7 @@ impl YcsbParameters {
                 allowed: "at most as many accesses as records, or distinct=no",
             });
         }
+        parameters.check_hot_set()?;
         parameters.check_partitions()?;
         if parameters.most_scanned() > MOST_RECORDS as u64 {
             return Err(ParameterError::Conflict {
@@ -302,6 +315,53 @@ impl YcsbParameters {
             });
         }
         Ok(parameters)
+    }
+
+    /// What a transaction draws of the hot set and of the others there must be; and only single rows of the loaded ones are drawn so.
+    fn check_hot_set(&self) -> Result<(), ParameterError> {
+        let YcsbParameters { records, accesses, hot_records, hot, .. } = *self;
+        let conflict = |parameter, value: &dyn fmt::Display, with, with_value: &dyn fmt::Display, allowed| {
+            let (value, with_value) = (value.to_string(), with_value.to_string());
+            Err(ParameterError::Conflict { parameter, value, with, with_value, allowed })
+        };
+        if hot.get() == 0 && hot_records.get() == 0 {
+            return Ok(());
+        }
+        if hot.get() == 0 {
+            let allowed = "a hot access at least, or hot-records=0";
+            return conflict("hot", &hot, "hot-records", &hot_records, allowed);
+        }
+        let differs = self.distinct == Distinct::Yes;
+        let cold = accesses.get().saturating_sub(hot.get());
+        if hot.get() > accesses.get() {
+            return conflict("hot", &hot, "accesses", &accesses, "at most as many hot accesses as accesses");
+        }
+        if hot_records.get() < if differs { hot.get() } else { 1 } {
+            let allowed = "a hot record at least, and with distinct=yes as many as hot accesses";
+            return conflict("hot-records", &hot_records, "hot", &hot, allowed);
+        }
+        if records.get().saturating_sub(hot_records.get()) < if differs { cold.max(1) } else { 1 } {
+            let allowed = "fewer hot records than records, by a record at least, and with distinct=yes by as many as accesses that are not hot";
+            return conflict("hot-records", &hot_records, "records", &records, allowed);
+        }
+        if self.scans() {
+            return conflict(
+                "scan-rows",
+                &self.scan_rows,
+                "hot-records",
+                &hot_records,
+                "0, or hot-records=0",
+            );
+        }
+        if self.inserts() {
+            let allowed = "read-modify-write or blind, or hot-records=0";
+            return conflict("update", &self.update, "hot-records", &hot_records, allowed);
+        }
+        if self.distribution == Distribution::Latest {
+            let allowed = "zipfian, or hot-records=0";
+            return conflict("distribution", &self.distribution, "hot-records", &hot_records, allowed);
+        }
+        Ok(())
     }
 
     /// Only reads and updates of single rows of the loaded ones are drawn by partition, one in each at least.
