@@ -21,6 +21,10 @@ fn is_positive_or_null(value: &Value) -> bool {
     value.is_null() || value.as_f64().is_some_and(|ns| ns > 0.0)
 }
 
+fn is_part_or_null(value: &Value) -> bool {
+    value.is_null() || value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))
+}
+
 /// A field with what it must be.
 type Field = (&'static str, fn(&Value) -> bool);
 
@@ -47,6 +51,9 @@ const FIELDS: &[Field] = &[
     ("messages_per_txn", is_number),
     ("migrations_per_txn", is_number),
     ("serving_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
+    ("idle_share", is_part_or_null),
+    ("executing_share", is_part_or_null),
+    ("managing_share", is_part_or_null),
     ("round_trip_ns", is_positive_or_null),
     ("migration_ns", is_positive_or_null),
     ("lock_hold_ns", is_positive_or_null),

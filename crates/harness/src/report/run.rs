@@ -39,6 +39,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             tables::costs(&[summary]),
         ]
         .into_iter()
+        .chain(figures::threads("", &[(summary.system(), summary)]))
         .chain(logged(summary))
         .chain([
             counts(summary),

@@ -59,7 +59,8 @@ pub fn costs(summaries: &[&Summary]) -> Block {
     Block::Table {
         title: "What the architecture cost".to_owned(),
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
-               part of the time of the workers that host transactions. A round trip is from a request to its answer, a \
+               part of the time of the workers that serve: of dedicated servers or concurrency-control threads where there are any. \
+               Idle, executing and managing are parts of the time of the threads that execute transactions. A round trip is from a request to its answer, a \
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
                released all; these are means of samples. Versions by records: the most memory that previous versions of \
                records have taken, by that of the records."
