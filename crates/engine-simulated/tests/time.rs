@@ -1,8 +1,8 @@
 //! Where the time goes, by a simulated clock.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
-    PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    Abort, Access, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement,
+    Outcome, PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
     TableDescription, TableId, TimeClass, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
@@ -102,14 +102,16 @@ const ORTHRUS: PairName =
 /// transaction waits for much of its time, whoever runs meanwhile.
 #[test]
 fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
-    let machine = Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
+    let machine =
+        Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
     let duration = Duration::from_micros(500);
     let idle = |in_flight| {
         let options = EngineOptions { sample_one_in: 1, in_flight, ..EngineOptions::default() };
         // Each thread's transactions read what the others' do.
         let workload = Touch { rows: 8, update: false };
         let measured = Simulation::of(&machine).run(|| {
-            let Arrangement { layout, clients } = ThisEngine::arrange(ORTHRUS, 2, &options).expect("two workers");
+            let Arrangement { layout, clients } =
+                ThisEngine::arrange(ORTHRUS, 2, &options).expect("two workers");
             let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
             let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
             let until = Until::Interval { warmup: duration, duration };
@@ -119,7 +121,10 @@ fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
         let Measurement { effort, time_share, .. } = &measured;
         assert_eq!((effort.idle.samples, measured.commits_by_worker.len()), (1, 1));
         assert!(time_share.share(TimeClass::Wait) > 0.2, "{time_share:?}");
-        assert!(time_share.share(TimeClass::Manager) > 0.1, "lock sets and messages are no waiting: {time_share:?}");
+        assert!(
+            time_share.share(TimeClass::Manager) > 0.1,
+            "lock sets and messages are no waiting: {time_share:?}"
+        );
         effort.idle.ns as f64 / measured.hosts_ns()
     };
     let [alone, with_others] = [1, 16].map(idle);

@@ -53,7 +53,15 @@ mod tests {
     #[test]
     fn what_lies_in_the_interval_counts() {
         let mut idleness = Idleness::within(Ticks(100)..Ticks(200));
-        let periods = [(0, 50, 0), (0, 100, 0), (90, 110, 10), (120, 150, 30), (190, 500, 10), (200, 300, 0), (0, 900, 100)];
+        let periods = [
+            (0, 50, 0),
+            (0, 100, 0),
+            (90, 110, 10),
+            (120, 150, 30),
+            (190, 500, 10),
+            (200, 300, 0),
+            (0, 900, 100),
+        ];
         for (since, until, counts) in periods {
             let before = idleness.ticks;
             idleness.add(Ticks(since), Ticks(until));

@@ -21,6 +21,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     let bars: Vec<(String, &Summary)> =
         summaries.iter().map(|summary| (summary.system(), *summary)).collect();
     blocks.extend(figures::threads("", &bars));
+    blocks.extend(tables::chosen_threads(&summaries));
     if !result.unmeasured.is_empty() {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));
     }

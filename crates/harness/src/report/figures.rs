@@ -260,11 +260,19 @@ mod tests {
             panic!("a figure")
         };
         assert_eq!((title.as_str(), legend.len()), ("Where the threads' time goes: x 1", 3));
-        for tip in ["execution, executing: 45 %", "execution, idle: 25 %", "control, managing: 60 %", "control, idle: 40 %"] {
+        for tip in [
+            "execution, executing: 45 %",
+            "execution, idle: 25 %",
+            "control, managing: 60 %",
+            "control, idle: 40 %",
+        ] {
             assert!(svg.contains(tip), "{tip}");
         }
         let untimed = Costs { executing_share: None, managing_share: None, ..watched.costs };
-        assert!(of_threads("s", &Summary { costs: untimed, ..watched }).is_empty(), "nobody knows how they were busy");
+        assert!(
+            of_threads("s", &Summary { costs: untimed, ..watched }).is_empty(),
+            "nobody knows how they were busy"
+        );
     }
 
     #[test]

@@ -70,6 +70,30 @@ pub fn costs(summaries: &[&Summary]) -> Block {
     }
 }
 
+/// How many concurrency-control threads each system had, and what short runs had said, where they chose it.
+pub fn chosen_threads(summaries: &[&Summary]) -> Option<Block> {
+    let chosen = summaries.iter().filter_map(|summary| Some((summary, summary.cc_threads_chosen.as_ref()?)));
+    let rows: Vec<Vec<Cell>> = chosen
+        .flat_map(|(summary, chosen)| {
+            chosen.tried.iter().map(move |tried| {
+                let is_it = tried.cc_threads == chosen.cc_threads;
+                vec![
+                    Cell::words(&summary.architecture),
+                    Cell::number(tried.cc_threads.to_string()),
+                    Cell::number(thousands(tried.throughput_per_s)),
+                    Cell::words(if is_it { "chosen" } else { "" }),
+                ]
+            })
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Block::Table {
+        title: "Threads for concurrency control".to_owned(),
+        note: "By runs of a quarter of a repetition, one after the other, before the first repetition. They count for nothing else.".to_owned(),
+        head: vec![Cell::words("architecture"), Cell::number("threads"), Cell::number("txn/s"), Cell::words("")],
+        rows,
+    })
+}
+
 const NOTHING: &str = "–";
 
 /// Pairs of the matrix that have no numbers, and why.

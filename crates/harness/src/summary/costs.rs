@@ -45,7 +45,9 @@ impl Total {
 
     /// What is not idle goes to executing and managing as it does in the sampled transactions that did not abort; they wait while others run.
     fn busy_share(&self, classes: &[TimeClass]) -> Option<f64> {
-        let of = |classes: &[TimeClass]| classes.iter().map(|class| self.time.ns[class.index()]).sum::<u64>() as f64;
+        let of = |classes: &[TimeClass]| {
+            classes.iter().map(|class| self.time.ns[class.index()]).sum::<u64>() as f64
+        };
         let busy = of(&EXECUTING) + of(&MANAGING);
         let idle = self.idle_share().filter(|_| busy > 0.0)?;
         Some((1.0 - idle) * of(classes) / busy)
