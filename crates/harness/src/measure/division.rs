@@ -57,14 +57,16 @@ pub fn choose(
     mut throughput: impl FnMut(usize) -> Result<Option<f64>, Failure>,
 ) -> Result<ChosenThreads, Failure> {
     let mut tried = BTreeMap::new();
-    let mut of = |threads: usize| match tried.get(&threads) {
-        _ if threads > most => Ok(Some(f64::NEG_INFINITY)),
-        Some(&known) => Ok(Some(known)),
-        None => {
-            let told = throughput(threads)?;
-            tried.extend(told.map(|per_s| (threads, per_s)));
-            Ok(told)
+    let mut of = |threads: usize| -> Result<Option<f64>, Failure> {
+        if threads > most {
+            return Ok(Some(f64::NEG_INFINITY));
         }
+        if let Some(&known) = tried.get(&threads) {
+            return Ok(Some(known));
+        }
+        let told = throughput(threads)?;
+        tried.extend(told.map(|per_s| (threads, per_s)));
+        Ok(told)
     };
     // The highest is above `low` and below `low + near + far`; the two distances are Fibonacci numbers that follow each other.
     let (mut low, mut near, mut far) = (0, 1, 1);

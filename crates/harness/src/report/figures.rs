@@ -254,9 +254,10 @@ mod tests {
         let shares = [Some(0.25), Some(0.45), Some(0.3), Some(0.6)];
         let costs = &mut watched.costs;
         [costs.idle_share, costs.executing_share, costs.managing_share, costs.serving_share] = shares;
-        let bars = |summaries: [&Summary; 2]| summaries.map(|summary| (summary.system(), summary));
-        assert!(threads("", &bars([&none, &none])).is_none());
-        let Some(Block::Figure { title, svg, legend, .. }) = threads("x 1", &bars([&none, &watched])) else {
+        assert!(threads("", &[(none.system(), &none)]).is_none());
+        let Some(Block::Figure { title, svg, legend, .. }) =
+            threads("x 1", &[(none.system(), &none), (watched.system(), &watched)])
+        else {
             panic!("a figure")
         };
         assert_eq!((title.as_str(), legend.len()), ("Where the threads' time goes: x 1", 3));
