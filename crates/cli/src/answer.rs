@@ -36,6 +36,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("time", times(summary)),
         ("engine", engine(summary)),
     ];
+    lines.extend(summary.cc_threads_chosen.iter().map(|chosen| ("cc-threads", chosen.to_string())));
     lines.extend(costs(&summary.costs));
     lines.push(("memory", memory(&summary.memory)));
     if let Some(log) = &summary.log {

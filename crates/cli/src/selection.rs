@@ -65,6 +65,7 @@ fn check_subject_of(
     defaults: RunOptions,
     explored: bool,
 ) -> Result<(Subject, CheckWorkload), Failure> {
+    options(matches, machine, defaults.clone())?.admit_no_choice("a check measures nothing")?;
     let name = matches.subcommand_name().expect("a check has a workload");
     let own = Own::all().find(|own| own.name() == name);
     let hosts = own.map_or(HOSTS_NEEDED, Own::workers);

@@ -18,6 +18,12 @@ pub struct WorkerFacts {
     pub migration_there_and_back_ns: Fact,
     /// The same in line round trips, as above.
     pub migration_in_round_trips: Option<Fact>,
+    /// ORTHRUS: ten locks of one concurrency-control thread, from asking for them to having given them back.
+    pub lock_set_ns: Fact,
+    /// The same in line round trips, as above.
+    pub lock_set_in_round_trips: Option<Fact>,
+    /// What that thread works on it, with the lines that it waits for.
+    pub lock_set_of_thread_ns: Fact,
     /// Rounds in which a line took another time before than after, so that nothing can be said in line round trips.
     pub rounds_that_moved: usize,
 }
@@ -26,28 +32,41 @@ pub struct WorkerFacts {
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     /// A line there and back: before, between and after the others.
-    lines_ns: [f64; 3],
+    lines_ns: [f64; 4],
     request_ns: f64,
     migration_ns: f64,
+    lock_set_ns: f64,
+    lock_set_of_thread_ns: f64,
 }
 
+/// Keys of the lock set.
+const KEYS: u64 = 10;
+
 impl Round {
-    /// Measures in some 20 ms. `line_ns` is what a line there and back has just taken between the first two workers; `None`
+    /// Measures in some 40 ms. `line_ns` is what a line there and back has just taken between the first two workers; `None`
     /// if there is one core.
     pub fn measure(line_ns: Option<f64>) -> Option<Round> {
         let before_ns = line_ns?;
         let places = &Topology::of_this_machine().fill_order;
         let (&one, &other) = (places.first()?, places.get(1)?);
         let request_ns = inner_steps::delegated_request_ns(11);
-        let between_ns = facts::line_round_trip_ns(one, other);
+        let second_ns = facts::line_round_trip_ns(one, other);
         let migration_ns = inner_steps::migration_there_and_back_ns(11);
+        let third_ns = facts::line_round_trip_ns(one, other);
+        let locks = inner_steps::lock_set_costs(KEYS, 11);
         let after_ns = facts::line_round_trip_ns(one, other);
-        Some(Round { lines_ns: [before_ns, between_ns, after_ns], request_ns, migration_ns })
+        Some(Round {
+            lines_ns: [before_ns, second_ns, third_ns, after_ns],
+            request_ns,
+            migration_ns,
+            lock_set_ns: locks.there_and_back_ns,
+            lock_set_of_thread_ns: locks.of_thread_ns,
+        })
     }
 
     fn moved(&self) -> bool {
-        let [before, between, after] = self.lines_ns;
-        factor(before, between).max(factor(between, after)).max(factor(before, after)) > Fact::STEADY
+        let of = |pick: fn(f64, f64) -> f64| self.lines_ns.into_iter().reduce(pick).expect("some lines");
+        factor(of(f64::min), of(f64::max)) > Fact::STEADY
     }
 
     fn request_in_round_trips(&self) -> f64 {
@@ -56,6 +75,10 @@ impl Round {
 
     fn migration_in_round_trips(&self) -> f64 {
         self.migration_ns / f64::midpoint(self.lines_ns[1], self.lines_ns[2])
+    }
+
+    fn lock_set_in_round_trips(&self) -> f64 {
+        self.lock_set_ns / f64::midpoint(self.lines_ns[2], self.lines_ns[3])
     }
 }
 
@@ -70,6 +93,9 @@ impl WorkerFacts {
             delegated_request_in_round_trips: ratio(Round::request_in_round_trips),
             migration_there_and_back_ns: of(|round| round.migration_ns)?,
             migration_in_round_trips: ratio(Round::migration_in_round_trips),
+            lock_set_ns: of(|round| round.lock_set_ns)?,
+            lock_set_in_round_trips: ratio(Round::lock_set_in_round_trips),
+            lock_set_of_thread_ns: of(|round| round.lock_set_of_thread_ns)?,
             rounds_that_moved: rounds.iter().filter(|round| round.moved()).count(),
         })
     }
@@ -79,12 +105,14 @@ impl WorkerFacts {
 pub mod tests {
     use super::*;
 
-    /// A request that costs what a line costs, a migration that costs two, where the line takes these times.
+    /// A request that costs what a line costs, a migration that costs two, and locks that cost three, where the line takes these times.
     pub fn round(before: f64, between: f64, after: f64) -> Round {
         Round {
-            lines_ns: [before, between, after],
+            lines_ns: [before, between, after, after],
             request_ns: f64::midpoint(before, between),
             migration_ns: between + after,
+            lock_set_ns: 3.0 * after,
+            lock_set_of_thread_ns: 300.0,
         }
     }
 
@@ -96,6 +124,8 @@ pub mod tests {
         let facts = WorkerFacts::of(&[&near[..], &far[..]].concat()).expect("seven rounds");
         let ratio = facts.delegated_request_in_round_trips.expect("no round moved");
         assert_eq!((ratio.low, ratio.high, ratio.rounds, facts.rounds_that_moved), (1.0, 1.0, 7, 0));
+        let ratio = facts.lock_set_in_round_trips.expect("no round moved");
+        assert_eq!((ratio.low, ratio.high, facts.lock_set_of_thread_ns.median), (3.0, 3.0, 300.0));
         assert!(!facts.delegated_request_ns.is_steady());
     }
 

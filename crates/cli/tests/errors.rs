@@ -95,7 +95,20 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --architecture orthrus --workers 1", "--workers 1: allowed: at least 2 under orthrus, "),
     ("run ycsb --architecture orthrus --workers 2 --cc-threads 2", "--cc-threads 2: allowed: 1 to 1, "),
     ("check ycsb --architecture orthrus --workers 3 --cc-threads 7", "--cc-threads 7: allowed: 1 to 2, "),
-    ("run ycsb --cc-threads 0", "--cc-threads 0: allowed: a whole number, at least 1"),
+    ("run ycsb --cc-threads 0", "--cc-threads 0: allowed: a whole number, at least 1, or auto"),
+    (
+        "run ycsb --architecture orthrus --workers 1 --cc-threads auto",
+        "--workers 1: allowed: at least 2 under orthrus, ",
+    ),
+    (
+        "run ycsb --protocol silo --cc-threads auto",
+        "--cc-threads auto: allowed: where orthrus is measured, which takes at least 2 workers; other systems have no such threads",
+    ),
+    ("compare ycsb --workers 1 --cc-threads auto", "--cc-threads auto: allowed: where orthrus is measured, "),
+    (
+        "check ycsb --architecture orthrus --cc-threads auto",
+        "--cc-threads auto: allowed: a whole number, for a check measures nothing",
+    ),
     (
         "run ycsb --architecture orthrus --protocol silo",
         "--architecture orthrus --protocol silo: its concurrency-control threads have a protocol",

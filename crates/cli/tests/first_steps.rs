@@ -140,7 +140,9 @@ fn what_an_architecture_costs_is_shown_where_it_costs_something() {
     let shows = |answer: &str, name: &str| answer.lines().any(|line| line.trim_start().starts_with(name));
     let shared = answer("shared-everything");
     assert!(
-        ["messages", "migration", "round trip", "serving others"].iter().all(|name| !shows(&shared, name)),
+        ["messages", "migration", "round trip", "serving others", "idle", "executing"]
+            .iter()
+            .all(|name| !shows(&shared, name)),
         "{shared}"
     );
     let delegated = answer("delegation");
@@ -148,6 +150,16 @@ fn what_an_architecture_costs_is_shown_where_it_costs_something() {
     assert!(shows(&delegated, "serving others") && !shows(&delegated, "migrations"), "{delegated}");
     let migrating = answer("dora");
     assert!(shows(&migrating, "migrations/txn") && shows(&migrating, "migration "), "{migrating}");
+    let divided = run_short(
+        &folder,
+        &["run", "micro", "--architecture", "orthrus", "--sample", "4", "--out", "divided"],
+    );
+    let of_threads = ["serving others", "idle", "executing", "managing"];
+    assert!(of_threads.iter().all(|name| shows(&divided.out, name)), "{}", divided.out);
+    let report = std::fs::read_to_string(folder.join("divided/report.html")).expect("a report");
+    assert!(
+        report.contains("orthrus none, execution") && report.contains("orthrus none, concurrency control")
+    );
     assert!([shared, delegated, migrating].iter().all(|answer| shows(answer, "lock hold")));
 }
 

@@ -21,6 +21,10 @@ fn is_positive_or_null(value: &Value) -> bool {
     value.is_null() || value.as_f64().is_some_and(|ns| ns > 0.0)
 }
 
+fn is_part_or_null(value: &Value) -> bool {
+    value.is_null() || value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))
+}
+
 /// A field with what it must be.
 type Field = (&'static str, fn(&Value) -> bool);
 
@@ -47,6 +51,9 @@ const FIELDS: &[Field] = &[
     ("messages_per_txn", is_number),
     ("migrations_per_txn", is_number),
     ("serving_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
+    ("idle_share", is_part_or_null),
+    ("executing_share", is_part_or_null),
+    ("managing_share", is_part_or_null),
     ("round_trip_ns", is_positive_or_null),
     ("migration_ns", is_positive_or_null),
     ("lock_hold_ns", is_positive_or_null),
@@ -209,6 +216,25 @@ fn what_an_architecture_is_told_and_what_it_costs_are_named_in_results() {
     assert_eq!((&migrating["in_flight"], &migrating["hand_over_every"]), (&2.into(), &1000.into()));
     assert!(number(&migrating["migrations_per_txn"]) > 0.0 && number(&migrating["migration_ns"]) > 0.0);
     assert!(migrating["round_trip_ns"].is_null());
+
+    let orthrus = "run micro --writes 50 --records 2000 --repeat 2 --workers 3 --architecture orthrus --cc-threads auto --sample 4 \
+                   --out divided";
+    let orthrus: Vec<&str> = orthrus.split_whitespace().collect();
+    let (folder_of_divided, divided) = run_until("json-divided", &orthrus, has_committed);
+    assert_summary(&divided);
+    let chosen = &divided["cc_threads_chosen"];
+    assert_eq!(chosen["cc_threads"], divided["cc_threads"]);
+    assert_eq!(chosen["tried"].as_array().map(Vec::len), Some(2), "one thread, and two: {chosen}");
+    let shares = ["idle_share", "executing_share", "managing_share"].map(|name| number(&divided[name]));
+    assert!(
+        (shares.iter().sum::<f64>() - 1.0).abs() < 1e-6 && shares.iter().all(|&share| share > 0.0),
+        "{shares:?}"
+    );
+    assert!(shared["idle_share"].is_null() && migrating["idle_share"].is_null(), "nobody counts");
+    let report = fs::read_to_string(folder_of_divided.join("divided/report.html")).expect("a report");
+    assert!(report.contains("Threads for concurrency control") && report.contains(">chosen<"));
+    let again = fs::read_to_string(folder_of_divided.join("divided/parameters.toml")).expect("parameters");
+    assert!(again.contains("cc-threads = \"auto\""), "{again}");
 
     let serial = line("--architecture partitioned-serial");
     assert_eq!((&serial["protocol"], &serial["partitions"]), (&"none".into(), &0.into()));

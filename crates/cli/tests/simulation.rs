@@ -52,6 +52,72 @@ fn a_simulated_run_repeats_bit_for_bit_in_another_process() {
     }
 }
 
+/// On a simulated machine the same is chosen each time; of the threads tried it is the best.
+#[test]
+fn how_many_threads_do_concurrency_control_is_chosen_the_same_each_time() {
+    let folder = fresh_folder("simulated-division");
+    let line = format!("run micro {SHORT} --architecture orthrus --cc-threads auto --workers 20 --json");
+    let [first, second] = [(); 2].map(|()| on(&folder, &line, &haswell()));
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    assert_eq!(first.out, second.out);
+    let summary = first.json();
+    let chosen = &summary["cc_threads_chosen"];
+    let tried: Vec<(u64, f64)> = chosen["tried"]
+        .as_array()
+        .expect("trials")
+        .iter()
+        .map(|tried| {
+            (
+                tried["cc_threads"].as_u64().expect("a count"),
+                tried["throughput_per_s"].as_f64().expect("a rate"),
+            )
+        })
+        .collect();
+    assert!(
+        (3..=8).contains(&tried.len()) && tried.iter().all(|(threads, _)| (1..20).contains(threads)),
+        "{tried:?}"
+    );
+    let best = tried.iter().max_by(|one, other| one.1.total_cmp(&other.1)).expect("trials").0;
+    assert_eq!((&chosen["cc_threads"], &summary["cc_threads"]), (&best.into(), &best.into()));
+    assert!(
+        first.err.contains(&format!("cc-threads under orthrus none: {best} chosen, by short runs: ")),
+        "{}",
+        first.err
+    );
+    // What is measured is what it is if it is told so many.
+    let told = on(&folder, &line.replace("auto", &best.to_string()), &haswell()).json();
+    assert_eq!(told["throughput_per_s"], summary["throughput_per_s"]);
+    assert!(told["cc_threads_chosen"].is_null());
+}
+
+/// The number of these threads is an axis like any other, on which `auto` is a value.
+#[test]
+fn how_many_threads_do_concurrency_control_is_an_axis() {
+    let folder = fresh_folder("simulated-division-axis");
+    let text = "workload = 'micro'\n[base]\nsystem = 'orthrus'\nrecords = 5000\n[axes]\ncc-threads = [1, 2, 'auto', 4]";
+    fs::write(folder.join("axis.toml"), text).expect("an experiment");
+    let line = "sweep axis.toml --workers 4 --warmup 20us --duration 200us --repeat 1 --out out --json";
+    let ran = on(&folder, line, &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let swept = ran.json();
+    let points = swept["points"].as_array().expect("points");
+    let at: Vec<&str> =
+        points.iter().map(|point| point["at"]["cc-threads"].as_str().expect("a value")).collect();
+    assert_eq!(at, ["1", "2", "auto"], "of four workers one executes at least");
+    assert!(
+        swept["left_out"][0]["why"]
+            .as_str()
+            .is_some_and(|why| why.starts_with("cc-threads 4: allowed: 1 to 3"))
+    );
+    let of = |point: usize| points[point]["summary"]["cc_threads"].as_u64().expect("a count");
+    assert_eq!((of(0), of(1)), (1, 2));
+    let chosen = &points[2]["summary"]["cc_threads_chosen"];
+    assert_eq!(chosen["cc_threads"].as_u64(), Some(of(2)));
+    assert!(chosen["tried"].as_array().is_some_and(|tried| tried.len() >= 2), "{chosen}");
+    let report = fs::read_to_string(folder.join("out/report.html")).expect("a report");
+    assert!(report.contains("cc-threads"), "the axis");
+}
+
 /// Of a latch that is not fair one worker after the other may have the most, and must not be counted for a time of its own.
 #[test]
 fn workers_that_take_turns_for_long_commit_no_more_than_one() {

@@ -149,6 +149,8 @@ counters! {
     lock_hold: Sampled,
     /// Locks of hot records that were got before they were read (MOCC).
     hot_locks: u64,
+    /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS).
+    idle: Sampled,
 }
 
 impl Effort {
@@ -235,6 +237,11 @@ impl Measurement {
     pub fn serving_workers_ns(&self) -> f64 {
         let workers = if self.servers > 0 { self.servers } else { self.commits_by_worker.len() };
         self.elapsed.as_secs_f64() * 1e9 * workers as f64
+    }
+
+    /// The time of all workers that host transactions, in nanoseconds.
+    pub fn hosts_ns(&self) -> f64 {
+        self.elapsed.as_secs_f64() * 1e9 * self.commits_by_worker.len() as f64
     }
 
     /// Commits per second.

@@ -1,12 +1,13 @@
 //! Where the time goes, by a simulated clock.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
-    PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    Abort, Access, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement,
+    Outcome, PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
     TableDescription, TableId, TimeClass, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
+use std::time::Duration;
 
 const T: TableId = TableId(0);
 
@@ -30,7 +31,8 @@ impl Procedure for Touch {
     }
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
-        (0..self.rows).for_each(|key| plan.declare(T, Key(key)));
+        let access = if self.update { Access::Write } else { Access::Read };
+        (0..self.rows).for_each(|key| plan.touch(T, Key(key), Span::whole(8), access));
         Ok(())
     }
 }
@@ -91,6 +93,42 @@ const PARTITIONED_SERIAL: PairName =
 fn waiting_for_partitions_is_waiting() {
     let share = measured(PARTITIONED_SERIAL, 4, true).time_share;
     assert!(share.share(TimeClass::Wait) > 0.5, "{share:?}");
+}
+
+const ORTHRUS: PairName =
+    PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+
+/// A thread that executes has one transaction in flight, which waits for its locks while nobody else runs; with many there, another one runs. A
+/// transaction waits for much of its time, whoever runs meanwhile.
+#[test]
+fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
+    let machine =
+        Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
+    let duration = Duration::from_micros(500);
+    let idle = |in_flight| {
+        let options = EngineOptions { sample_one_in: 1, in_flight, ..EngineOptions::default() };
+        // Each thread's transactions read what the others' do.
+        let workload = Touch { rows: 8, update: false };
+        let measured = Simulation::of(&machine).run(|| {
+            let Arrangement { layout, clients } =
+                ThisEngine::arrange(ORTHRUS, 2, &options).expect("two workers");
+            let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
+            let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
+            let until = Until::Interval { warmup: duration, duration };
+            let run = ThisEngine::run(&mut store, Selection::Pair(ORTHRUS), clients, until, &options);
+            run.expect("plans are right").measurement
+        });
+        let Measurement { effort, time_share, .. } = &measured;
+        assert_eq!((effort.idle.samples, measured.commits_by_worker.len()), (1, 1));
+        assert!(time_share.share(TimeClass::Wait) > 0.2, "{time_share:?}");
+        assert!(
+            time_share.share(TimeClass::Manager) > 0.1,
+            "lock sets and messages are no waiting: {time_share:?}"
+        );
+        effort.idle.ns as f64 / measured.hosts_ns()
+    };
+    let [alone, with_others] = [1, 16].map(idle);
+    assert!(alone > 0.2 && alone < 1.0 && with_others < alone / 2.0, "{alone} and {with_others}");
 }
 
 /// The mean time from a first lock to the release of all.

@@ -204,7 +204,8 @@ impl<'a> CompareResult<'a> {
     /// What its systems have that is ours rather than a paper's.
     pub fn extras(&self) -> String {
         let pairs: Vec<PairName> = self.systems.iter().filter_map(|system| system.summary.pair()).collect();
-        extras(&self.subject.engine_options(), &pairs)
+        let mut chosen = self.systems.iter().filter_map(|system| system.summary.cc_threads_chosen.as_ref());
+        extras(&self.subject.engine_options_with(chosen.next()), &pairs)
     }
 
     /// A system's throughput as a part of the best one's; of one that has no transactions, too.
@@ -501,6 +502,7 @@ mod tests {
             log: None,
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
+            cc_threads_chosen: None,
         };
         let systems = vec![
             measured(ProtocolName::KeyValue, [2000.0, 2010.0, 1990.0]),

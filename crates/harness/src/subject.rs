@@ -1,6 +1,7 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
 use crate::options::{Origin, RunOptions};
+use crate::summary::ChosenThreads;
 use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +54,12 @@ impl Subject {
         let engine = self.options.engine.clone();
         let latch = engine.latch_of_partitions(self.options.workers, self.place.cores);
         EngineOptions { partition_latch: Some(latch), ..engine }
+    }
+
+    /// The same, with as many concurrency-control threads as were chosen, if they were.
+    pub fn engine_options_with(&self, chosen: Option<&ChosenThreads>) -> EngineOptions {
+        let engine = self.engine_options();
+        EngineOptions { cc_threads: chosen.map_or(engine.cc_threads, |chosen| chosen.cc_threads), ..engine }
     }
 }
 

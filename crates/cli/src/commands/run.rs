@@ -73,6 +73,7 @@ impl Job for Admit<'_> {
 
     fn on<E: Engine>(self) -> Self::Output {
         self.pairs.iter().try_for_each(|&pair| measure::admit::<E>(pair, self.options))?;
+        measure::admit_division(self.pairs, self.options)?;
         // A pair's store is loaded anew for a repetition at most.
         measure::admit_logs::<E>(self.options, (self.pairs.len() * self.options.repeat) as u64)
     }

@@ -107,6 +107,7 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(what));
     };
     let options = selection::options(matches, Machine::Hardware, defaults(engines::cores()))?;
+    options.admit_no_choice("what is compared must be told the same")?;
     simulated.admit(options.workers)?;
     for workers in 1..=options.workers {
         let at = RunOptions { workers, ..options.clone() };

@@ -21,7 +21,7 @@
 
 use super::server::{Server, Serving};
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, SiteOf, Waited, look};
+use super::{Architecture, BackOff, Beginning, SharedState, SiteOf, Waited, look};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::clock::{self, Ticks};
@@ -162,7 +162,7 @@ impl<P: Protocol> Architecture for Delegation<'_, P> {
     type Waker = Grants;
 
     #[inline(always)]
-    fn begin(&mut self, _: &Plan, _: Timestamp, _: impl FnMut()) {
+    fn begin(&mut self, _: &Plan, _: Timestamp, _: impl FnMut(Beginning)) {
         self.server.serve();
     }
 

@@ -16,6 +16,9 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
     /// What its workers share, or the fibers of one.
     type State: 'e;
 
+    /// Whether workers count how long none of their fibers had anything to do ([`crate::fiber::Idleness`]).
+    const COUNTS_IDLENESS: bool = false;
+
     /// The transaction slot `slot`, in the fiber that runs, which is at home.
     fn new(
         current: Current,

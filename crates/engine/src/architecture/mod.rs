@@ -181,10 +181,10 @@ pub(crate) trait Architecture {
     const MIGRATES: bool = false;
 
     /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one: it waits until it has
-    /// what is declared, and calls `got` for everything that it got.
+    /// what is declared, and tells what it does meanwhile. Until it tells otherwise it waits.
     #[inline(always)]
-    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, got: impl FnMut()) {
-        let _ = (plan, timestamp, got);
+    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, tell: impl FnMut(Beginning)) {
+        let _ = (plan, timestamp, tell);
     }
 
     /// Begins a look: a transaction that only reads, to make a plan.
@@ -281,6 +281,17 @@ pub(crate) trait Architecture {
     fn take_effort(&mut self) -> Effort {
         Effort::default()
     }
+}
+
+/// What an attempt does while it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// It asks for what is declared.
+    Asks,
+    /// It waits for that.
+    Waits,
+    /// It has got something.
+    Got,
 }
 
 /// How a wait for a queued request has ended.

@@ -18,7 +18,7 @@
 //! out of date anyway.
 
 use super::partition_queue::PartitionQueues;
-use super::{Architecture, SharedState, Site, SiteOf, Waited};
+use super::{Architecture, Beginning, SharedState, Site, SiteOf, Waited};
 use crate::epoch::Line;
 use crate::facade::clock::Ticks;
 use crate::facade::cpu;
@@ -134,7 +134,7 @@ impl Architecture for PartitionedSerial<'_> {
     }
 
     #[inline]
-    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, mut got: impl FnMut()) {
+    fn begin(&mut self, plan: &Plan, timestamp: Timestamp, mut tell: impl FnMut(Beginning)) {
         assert!(self.held.is_empty(), "the last attempt has released all");
         self.declared.clear();
         let mut last = None;
@@ -151,7 +151,7 @@ impl Architecture for PartitionedSerial<'_> {
         for &partition in &self.declared {
             self.latches.latch(partition, self.me, timestamp);
             self.held.push(partition);
-            got();
+            tell(Beginning::Got);
         }
         self.reconnaissance = false;
     }

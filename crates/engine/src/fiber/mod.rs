@@ -10,8 +10,10 @@
 //! - A fiber holds no latch when it suspends, and a procedure holds no guard across a call of its transaction.
 //! - What lies on a fiber's stack may be used by any worker, one at a time: it is `Send`, or is used at home only.
 
+mod idleness;
 pub(crate) mod scheduler;
 
+pub(crate) use idleness::Idleness;
 pub(crate) use scheduler::{Scheduler, Turn};
 
 use crate::epoch::Line;

@@ -13,13 +13,14 @@
 //! So a transaction is begun only when nothing that was begun can go on, and one that was aborted does not take the
 //! thread from one that holds the lock it wants.
 
-use super::{Fiber, Parcel, Suspension};
+use super::{Fiber, Idleness, Parcel, Suspension};
 use crate::facade::clock::{self, Ticks};
 use crate::message::Grants;
 use crate::message::{Inbox, Outbox, Rings};
 use crate::protocol::SlotId;
 use crate::work;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// See the module.
 pub(crate) struct Scheduler<'e> {
@@ -37,6 +38,8 @@ pub(crate) struct Scheduler<'e> {
     living: usize,
     /// Turns until those that are parked look whether they wait for ever.
     until_look: u32,
+    /// If it is counted.
+    idleness: Option<Idleness>,
 }
 
 /// A fiber that waits for a grant, until a time at most.
@@ -78,7 +81,18 @@ impl<'e> Scheduler<'e> {
             parked: Vec::with_capacity(all),
             outbound: VecDeque::with_capacity(all),
             until_look: LOOK_EVERY,
+            idleness: None,
         }
+    }
+
+    /// Counts how long nobody of this home could go on, in an interval.
+    pub fn counting_idleness(self, counted: Range<Ticks>) -> Self {
+        Scheduler { idleness: Some(Idleness::within(counted)), ..self }
+    }
+
+    /// How long it was so far, in nanoseconds, if it is counted.
+    pub fn idle_ns(&self) -> Option<u64> {
+        self.idleness.as_ref().map(Idleness::ns)
     }
 
     /// Whether fibers of this home live.
@@ -98,7 +112,13 @@ impl<'e> Scheduler<'e> {
         self.send_off();
         self.wake();
         let next = self.ready.pop_front().or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
-        let Some(mut fiber) = next else { return Turn::NoFiber };
+        let Some(mut fiber) = next else {
+            self.none_can_go_on();
+            return Turn::NoFiber;
+        };
+        if let Some(idleness) = &mut self.idleness {
+            idleness.ends();
+        }
         work::switch();
         match fiber.resume(self.me) {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
@@ -112,11 +132,21 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::NothingNow) => {
                 // At the bottom: the others ask in their turn, and leave their epochs.
                 self.idle.insert(0, fiber);
+                self.none_can_go_on();
                 return Turn::NothingNow;
             }
             None => self.living -= 1,
         }
         Turn::Ran
+    }
+
+    /// Nobody can go on. A home whose fibers have ended is not idle any more.
+    fn none_can_go_on(&mut self) {
+        if let Some(idleness) = &mut self.idleness
+            && self.living > 0
+        {
+            idleness.begins();
+        }
     }
 
     /// When the first of those that sleep, or wait until a time, wants to go on.
@@ -215,6 +245,38 @@ mod tests {
         });
         assert_eq!(turns, [Turn::Looked, Turn::Looked, Turn::Ran, Turn::Ran]);
         assert!(!scheduler.has_living());
+    }
+
+    /// Two fibers sleep and end: while one sleeps and the other runs the worker is not idle, and not when both have ended.
+    #[test]
+    fn a_worker_is_idle_while_no_fiber_can_go_on() {
+        let (rings, grants) = (Rings::new(1), Grants::new(2, None));
+        let after = |ms| Ticks(clock::now().0 + clock::ticks_of(std::time::Duration::from_millis(ms)));
+        let spin_until = |until: Ticks| {
+            while clock::now() < until {
+                crate::facade::cpu::pause();
+            }
+        };
+        let sleeps = |mut current: Current| current.suspend(Suspension::Sleep(after(10)));
+        let works = |mut current: Current| {
+            spin_until(after(4));
+            current.suspend(Suspension::Sleep(after(1)));
+        };
+        // SAFETY: they borrow what outlives them, and stay here.
+        let fibers = unsafe { vec![Fiber::new(works), Fiber::new(sleeps)] };
+        let all = Ticks(0)..Ticks(u64::MAX);
+        let mut scheduler = Scheduler::new(0, &rings, &grants, fibers, 2).counting_idleness(all);
+        let began = clock::now();
+        while scheduler.has_living() {
+            scheduler.turn();
+        }
+        let took_ns = clock::nanoseconds(clock::now().since(began));
+        spin_until(after(5));
+        assert_eq!(scheduler.turn(), Turn::NoFiber);
+        let idle_ns = scheduler.idle_ns().expect("it is counted");
+        // The sleeper was up first; four of its ten milliseconds the other worked.
+        assert!(idle_ns > 5_000_000 && idle_ns <= took_ns - 4_000_000, "{idle_ns} of {took_ns}");
+        assert_eq!(Scheduler::new(0, &rings, &grants, Vec::new(), 0).idle_ns(), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! passed on when the run has ended.
 
 use super::Run;
+use super::interval::Interval;
 use super::slot::Slot;
 use super::statistics::{Next, Report, WorkerStatistics};
 use crate::architecture::{BackOff, InFibers};
@@ -20,7 +21,7 @@ use crate::protocol::SlotId;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
 use crate::transaction::Txn;
-use contract::Client;
+use contract::{Client, Effort, Sampled};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -70,6 +71,10 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     let workers = A::workers(world.state);
     let mut scheduler =
         Scheduler::new(me, &workers.rings, A::grants(world.state), fibers, workers.len() * in_flight);
+    if A::COUNTS_IDLENESS {
+        let Interval { from, to, .. } = home.statistics.interval();
+        scheduler = scheduler.counting_idleness(from..to);
+    }
     let mut spin = cpu::Spin::new();
     let mut has_ended = false;
     loop {
@@ -96,6 +101,9 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => spin.rest(),
             None => spin.pause(),
         }
+    }
+    if let Some(ns) = scheduler.idle_ns() {
+        home.statistics.add_effort(&Effort { idle: Sampled { samples: 1, ns }, ..Effort::default() });
     }
     drop(scheduler);
     if let Some(panic) = home.panic {

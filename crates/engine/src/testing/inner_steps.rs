@@ -1,30 +1,35 @@
 //! The inner steps of a transaction one by one, for the benches and the `doctor` command: nothing here is part of the
 //! engine's interface.
 
-use crate::architecture::{self, Architecture, BackOff, DelegationState, SharedState};
+use crate::architecture::{
+    self, Architecture, BackOff, CcThread, DelegationState, ExecutionThread, InFibers, OrthrusState, Serving,
+    SharedState,
+};
 use crate::facade::atomic::{AtomicUsize, Ordering};
 use crate::facade::cell::Cell;
+use crate::facade::clock::{self, Ticks};
 use crate::facade::region::Region;
-use crate::facade::{clock, cpu, worker};
+use crate::facade::{cpu, worker};
 use crate::fiber::{Current, Fiber, Scheduler, Turn};
 use crate::index::hash::Hash;
 use crate::message::Grants;
 use crate::message::Rings;
 use crate::physical::{Owned, Shared};
 use crate::protocol::{
-    Attempt, BasicTimestamp, Cicada, Claiming, DeadlockFree, DlDetect, Dreadlocks, Hekaton, Locking, Mocc,
-    Mode, Mvcc, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId, SlotState, TicToc,
-    Timestamping, TwoVersionNoWait, Verdict, Vll, WaitDie, Wake, Waker,
+    Attempt, BasicTimestamp, Cicada, Claiming, DeadlockFree, DlDetect, Dreadlocks, Hekaton, LockTables,
+    Locking, Mocc, Mode, Mvcc, NoWait, Occ, Preparing, Protocol, RequestWith, Requester, Silo, SlotId,
+    SlotState, TicToc, Timestamping, TwoVersionNoWait, Verdict, Vll, WaitDie, Wake, Waker,
 };
 use crate::record::RecordRef;
 use crate::storage::Store;
 use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::Txn;
 use contract::{
-    ArchitectureName, EngineOptions, Header, Key, PairName, PartitionId, Plan, Presence, Procedure,
-    ProtocolName, TableId,
+    Access, ArchitectureName, Effort, EngineOptions, Header, Indexing, Key, Layout, PairName, PartitionId,
+    Plan, Presence, Procedure, ProtocolName, RowLength, Span, TableDescription, TableId,
 };
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// Wakes nobody: there is one transaction.
 struct Alone;
@@ -210,6 +215,103 @@ pub fn migration_there_and_back_ns(batches: usize) -> f64 {
         result
     });
     medians.swap_remove(0) / f64::from(TRIPS)
+}
+
+/// What the locks of a transaction cost under ORTHRUS.
+#[derive(Clone, Copy, Debug)]
+pub struct LockSetCosts {
+    /// From asking for them to having given them back, as the thread that executes sees it, in nanoseconds.
+    pub there_and_back_ns: f64,
+    /// What the concurrency-control thread works on that, in nanoseconds: the lines that it waits for are part of it.
+    pub of_thread_ns: f64,
+}
+
+/// A lock set of `keys` keys to write, which one concurrency-control thread has, and its release: the first worker is that thread, the second
+/// executes one transaction after the other, each of other keys, and does nothing else. The medians of `batches` batches.
+pub fn lock_set_costs(keys: u64, batches: usize) -> LockSetCosts {
+    const TRANSACTIONS: u64 = 500;
+    type System<'e> = architecture::Orthrus<'e, LockTables>;
+    let rows = keys * TRANSACTIONS;
+    let store = Store::without_rows(&[bare_rows(rows)], Layout::of(1)).expect("memory for a small table");
+    let (tables, options) = (&store.tables[..], EngineOptions::default());
+    let state = OrthrusState::<LockTables>::new(tables, 1, 1, 1, &options);
+    let plans: Vec<Plan> = (0..TRANSACTIONS)
+        .map(|first| {
+            let mut plan = Plan::default();
+            // Far from each other.
+            for key in (0..keys).map(|nth| Key(first + nth * TRANSACTIONS)) {
+                plan.touch(TableId(0), key, Span::whole(8), Access::Write);
+            }
+            plan
+        })
+        .collect();
+    let mut medians = worker::run(2, |me| {
+        if me == 0 {
+            return work_of(CcThread::new(0, &state));
+        }
+        let mut outbox = ExecutionThread::outbox(&state, 0);
+        let thread = ExecutionThread::new(&state, &mut outbox);
+        let mut result = 0.0;
+        let place = &raw mut result;
+        let (thread, plans, options) = (&thread, &plans, &options);
+        let body = move |current: Current| {
+            let mut system = System::new(current, SlotId(0), tables, thread, BackOff::new(options, 0));
+            let ns = median(batches, || {
+                for plan in plans {
+                    system.begin(plan, Timestamp::default(), |_| ());
+                    system.release_all();
+                }
+            });
+            // SAFETY: the fiber ends in the frame that `place` points into.
+            unsafe { *place = ns };
+        };
+        let workers = <System<'_> as InFibers<'_>>::workers(thread);
+        let grants = <System<'_> as InFibers<'_>>::grants(thread);
+        // SAFETY: the fiber ends before this frame does, and stays here.
+        let fiber = unsafe { Fiber::new(body) };
+        let mut scheduler = Scheduler::new(0, &workers.rings, grants, vec![fiber], 1);
+        let mut spin = cpu::Spin::new();
+        while scheduler.has_living() {
+            if scheduler.turn() == Turn::Ran { spin = cpu::Spin::new() } else { spin.pause() }
+        }
+        workers.one_has_ended();
+        drop(scheduler);
+        result / TRANSACTIONS as f64
+    });
+    LockSetCosts { there_and_back_ns: medians.swap_remove(1), of_thread_ns: medians.swap_remove(0) }
+}
+
+/// What a concurrency-control thread works for one transaction, until nobody needs it: the median of some milliseconds.
+fn work_of(mut thread: CcThread<'_, LockTables>) -> f64 {
+    /// A request and a release.
+    const MESSAGES: f64 = 2.0;
+    let slice = clock::ticks_of(Duration::from_millis(1));
+    let mut times = Vec::new();
+    loop {
+        thread.serve_until(Ticks(clock::now().0.saturating_add(slice)));
+        let Effort { servings, served, serving, .. } = thread.take_effort();
+        if served == 0 && !times.is_empty() {
+            break;
+        }
+        let ns = serving.mean_ns().map(|ns| ns * servings as f64 / served as f64);
+        times.extend(ns);
+    }
+    times.sort_by(f64::total_cmp);
+    MESSAGES * times[times.len() / 2]
+}
+
+/// A table of rows of eight bytes.
+fn bare_rows(rows: u64) -> TableDescription {
+    TableDescription {
+        name: "rows",
+        row_bytes: 8,
+        length: RowLength::Fixed,
+        kept_bytes: 8,
+        rows,
+        capacity: rows,
+        indexing: Indexing::Hashed,
+        partition: TableDescription::partition_by_remainder,
+    }
 }
 
 /// The median time of `batches` runs of `f`, in nanoseconds, after one that does not count.

@@ -82,7 +82,7 @@ mod write_log;
 pub(crate) use commit::{Decision, Prepared};
 pub use snapshot::SnapshotRead;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Beginning};
 use crate::commit_id::CommitIds;
 use crate::durability::Redo;
 use crate::epoch::Epochs;
@@ -345,10 +345,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 false => Timestamp::default(),
             };
             let before = stopwatch.enter(TimeClass::Wait);
-            architecture.begin(plan, timestamp, || stopwatch.holds_something());
+            architecture.begin(plan, timestamp, |beginning| match beginning {
+                Beginning::Asks => _ = stopwatch.enter(TimeClass::Manager),
+                Beginning::Waits => _ = stopwatch.enter(TimeClass::Wait),
+                Beginning::Got => stopwatch.holds_something(),
+            });
             stopwatch.enter(before);
         } else {
-            self.architecture.begin(plan, Timestamp::default(), || ());
+            self.architecture.begin(plan, Timestamp::default(), |_| ());
         }
     }
 

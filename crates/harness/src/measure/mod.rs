@@ -2,15 +2,18 @@
 //!
 //! Systems are taken by turns ([`Stores`]): round after round each runs once, so that a machine that slows down touches all of
 //! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions. A machine
-//! that repeats bit for bit does not slow down: there, repetitions run apart, and side by side.
+//! that repeats bit for bit does not slow down: there, repetitions run apart, and side by side. What is left to short runs to choose is chosen
+//! before the first repetition (`division.rs`).
 
 mod apart;
+mod division;
 mod fit;
 mod interrupted;
 mod recovery;
 mod session;
 mod stores;
 
+pub use division::admit_division;
 pub use fit::{Fit, admit, admit_logs, admit_workers, fit, layout_of, layouts, pairs_of, supported};
 pub use recovery::recover;
 pub use session::Session;

@@ -9,12 +9,12 @@
 //!
 //! A machine that repeats bit for bit has nothing that turns would even out; there, repetitions run apart (`apart.rs`).
 
-use super::{After, Session, apart, layouts};
+use super::{After, Session, apart, division, layouts};
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
-use crate::options::RunOptions;
+use crate::options::{Division, RunOptions};
 use crate::summary::{Check, Group, Measured, Turns};
-use contract::{Engine, Layout, LoadError, PairName, Selection};
+use contract::{Durability, Engine, Layout, LoadError, Measurement, PairName, Selection};
 use workloads::audit::Audited;
 
 /// The loaded stores of one workload, or of one after another.
@@ -53,10 +53,53 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         after: After,
         observer: &dyn Observer,
     ) -> Result<Turns, Failure> {
+        match self.divide(systems, options, observer)? {
+            Some(divided) => self.measure_as_told(systems, &divided, after, observer),
+            None => self.measure_as_told(systems, options, after, observer),
+        }
+    }
+
+    fn measure_as_told(
+        &mut self,
+        systems: &mut [&mut Measured],
+        options: &RunOptions,
+        after: After,
+        observer: &dyn Observer,
+    ) -> Result<Turns, Failure> {
         match E::REPEATS {
             true => apart::measure(self.workload, &mut self.sessions, systems, options, after, observer),
             false => self.measure_by_turns(systems, options, after, observer),
         }
+    }
+
+    /// Chooses how many workers do concurrency control, if that is left to short runs and there is a system that has such; answers the options
+    /// with that number.
+    fn divide(
+        &mut self,
+        systems: &mut [&mut Measured],
+        options: &RunOptions,
+        observer: &dyn Observer,
+    ) -> Result<Option<RunOptions>, Failure> {
+        let divided = systems.iter_mut().find(|system| division::is_divided(system.pair));
+        let Some(system) = divided.filter(|_| options.division == Division::Measured) else {
+            return Ok(None);
+        };
+        let pair = system.pair;
+        let chosen = division::choose(options.workers - 1, |cc_threads| {
+            let mut tried = Measured::nothing_yet(pair);
+            let trial = division::trial(options, cc_threads);
+            self.measure_as_told(&mut [&mut tried], &trial, After::Nothing, observer)?;
+            Ok(tried.repetitions.first().map(Measurement::throughput_per_s))
+        })?;
+        observer.tell(Event::Note(&format!("cc-threads under {pair}: {chosen}")));
+        // What follows depends on no trial; and none was logged.
+        match options.logging.level {
+            Durability::None => self.forget_changed(),
+            _ => self.sessions.clear(),
+        }
+        let options = division::told(options, chosen.cc_threads);
+        system.cc_threads_chosen = Some(chosen);
+        Ok(Some(options))
     }
 
     fn measure_by_turns(

@@ -3,7 +3,7 @@
 //! The command line makes its flags from this list, an experiment file sets the same names to the same values, and results are
 //! compared by what it shows.
 
-use super::{BadValue, Logging, RunOptions};
+use super::{BadValue, Division, Logging, RunOptions};
 use crate::text::durations;
 use contract::{ArchitectureName, PairName, ProtocolName, UnknownName};
 use std::str::FromStr;
@@ -379,12 +379,23 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "cc-threads",
-        value: "N",
-        help: "Workers that do concurrency control and host no transactions",
+        value: "N|auto",
+        help: "Workers that do concurrency control and host no transactions; auto: as many as short runs find best",
         used_by: UsedBy::Architectures(&[ArchitectureName::Orthrus]),
         in_checks: true,
-        set: |options, value| assign(&mut options.engine.cc_threads, at_least_one(value)),
-        get: |options| options.engine.cc_threads.to_string(),
+        set: |options, value| {
+            (options.division, options.engine.cc_threads) = match value {
+                "auto" => (Division::Measured, 1),
+                value => {
+                    (Division::Told, at_least_one(value).map_err(|allowed| format!("{allowed}, or auto"))?)
+                }
+            };
+            Ok(())
+        },
+        get: |options| match options.division {
+            Division::Told => options.engine.cc_threads.to_string(),
+            Division::Measured => "auto".to_owned(),
+        },
     },
     OptionDescription {
         name: "forwarding",

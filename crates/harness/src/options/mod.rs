@@ -26,8 +26,19 @@ pub struct RunOptions {
     pub repeat: usize,
     /// Whether commits are logged, and how.
     pub logging: Logging,
+    /// Who says how many workers do concurrency control.
+    pub division: Division,
     /// What the engine is told. Repetition `n` draws everything random from `seed + n`, under every system the same.
     pub engine: EngineOptions,
+}
+
+/// ORTHRUS: who says how many workers do concurrency control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// The engine's options.
+    Told,
+    /// Short runs before the first repetition ([`crate::measure`]); until then the engine's options have one.
+    Measured,
 }
 
 /// A value that an option does not take. Prints what was given and what is allowed.
@@ -67,6 +78,7 @@ impl RunOptions {
             duration: Duration::from_secs(10),
             repeat: 5,
             logging: Logging::default(),
+            division: Division::Told,
             engine: EngineOptions::default(),
         }
     }
@@ -124,6 +136,16 @@ impl RunOptions {
         self.engine.seed.wrapping_add(repetition as u64)
     }
 
+    /// Refuses to choose by short runs: for who makes none, or compares with others what is chosen; in words why.
+    pub fn admit_no_choice(&self, why: &str) -> Result<(), BadValue> {
+        match self.division {
+            Division::Told => Ok(()),
+            Division::Measured => {
+                Err(BadValue::new("cc-threads", self.get("cc-threads"), format!("a whole number, for {why}")))
+            }
+        }
+    }
+
     /// How long one repetition takes.
     pub fn repetition(&self) -> Duration {
         self.warmup + self.duration
@@ -143,6 +165,21 @@ mod tests {
             copy.set(&name, &value).expect("a known option").expect("its own value");
         }
         assert_eq!(copy, options);
+    }
+
+    #[test]
+    fn threads_are_told_or_chosen() {
+        let mut options = RunOptions::for_run(8);
+        options.set("cc-threads", "3").expect("a known option").expect("a good value");
+        assert_eq!((options.division, options.engine.cc_threads), (Division::Told, 3));
+        options.admit_no_choice("nothing").expect("it is told");
+        options.set("cc-threads", "auto").expect("a known option").expect("a good value");
+        assert_eq!((options.division, options.engine.cc_threads), (Division::Measured, 1));
+        assert_eq!(options.get("cc-threads"), "auto");
+        let refused = options.admit_no_choice("a check measures nothing").expect_err("a choice").to_string();
+        assert_eq!(refused, "cc-threads auto: allowed: a whole number, for a check measures nothing");
+        options.set("cc-threads", "2").expect("a known option").expect("a good value");
+        assert_eq!((options.division, options.get("cc-threads").as_str()), (Division::Told, "2"));
     }
 
     #[test]

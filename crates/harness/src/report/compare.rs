@@ -18,6 +18,10 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         figures::aborts(&summaries),
         tables::costs(&summaries),
     ];
+    let bars: Vec<(String, &Summary)> =
+        summaries.iter().map(|summary| (summary.system(), *summary)).collect();
+    blocks.extend(figures::threads("", &bars));
+    blocks.extend(tables::chosen_threads(&summaries));
     if !result.unmeasured.is_empty() {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));
     }

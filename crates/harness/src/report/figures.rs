@@ -4,7 +4,7 @@ use super::page::{Block, Key};
 use super::tables::latency_ends;
 use crate::folder::latency;
 use crate::results::System;
-use crate::summary::Summary;
+use crate::summary::{Costs, Summary};
 use crate::svg::bars::{self, Bar};
 use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
@@ -95,6 +95,52 @@ pub fn time_stacks(place: &str, bars: Vec<(String, &Summary)>) -> Block {
         legend: names.iter().enumerate().map(|(part, name)| Key::of_part("time", part, *name)).collect(),
         svg: at_both_widths(|width| stacks::draw(&stacks, &style, width)),
     }
+}
+
+const THREADS: &str = "Where the threads' time goes";
+
+/// Where the time goes of the threads that execute transactions, and of those that do concurrency control for them (*orthrus* 4.4.3): of labelled
+/// bars, at `place` of an experiment; "" if it is none. `None` if no system has such.
+pub fn threads(place: &str, bars: &[(String, &Summary)]) -> Option<Block> {
+    let stacks: Vec<Stack> = bars.iter().flat_map(|(label, summary)| of_threads(label, summary)).collect();
+    if stacks.is_empty() {
+        return None;
+    }
+    let names = ["executing", "managing", "idle"];
+    let style = Style {
+        class: "thread",
+        names: &names,
+        whole: Some(1.0),
+        show: whole_percent,
+        tick: whole_percent,
+        unit: "part of the threads' time",
+        label: "Where the time of each system's threads goes",
+    };
+    Some(Block::Figure {
+        title: if place.is_empty() { THREADS.to_owned() } else { format!("{THREADS}: {place}") },
+        note: "A thread is idle while none of its transactions can go on; a transaction that waits while another one runs is none of \
+               it. What is not idle is divided as the time of the sampled transactions is: executing has their work and look-ups, managing \
+               their lock sets, messages and commits. Aborted attempts are not told apart."
+            .to_owned(),
+        legend: names.iter().enumerate().map(|(part, name)| Key::of_part("thread", part, *name)).collect(),
+        svg: at_both_widths(|width| stacks::draw(&stacks, &style, width)),
+    })
+}
+
+/// The threads that execute, and those that do concurrency control, which manage and nothing else.
+fn of_threads(label: &str, summary: &Summary) -> Vec<Stack> {
+    let Costs { executing_share, managing_share, idle_share, serving_share, .. } = summary.costs;
+    let bar = |threads: &str, parts: [f64; 3]| Stack {
+        label: format!("{label}, {threads}"),
+        parts: parts.into(),
+        text: String::new(),
+    };
+    let (Some(executing), Some(managing), Some(idle)) = (executing_share, managing_share, idle_share) else {
+        return Vec::new();
+    };
+    let execution = bar("execution", [executing, managing, idle]);
+    let control = serving_share.map(|busy| bar("concurrency control", [0.0, busy, 1.0 - busy]));
+    [execution].into_iter().chain(control).collect()
 }
 
 /// Aborts per commit, by reason.
@@ -198,6 +244,37 @@ fn whole_percent(part: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::tests::some_summary;
+
+    /// Of a system whose threads nobody watches there is no bar, of one whose threads are watched there are two.
+    #[test]
+    fn threads_have_a_bar_each_kind() {
+        let none = some_summary();
+        let mut watched = none.clone();
+        let shares = [Some(0.25), Some(0.45), Some(0.3), Some(0.6)];
+        let costs = &mut watched.costs;
+        [costs.idle_share, costs.executing_share, costs.managing_share, costs.serving_share] = shares;
+        assert!(threads("", &[(none.system(), &none)]).is_none());
+        let Some(Block::Figure { title, svg, legend, .. }) =
+            threads("x 1", &[(none.system(), &none), (watched.system(), &watched)])
+        else {
+            panic!("a figure")
+        };
+        assert_eq!((title.as_str(), legend.len()), ("Where the threads' time goes: x 1", 3));
+        for tip in [
+            "execution, executing: 45 %",
+            "execution, idle: 25 %",
+            "control, managing: 60 %",
+            "control, idle: 40 %",
+        ] {
+            assert!(svg.contains(tip), "{tip}");
+        }
+        let untimed = Costs { executing_share: None, managing_share: None, ..watched.costs };
+        assert!(
+            of_threads("s", &Summary { costs: untimed, ..watched }).is_empty(),
+            "nobody knows how they were busy"
+        );
+    }
 
     #[test]
     fn percentiles_are_written_with_their_nines() {

@@ -75,11 +75,13 @@ fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
         }
         (block, _) => block,
     };
-    let time = |panel: &[String]| {
-        report.experiment.time_at.as_ref().and_then(|_| where_time_goes(report, &layout, panel))
+    let time = |panel: &[String]| match report.experiment.time_at {
+        Some(_) => where_time_goes(report, &layout, panel),
+        None => Vec::new(),
     };
-    let both = |panel: &Vec<String>| [figure(report, &layout, panel, &THROUGHPUT), time(panel)];
-    panels.iter().flat_map(both).flatten().map(named).collect()
+    let both =
+        |panel: &Vec<String>| figure(report, &layout, panel, &THROUGHPUT).into_iter().chain(time(panel));
+    panels.iter().flat_map(both).map(named).collect()
 }
 
 impl Exhibit<'_> {

@@ -39,6 +39,8 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             tables::costs(&[summary]),
         ]
         .into_iter()
+        .chain(figures::threads("", &[(summary.system(), summary)]))
+        .chain(tables::chosen_threads(&[summary]))
         .chain(logged(summary))
         .chain([
             counts(summary),

@@ -263,13 +263,13 @@ pub(super) fn figure(
     })
 }
 
-/// Where the time of each line goes, at one value of the plotted axis: the one that the experiment names, if it has a finished point
-/// there, else the last that has one. `None` if nothing was sampled.
+/// Where the time of each line goes, and that of its threads, if it has such, at one value of the plotted axis: the one that the experiment
+/// names, if it has a finished point there, else the last that has one. Nothing if nothing was sampled.
 pub(super) fn where_time_goes(
     report: &SweepReport<'_>,
     layout: &Arrangement,
     panel: &[String],
-) -> Option<Block> {
+) -> Vec<Block> {
     let axis = layout.x.map(|axis| (axis, &report.experiment.axes[axis]));
     let of_panel = |place: &[String]| pick(place, &layout.panels) == panel;
     let finished: Vec<(&Vec<String>, &Summary)> = report
@@ -291,7 +291,12 @@ pub(super) fn where_time_goes(
     let heading = panel_name(report, layout, panel);
     let place = axis.zip(at).map(|((_, axis), at)| format!("{} {at}", axis.name));
     let place: Vec<String> = place.into_iter().chain((!heading.is_empty()).then_some(heading)).collect();
-    (!stacks.is_empty()).then(|| figures::time_stacks(&place.join(", "), stacks))
+    if stacks.is_empty() {
+        return Vec::new();
+    }
+    let place = place.join(", ");
+    let threads = figures::threads(&place, &stacks);
+    [figures::time_stacks(&place, stacks)].into_iter().chain(threads).collect()
 }
 
 /// The finished points of one line of one panel, at the values and places of `along`.

@@ -59,7 +59,8 @@ pub fn costs(summaries: &[&Summary]) -> Block {
     Block::Table {
         title: "What the architecture cost".to_owned(),
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
-               part of the time of the workers that host transactions. A round trip is from a request to its answer, a \
+               part of the time of the workers that serve: of dedicated servers or concurrency-control threads where there are any. \
+               Idle, executing and managing are parts of the time of the threads that execute transactions. A round trip is from a request to its answer, a \
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
                released all; these are means of samples. Versions by records: the most memory that previous versions of \
                records have taken, by that of the records."
@@ -67,6 +68,30 @@ pub fn costs(summaries: &[&Summary]) -> Block {
         head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
         rows: summaries.iter().map(row).collect(),
     }
+}
+
+/// How many concurrency-control threads each system had, and what short runs had said, where they chose it.
+pub fn chosen_threads(summaries: &[&Summary]) -> Option<Block> {
+    let chosen = summaries.iter().filter_map(|summary| Some((summary, summary.cc_threads_chosen.as_ref()?)));
+    let rows: Vec<Vec<Cell>> = chosen
+        .flat_map(|(summary, chosen)| {
+            chosen.tried.iter().map(move |tried| {
+                let is_it = tried.cc_threads == chosen.cc_threads;
+                vec![
+                    Cell::words(&summary.architecture),
+                    Cell::number(tried.cc_threads.to_string()),
+                    Cell::number(thousands(tried.throughput_per_s)),
+                    Cell::words(if is_it { "chosen" } else { "" }),
+                ]
+            })
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Block::Table {
+        title: "Threads for concurrency control".to_owned(),
+        note: "By runs of a quarter of a repetition, one after the other, before the first repetition. They count for nothing else.".to_owned(),
+        head: vec![Cell::words("architecture"), Cell::number("threads"), Cell::number("txn/s"), Cell::words("")],
+        rows,
+    })
 }
 
 const NOTHING: &str = "–";

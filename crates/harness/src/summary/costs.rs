@@ -4,8 +4,13 @@
 //! follows from what the workers counted ([`Effort`]), and from what the store took.
 
 use crate::text::numbers::{latency, percent, ratio};
-use contract::{Effort, Measurement};
+use contract::{Effort, Measurement, TimeClass, TimeShare};
 use serde::{Deserialize, Serialize};
+
+/// The classes of time in which a thread executes a transaction.
+const EXECUTING: [TimeClass; 2] = [TimeClass::Useful, TimeClass::Index];
+/// And those in which it does what transactions need to be transactions: locks and messages, above all.
+const MANAGING: [TimeClass; 2] = [TimeClass::Timestamp, TimeClass::Manager];
 
 /// What all repetitions counted together.
 #[derive(Default)]
@@ -15,6 +20,11 @@ struct Total {
     ended: u64,
     /// The time of all workers that serve.
     serving_workers_ns: f64,
+    /// The time of all workers that host transactions.
+    hosts_ns: f64,
+    /// Whether some of them had several transactions in flight.
+    interleaves: bool,
+    time: TimeShare,
     /// The largest of a repetition's versions by its records; `None`: there were no snapshots.
     version_space: Option<f64>,
 }
@@ -28,6 +38,31 @@ impl Total {
         let is_timed = self.effort.servings == 0 || self.effort.serving.samples > 0;
         (self.serving_workers_ns > 0.0 && is_timed)
             .then(|| self.effort.serving_share(self.serving_workers_ns))
+    }
+
+    fn idle_share(&self) -> Option<f64> {
+        let is_counted = self.effort.idle.samples > 0 && self.hosts_ns > 0.0;
+        is_counted.then(|| (self.effort.idle.ns as f64 / self.hosts_ns).min(1.0))
+    }
+
+    fn of_classes(&self, classes: &[TimeClass]) -> f64 {
+        classes.iter().map(|class| self.time.ns[class.index()]).sum::<u64>() as f64
+    }
+
+    /// Of threads that have one transaction at a time what the sampled ones say.
+    fn executing_share(&self) -> Option<f64> {
+        let all = self.of_classes(&TimeClass::ALL);
+        match self.interleaves {
+            true => self.busy_share(&EXECUTING),
+            false => (all > 0.0).then(|| self.of_classes(&EXECUTING) / all),
+        }
+    }
+
+    /// What is not idle goes to executing and managing as it does in the sampled transactions that did not abort; they wait while others run.
+    fn busy_share(&self, classes: &[TimeClass]) -> Option<f64> {
+        let busy = self.of_classes(&EXECUTING) + self.of_classes(&MANAGING);
+        let idle = self.idle_share().filter(|_| busy > 0.0)?;
+        Some((1.0 - idle) * self.of_classes(classes) / busy)
     }
 }
 
@@ -92,8 +127,16 @@ costs! {
     messages_per_txn, "messages/txn", Times: |total| total.by_transaction(total.effort.messages);
     /// Fibers that left a worker for another one, by transaction that ended.
     migrations_per_txn, "migrations/txn", Times: |total| total.by_transaction(total.effort.migrations);
-    /// The part of their time that workers spent serving others, 0 to 1: dedicated servers where there are any, or else all.
+    /// The part of their time that workers spent serving others, 0 to 1: dedicated servers or concurrency-control threads where there are any, or
+    /// else all.
     serving_share, "serving others", Share: |total| total.serving_share();
+    /// The part of their time, 0 to 1, in which threads that execute transactions had none that could go on (ORTHRUS; *orthrus* 4.4.3: waiting).
+    idle_share, "idle", Share: |total| total.idle_share();
+    /// The part in which they executed transactions, look-ups included; of what is not idle as much as of the sampled transactions' time. Of threads that
+    /// have one transaction at a time, the part of that time.
+    executing_share, "executing", Share: |total| total.executing_share();
+    /// The part in which they managed them: lock sets, messages, commits (*orthrus* 4.4.3: locking).
+    managing_share, "managing", Share: |total| total.busy_share(&MANAGING);
     /// From sending a request to having its answer, the mean.
     round_trip_ns, "round trip", Nanoseconds: |total| total.effort.round_trip.mean_ns();
     /// From a migration's start to the fiber's running at its end, the mean.
@@ -114,6 +157,9 @@ impl Costs {
             total.effort.merge(&measurement.effort);
             total.ended += measurement.commits + measurement.user_rollbacks;
             total.serving_workers_ns += measurement.serving_workers_ns();
+            total.hosts_ns += measurement.hosts_ns();
+            total.interleaves |= measurement.slots > measurement.commits_by_worker.len();
+            total.time.add(&measurement.time_share);
             let records = measurement.record_bytes as f64;
             let space =
                 measurement.version_bytes.filter(|_| records > 0.0).map(|bytes| bytes as f64 / records);
@@ -154,6 +200,9 @@ mod tests {
             messages_per_txn: Some(3.0),
             migrations_per_txn: Some(0.0),
             serving_share: Some(0.2),
+            idle_share: None,
+            executing_share: Some(0.7),
+            managing_share: None,
             round_trip_ns: Some(2000.0),
             migration_ns: None,
             lock_hold_ns: None,
@@ -163,10 +212,28 @@ mod tests {
         // 1,005 transactions ended in a second of two workers.
         assert_eq!(Costs::of([&measurement]), expected);
         assert_eq!(Costs::of([&measurement, &measurement]), expected);
-        assert_eq!(expected.values().iter().flatten().count(), 5);
+        assert_eq!(expected.values().iter().flatten().count(), 6);
         // The same serving, by one of three workers, which does nothing else.
         let served = Measurement { servers: 1, ..measurement };
         assert_eq!(Costs::of([&served]).serving_share, Some(0.4));
+    }
+
+    #[test]
+    fn what_is_not_idle_is_divided_as_the_sampled_transactions_time_is() {
+        // Two threads, a second; half of the transactions' time is waiting, while others run, and aborted attempts.
+        let idle = Sampled { samples: 2, ns: 500_000_000 };
+        let time_share = TimeShare { ns: [50, 40, 5, 10, 60, 35], samples: 500 };
+        let effort = Effort { idle, ..Effort::default() };
+        let measurement = Measurement { effort, time_share, servers: 1, slots: 8, ..some_measurement(1000.0) };
+        let of = |costs: Costs| [costs.idle_share, costs.executing_share, costs.managing_share];
+        assert_eq!(of(Costs::of([&measurement, &measurement])), [0.25, 0.45, 0.3].map(Some));
+        let unsampled = Measurement { time_share: TimeShare::default(), ..measurement.clone() };
+        assert_eq!(of(Costs::of([&unsampled])), [Some(0.25), None, None]);
+        // One at a time waits where it is.
+        let alone = Measurement { slots: 2, effort: Effort::default(), ..measurement };
+        assert_eq!(of(Costs::of([&alone])), [None, Some(0.3), None]);
+        // Nobody has counted.
+        assert_eq!(of(Costs::of([&some_measurement(1000.0)])), [None, Some(0.7), None]);
     }
 
     #[test]
@@ -186,7 +253,7 @@ mod tests {
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
             COSTS.iter().all(|cost| json[cost.name].is_null())
-                && json.as_object().map(|o| o.len()) == Some(8)
+                && json.as_object().map(|o| o.len()) == Some(11)
         );
     }
 }

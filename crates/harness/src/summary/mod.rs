@@ -5,6 +5,7 @@
 mod checks;
 mod comparison;
 mod costs;
+mod division;
 mod latency;
 mod measured;
 mod memory;
@@ -15,6 +16,7 @@ pub mod warnings;
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
+pub use division::{ChosenThreads, Tried};
 pub use latency::Latency;
 pub use measured::Measured;
 pub use memory::Memory;
@@ -130,6 +132,9 @@ pub struct Summary {
     /// What the engine was told.
     #[serde(flatten)]
     pub engine: EngineOptions,
+    /// How `cc_threads` was chosen, if short runs did (ORTHRUS, `--cc-threads auto`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc_threads_chosen: Option<ChosenThreads>,
     /// The workload's effective parameters.
     pub parameters: BTreeMap<String, String>,
     /// What is odd, and what to do about it.
@@ -195,7 +200,8 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject.engine_options(),
+            engine: subject.engine_options_with(measured.cc_threads_chosen.as_ref()),
+            cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
         };
@@ -325,6 +331,7 @@ pub(crate) mod tests {
             log: None,
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
+            cc_threads_chosen: None,
         }
     }
 
@@ -384,6 +391,22 @@ pub(crate) mod tests {
         assert!(why.starts_with("no transaction was timed without a stopwatch"), "{why}");
         assert_eq!(of(TimeShare::default()).why_no_latency(), Some("no transaction committed"));
         assert_eq!(some_summary().why_no_latency(), None);
+    }
+
+    #[test]
+    fn what_was_chosen_is_what_the_engine_was_told() {
+        let tried = vec![Tried { cc_threads: 3, throughput_per_s: 2e6 }];
+        let chosen = ChosenThreads { cc_threads: 3, tried };
+        let with =
+            Summary::of(&some_subject(), &Measured { cc_threads_chosen: Some(chosen), ..measured(&[1.0]) });
+        assert_eq!(with.engine.cc_threads, 3);
+        assert_eq!(some_summary().engine.cc_threads, 1);
+        let json = serde_json::to_value(&with).expect("JSON");
+        assert_eq!(
+            (&json["cc_threads"], &json["cc_threads_chosen"]["tried"][0]["cc_threads"]),
+            (&3.into(), &3.into())
+        );
+        assert_eq!(serde_json::from_value::<Summary>(json).expect("a summary"), with);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Stack {
 
 /// How a figure of stacks is drawn.
 pub struct Style<'a> {
-    /// `time` or `abort`: the style's classes are `time-0`, `time-1` and so on.
+    /// `time`, `thread` or `abort`: the style's classes are `time-0`, `time-1` and so on.
     pub class: &'a str,
     /// The names of the parts, for hovering.
     pub names: &'a [&'a str],

@@ -3,8 +3,8 @@
 use super::case::{Case, Named};
 use super::experiment::{Axis, Experiment};
 use crate::failure::Failure;
-use crate::measure::{Fit, fit};
-use crate::options::{BadValue, RunOptions};
+use crate::measure::{Fit, admit_division, fit};
+use crate::options::{BadValue, Division, RunOptions};
 use crate::subject::Place;
 use crate::summary::Unmeasured;
 use contract::{Engine, PairName};
@@ -65,8 +65,20 @@ impl Cases {
         match misfit {
             // A sweep of nothing would hide the reason.
             Some(misfit) if resolved.cases.is_empty() => Err(misfit),
-            _ => Ok(resolved),
+            _ => resolved.with_what_is_divided(experiment),
         }
+    }
+
+    /// Refuses a choice of threads that is for no system here.
+    fn with_what_is_divided(self, experiment: &Experiment) -> Result<Cases, Failure> {
+        let choosing: Vec<&Case> =
+            self.cases.iter().filter(|case| case.subject.options.division == Division::Measured).collect();
+        let pairs: Vec<PairName> = choosing.iter().map(|case| case.pair).collect();
+        if let Some(first) = choosing.first() {
+            let admitted = admit_division(&pairs, &first.subject.options);
+            admitted.map_err(|bad| Named::of(experiment, &first.at).refuse(bad))?;
+        }
+        Ok(self)
     }
 
     fn leave_out(&mut self, case: &Case, why: impl Into<String>) {
@@ -253,6 +265,10 @@ mod tests {
             (
                 "[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 99]",
                 "e.toml:5:11: workers 99: allowed: 1 <= wo",
+            ),
+            (
+                "[base]\nprotocol = 'silo'\n[axes]\ncc-threads = [1, 'auto']",
+                "e.toml:5:14: cc-threads auto: allowed: where orthrus is measured, ",
             ),
             (
                 "[axes]\nworkers = [1]",

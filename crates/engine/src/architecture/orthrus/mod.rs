@@ -42,7 +42,7 @@ mod lock_table;
 pub(crate) use cc_thread::CcThread;
 
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited};
+use super::{Architecture, BackOff, Beginning, InFibers, SharedState, Site, SiteOf, Waited};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
 use crate::fiber::{Current, Suspension, Workers};
@@ -176,6 +176,8 @@ where
 {
     type State = ExecutionThread<'e, P>;
 
+    const COUNTS_IDLENESS: bool = true;
+
     fn new(
         current: Current,
         slot: SlotId,
@@ -233,8 +235,9 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
     const DECLARES: bool = true;
     const LOCKS_PLANS: bool = true;
 
-    fn begin(&mut self, plan: &Plan, _: Timestamp, mut got: impl FnMut()) {
+    fn begin(&mut self, plan: &Plan, _: Timestamp, mut tell: impl FnMut(Beginning)) {
         assert!(!self.holds, "the last attempt has released all");
+        tell(Beginning::Asks);
         self.locks.fill(plan, self.thread.state.owners, P::Rules::LOCKS_RANGES);
         let forwards = self.thread.state.forwards;
         let asked = if forwards { self.locks.stops().min(1) } else { self.locks.stops() };
@@ -245,10 +248,12 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
         for stop in 0..asked {
             let errand = Errand { list: &raw const *self.locks, stop: stop as u32, slot: self.slot };
             self.send(self.locks.thread_at(stop), Message::Request(errand));
+            tell(Beginning::Waits);
             self.wait_for_grant();
+            tell(Beginning::Asks);
         }
         (self.asks, self.holds) = (false, asked > 0);
-        got();
+        tell(Beginning::Got);
     }
 
     /// It asks for nothing.
