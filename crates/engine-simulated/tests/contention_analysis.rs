@@ -105,7 +105,7 @@ fn play(selective_contention_analysis: bool, seed: u64) {
     };
     explore(Exploration { step_bound: 200_000, ..Exploration::of(schedule) }, || {
         let options = EngineOptions { seed, selective_contention_analysis, ..EngineOptions::default() };
-        let Arrangement { layout, clients } = ThisEngine::arrange(PAIR, WORKERS, &options).expect("fits");
+        let Arrangement { layout, clients, .. } = ThisEngine::arrange(PAIR, WORKERS, &options).expect("fits");
         let records = Records(Ended::default());
         let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("two records");
         let workers = (0..clients).map(|worker| records.client(Seat::new(worker, clients, seed))).collect();

@@ -103,7 +103,7 @@ fn run(pair: PairName, seed: u64, contended: u64, transactions: u64) -> Measurem
     let options = EngineOptions { seed, back_off_first_ns: 200, ..EngineOptions::default() };
     explore(Schedule::Random { seed, switch_one_in: 10 }, || {
         let arrangement = ThisEngine::arrange(pair, WORKERS, &options);
-        let Arrangement { layout, clients } = arrangement.expect("so many workers");
+        let Arrangement { layout, clients, .. } = arrangement.expect("so many workers");
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
         let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
         let until = Until::Transactions(transactions);

@@ -111,7 +111,7 @@ impl Workload for Task {
 /// What a run of so many workers measures.
 fn run(pair: PairName, task: Task, workers: usize, until: Until, options: &EngineOptions) -> Measurement {
     let arrangement = ThisEngine::arrange(pair, workers, options);
-    let Arrangement { layout, clients } = arrangement.expect("so many workers");
+    let Arrangement { layout, clients, .. } = arrangement.expect("so many workers");
     let mut store = ThisEngine::load(&task, layout, &|_| ()).expect("a small table");
     let clients = (0..clients).map(|worker| task.client(Seat::new(worker, clients, 1))).collect();
     let run = ThisEngine::run(&mut store, Selection::Pair(pair), clients, until, options);

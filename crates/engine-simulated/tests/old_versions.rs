@@ -193,7 +193,7 @@ impl Workload for Watched {
 
 /// The most attempts that a reader's transaction and a writer's took, and what was left behind.
 fn watch(pair: PairName, transactions: u64, options: &EngineOptions) -> ([u32; 2], LeakCheck) {
-    let Arrangement { layout, clients } = shared::arrange_with::<ThisEngine>(pair, WORKERS, options);
+    let Arrangement { layout, clients, .. } = shared::arrange_with::<ThisEngine>(pair, WORKERS, options);
     let mut store = ThisEngine::load(&Watched, layout, &|_| ()).expect("a few rows");
     let seat = |worker| Seat::new(worker, clients, options.seed).over(layout.partitions);
     let clients = (0..clients).map(|worker| Watched.client(seat(worker))).collect();

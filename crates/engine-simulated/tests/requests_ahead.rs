@@ -104,7 +104,7 @@ fn play(protocol: ProtocolName, planned: usize, options: EngineOptions, seed: u6
     };
     explore(Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) }, || {
         let options = EngineOptions { seed, back_off_first_ns: 200, ..options };
-        let Arrangement { layout, clients } = ThisEngine::arrange(pair, WORKERS, &options).expect("fits");
+        let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, WORKERS, &options).expect("fits");
         let records = Records { planned };
         let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("a few records");
         let workers = (0..clients).map(|worker| records.client(Seat::new(worker, clients, seed))).collect();

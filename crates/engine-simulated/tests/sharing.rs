@@ -87,7 +87,7 @@ fn shared(pair: PairName, same: bool) -> SharedLines {
     explore(Schedule::Random { seed: 7, switch_one_in: 5 }, || {
         let workload = Rows { same };
         let arrangement = ThisEngine::arrange(pair, WORKERS, &EngineOptions::default());
-        let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
+        let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
         let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
         let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();

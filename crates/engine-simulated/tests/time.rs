@@ -75,7 +75,7 @@ fn measured(pair: PairName, workers: usize, update: bool) -> Measurement {
     let options = EngineOptions { sample_one_in: 1, ..EngineOptions::default() };
     let workload = Touch { rows: workers as u64, update };
     Simulation::of(&machine).run(|| {
-        let Arrangement { layout, clients } =
+        let Arrangement { layout, clients, .. } =
             ThisEngine::arrange(pair, workers, &options).expect("so many workers");
         let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
         let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
@@ -110,7 +110,7 @@ fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
         // Each thread's transactions read what the others' do.
         let workload = Touch { rows: 8, update: false };
         let measured = Simulation::of(&machine).run(|| {
-            let Arrangement { layout, clients } =
+            let Arrangement { layout, clients, .. } =
                 ThisEngine::arrange(ORTHRUS, 2, &options).expect("two workers");
             let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
             let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();

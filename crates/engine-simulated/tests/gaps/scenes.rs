@@ -466,7 +466,7 @@ pub fn play<E: Engine>(
     };
     let clients_of = |workers| E::arrange(selection, workers, options).map(|arranged| arranged.clients);
     let workers = (ROLES..).find(|&workers| clients_of(workers) == Ok(ROLES)).expect("some number fits");
-    let Arrangement { layout, clients } = E::arrange(selection, workers, options).expect("it fits");
+    let Arrangement { layout, clients, .. } = E::arrange(selection, workers, options).expect("it fits");
     let mut store = E::load(&stage, layout, &|_| ()).map_err(|error| error.to_string())?;
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
     let players = (0..clients).map(|worker| stage.client(seat(worker))).collect();

@@ -19,7 +19,7 @@ type Store = <ThisEngine as Engine>::Store;
 
 fn load(pair: PairName, mistake: Mistake) -> (Store, Vec<RowsClient>) {
     let arrangement = ThisEngine::arrange(pair, WORKERS, &EngineOptions::default());
-    let Arrangement { layout, clients } = arrangement.expect("the defaults fit");
+    let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
     let store = ThisEngine::load(&Rows::with(mistake), layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     (store, (0..clients).map(|worker| Rows::with(mistake).client(seat(worker))).collect())

@@ -28,7 +28,7 @@ fn run_for(
     workload: &Rows,
     options: &EngineOptions,
 ) -> RunOutcome<RowsClient> {
-    let Arrangement { layout, clients } = ThisEngine::arrange(pair, workers, options).expect("it fits");
+    let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, workers, options).expect("it fits");
     let mut store = ThisEngine::load(workload, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();

@@ -14,7 +14,7 @@ const WORKERS: usize = 2;
 fn time_share(pair: PairName) -> TimeShare {
     let options = EngineOptions { sample_one_in: 1, ..EngineOptions::default() };
     let workload = Rows::taking(Duration::ZERO);
-    let Arrangement { layout, clients } = ThisEngine::arrange(pair, WORKERS, &options).expect("it fits");
+    let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, WORKERS, &options).expect("it fits");
     let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| workload.client(seat(worker))).collect();
