@@ -27,6 +27,7 @@ fn workers_without_transactions_sleep() {
         (ArchitectureName::Delegation, ProtocolName::NoWait),
         (ArchitectureName::AsymmetricDelegation, ProtocolName::NoWait),
         (ArchitectureName::Dora, ProtocolName::NoWait),
+        (ArchitectureName::Orthrus, ProtocolName::Unprotected),
     ] {
         let pair = PairName { architecture, protocol };
         let end = Instant::now() + IDLE;
