@@ -1,7 +1,8 @@
 //! How long a worker had nothing to do: none of its fibers could go on.
 //!
-//! A fiber that waits while another runs is none of it. The clock is read at the first turn that finds no fiber, and before the next one runs; a
-//! worker that always has a fiber never reads it. What lies in the counted interval counts.
+//! A fiber that waits while another runs is none of it, and one that looks whether it can go on is busy. The clock is read at the first turn
+//! that finds no fiber, and before the next one runs; a worker that always has a fiber never reads it. What lies in the counted interval
+//! counts.
 
 use crate::facade::clock::{self, Ticks};
 use std::ops::Range;

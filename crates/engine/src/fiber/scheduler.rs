@@ -247,7 +247,7 @@ mod tests {
         assert!(!scheduler.has_living());
     }
 
-    /// Two fibers sleep and end: while one sleeps and the other runs the worker is not idle, and not when both have ended.
+    /// Two fibers sleep and end: while one sleeps and the other works the worker is not idle, and not when both have ended.
     #[test]
     fn a_worker_is_idle_while_no_fiber_can_go_on() {
         let (rings, grants) = (Rings::new(1), Grants::new(2, None));
@@ -257,25 +257,37 @@ mod tests {
                 crate::facade::cpu::pause();
             }
         };
-        let sleeps = |mut current: Current| current.suspend(Suspension::Sleep(after(10)));
+        let worked = std::cell::Cell::new(0);
+        let sleeps = |mut current: Current| current.suspend(Suspension::Sleep(after(50)));
         let works = |mut current: Current| {
+            let began = clock::now();
             spin_until(after(4));
+            worked.set(clock::now().since(began));
             current.suspend(Suspension::Sleep(after(1)));
         };
         // SAFETY: they borrow what outlives them, and stay here.
         let fibers = unsafe { vec![Fiber::new(works), Fiber::new(sleeps)] };
         let all = Ticks(0)..Ticks(u64::MAX);
         let mut scheduler = Scheduler::new(0, &rings, &grants, fibers, 2).counting_idleness(all);
-        let began = clock::now();
+        let (began, mut seen) = (clock::now(), 0);
         while scheduler.has_living() {
-            scheduler.turn();
+            if scheduler.turn() == Turn::NoFiber {
+                let idle_since = clock::now();
+                crate::facade::cpu::pause();
+                seen += clock::now().since(idle_since);
+            }
         }
-        let took_ns = clock::nanoseconds(clock::now().since(began));
-        spin_until(after(5));
-        assert_eq!(scheduler.turn(), Turn::NoFiber);
+        let took = clock::now().since(began);
         let idle_ns = scheduler.idle_ns().expect("it is counted");
-        // The sleeper was up first; four of its ten milliseconds the other worked.
-        assert!(idle_ns > 5_000_000 && idle_ns <= took_ns - 4_000_000, "{idle_ns} of {took_ns}");
+        let most_ns = clock::nanoseconds(took - worked.get());
+        assert!(
+            seen > 0 && clock::nanoseconds(seen) <= idle_ns && idle_ns <= most_ns,
+            "{idle_ns} of {most_ns}"
+        );
+        assert_eq!(scheduler.turn(), Turn::NoFiber);
+        spin_until(after(1));
+        assert_eq!(scheduler.turn(), Turn::NoFiber);
+        assert_eq!(scheduler.idle_ns(), Some(idle_ns), "nobody is left to be idle");
         assert_eq!(Scheduler::new(0, &rings, &grants, Vec::new(), 0).idle_ns(), None);
     }
 
