@@ -95,6 +95,11 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --architecture orthrus --workers 1", "--workers 1: allowed: at least 2 under orthrus, "),
     ("run ycsb --architecture orthrus --workers 2 --cc-threads 2", "--cc-threads 2: allowed: 1 to 1, "),
     ("check ycsb --architecture orthrus --workers 3 --cc-threads 7", "--cc-threads 7: allowed: 1 to 2, "),
+    (
+        "run ycsb --architecture orthrus --workers 2 --shared-lock-table on --forwarding off",
+        "--forwarding off: allowed: on with --shared-lock-table on, where one thread grants all",
+    ),
+    ("run ycsb --shared-lock-table yes", "--shared-lock-table yes: allowed: on, off"),
     ("run ycsb --cc-threads 0", "--cc-threads 0: allowed: a whole number, at least 1"),
     (
         "run ycsb --architecture orthrus --protocol silo",
