@@ -110,6 +110,11 @@ const LINES: &[(&str, &str)] = &[
         "--cc-threads auto: allowed: a whole number, for a check measures nothing",
     ),
     (
+        "run ycsb --architecture orthrus --workers 2 --shared-lock-table on --forwarding off",
+        "--forwarding off: allowed: on with --shared-lock-table on, where one thread grants all",
+    ),
+    ("run ycsb --shared-lock-table yes", "--shared-lock-table yes: allowed: on, off"),
+    (
         "run ycsb --architecture orthrus --protocol silo",
         "--architecture orthrus --protocol silo: its concurrency-control threads have a protocol",
     ),

@@ -154,6 +154,31 @@ fn every_honest_system_passes_every_schedule() {
     }
 }
 
+/// What ORTHRUS' concurrency-control threads share, or its threads that execute do not, changes neither what passes nor what is found.
+#[test]
+fn a_shared_lock_table_and_split_indexes_pass_and_canaries_are_found_with_them() {
+    let folder = fresh_folder("explored-shared-lock-table");
+    let told = "--workers 4 --cc-threads 2 --shared-lock-table on";
+    for more in ["", " --split-indexes on", " --split-indexes on --locks-by-hash on"] {
+        for (workload, schedules) in [
+            ("micro", "random --seeds 300"),
+            ("ranges", "pct --seeds 300"),
+            ("tpcc --warehouses 2 --remote-items 30 --remote-payments 50", "pct --seeds 60"),
+        ] {
+            let line = format!("--explore {schedules} --architecture orthrus {told}{more}");
+            let ran = explore(&folder, workload, &line);
+            assert_eq!(ran.code, Some(0), "{line} over {workload}\n{}\n{}", ran.out, ran.err);
+        }
+        for (canary, workload) in
+            [("passed-locks", "micro"), ("stale-plans", "ranges"), ("unlocked-ranges", "ranges")]
+        {
+            let line = format!("--explore random --canary {canary} --seeds 20000 {told}{more}");
+            let ran = explore(&folder, workload, &line);
+            assert_eq!(ran.code, Some(1), "{line} over {workload}\n{}\n{}", ran.out, ran.err);
+        }
+    }
+}
+
 /// Nothing conflicts among readers: neither a right protocol nor a broken one has passed anything.
 #[test]
 fn who_only_reads_passes_no_exploration() {

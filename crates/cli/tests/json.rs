@@ -83,6 +83,7 @@ const FIELDS: &[Field] = &[
     ("cc_threads", is_count),
     ("forwarding", Value::is_boolean),
     ("locks_by_hash", Value::is_boolean),
+    ("shared_lock_table", Value::is_boolean),
     ("in_flight", is_count),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),

@@ -352,16 +352,19 @@ pub struct EngineOptions {
     /// ORTHRUS: a concurrency-control thread forwards a transaction's request to the next once it has granted its own part, as by default;
     /// otherwise it answers, and the transaction asks the next (*orthrus* 3.3).
     pub forwarding: bool,
-    /// ORTHRUS: which concurrency-control thread has the lock of a key is told by the key's hash, and not by the table's partition function. Not
-    /// by default.
+    /// ORTHRUS: which concurrency-control thread, or which part of their shared table, has the lock of a key is told by the key's hash, and not by the
+    /// table's partition function. Not by default.
     pub locks_by_hash: bool,
+    /// ORTHRUS: concurrency-control threads share one lock table, and each grants transactions all that they ask for; otherwise, by default,
+    /// each has a table of its own, of its part of the keys (*orthrus* 3.4).
+    pub shared_lock_table: bool,
     /// Architectures with fibers: transactions that a worker has begun and not ended, at most.
     pub in_flight: usize,
     /// Partitioned serial execution: partitions of the tables; 0 for as many as there are workers. Fewer are latched by more
     /// workers, down to one for all (*silo* 5.4, figure 9).
     pub partitions: usize,
-    /// Shared-everything: split the tables' indexes into as many parts as there are workers, by the tables' partition
-    /// functions (the *Split* variants of *silo* 5.4).
+    /// Shared-everything and ORTHRUS: split the tables' indexes into as many parts as there are workers that host transactions, by the tables'
+    /// partition functions (the *Split* variants of *silo* 5.4 and *orthrus* 4.3). Not by default.
     pub split_indexes: bool,
     /// Shared-everything: keep previous versions of records, so that procedures that ask for it read a snapshot
     /// ([`Procedure::reads_snapshot`](crate::Procedure::reads_snapshot)). Not by default.
@@ -445,6 +448,7 @@ impl Default for EngineOptions {
             cc_threads: 1,
             forwarding: true,
             locks_by_hash: false,
+            shared_lock_table: false,
             in_flight: 4,
             partitions: 0,
             split_indexes: false,

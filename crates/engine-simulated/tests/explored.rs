@@ -194,7 +194,8 @@ fn every_pair_keeps_the_queues_under_every_schedule() {
     }
 }
 
-/// However locks are divided among threads, however a request comes from one to the next, and however many wait.
+/// However locks are divided among threads or parts of a table that these share, however a request comes from one to the next, however many wait, and
+/// whether indexes are split.
 #[test]
 fn every_option_of_orthrus_keeps_sums_and_queues_under_every_schedule() {
     let pair = PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
@@ -210,11 +211,18 @@ fn every_option_of_orthrus_keeps_sums_and_queues_under_every_schedule() {
         run.unwrap_or_else(|broken| panic!("{asked:?}, {schedule:?}: {broken}"));
     };
     for (cc_threads, in_flight) in [(1, 1), (2, 3), (3, 2)] {
-        for forwarding in [true, false] {
+        for (forwarding, shared_lock_table) in [(true, false), (false, false), (true, true)] {
             for locks_by_hash in [false, true] {
                 for seed in 0..20 {
-                    let options =
-                        EngineOptions { cc_threads, in_flight, forwarding, locks_by_hash, ..options(seed) };
+                    let options = EngineOptions {
+                        cc_threads,
+                        in_flight,
+                        forwarding,
+                        shared_lock_table,
+                        locks_by_hash,
+                        split_indexes: seed % 2 == 1,
+                        ..options(seed)
+                    };
                     schedules(seed).into_iter().for_each(|schedule| run(seed, schedule, &options));
                 }
             }
@@ -322,6 +330,24 @@ fn every_canary_is_found_in_queues() {
         let is_wanted = |canary| indexing == Indexing::Ordered || !of_plans.contains(&canary);
         let seen = canaries().filter(|&(_, canary)| is_seen(canary) && is_wanted(canary));
         find_canaries(seen, |selection, schedule, seed| explored_queues(selection, indexing, schedule, seed));
+    }
+}
+
+/// The same of what ORTHRUS' threads omit at a table that they share.
+#[test]
+fn canaries_of_lock_tables_are_found_at_a_shared_one() {
+    let asked = |seed| EngineOptions { cc_threads: 2, shared_lock_table: true, ..options(seed) };
+    let orthrus = |canary| [(ArchitectureName::Orthrus, canary)].into_iter();
+    find_canaries(orthrus(CanaryName::PassedLocks), |selection, schedule, seed| {
+        in_words(schedule, || bank_run::<ThisEngine>(selection, WORKERS + 1, seed, TRANSACTIONS, &asked(seed)))
+    });
+    for canary in [CanaryName::PassedLocks, CanaryName::StalePlans, CanaryName::UnlockedRanges] {
+        find_canaries(orthrus(canary), |selection, schedule, seed| {
+            let (indexing, options) = (Indexing::Ordered, asked(seed));
+            in_words(schedule, || {
+                queues_run::<ThisEngine>(selection, indexing, WORKERS + 1, seed, TRANSACTIONS, &options)
+            })
+        });
     }
 }
 

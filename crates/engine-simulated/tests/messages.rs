@@ -187,6 +187,25 @@ fn locks_of_two_threads_take_three_messages() {
     }
 }
 
+/// At a table that they share, any thread grants all: whatever a transaction touches, it takes a message there, one back, and one to release (*orthrus* 3.4).
+#[test]
+fn a_shared_lock_table_takes_two_messages_and_one_to_release() {
+    let pair = PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+    for cc_threads in [1, 2, 3] {
+        let options = EngineOptions { cc_threads, shared_lock_table: true, ..EngineOptions::default() };
+        for seed in 0..20 {
+            let schedule = Schedule::Random { seed, switch_one_in: 5 };
+            let workers = cc_threads + 2;
+            let measured =
+                explore(schedule, || run(pair, Task::Update, workers, Until::Transactions(200), &options));
+            assert_eq!((measured.servers, measured.all_aborts()), (cc_threads, 0), "{seed}");
+            let Effort { messages, served, .. } = measured.effort;
+            assert_eq!(messages, 3 * measured.commits, "{cc_threads}, {seed}");
+            assert_eq!(served, 2 * measured.commits, "{cc_threads}, {seed}");
+        }
+    }
+}
+
 /// Rows that a scan shows, of two partitions by turns: of each it reads a leaf or two.
 const SCANNED: usize = 20;
 

@@ -135,6 +135,12 @@ pub(crate) fn arrange(
                 );
                 return Err(misfit("cc-threads", options.cc_threads, allowed));
             }
+            if options.shared_lock_table && !options.forwarding {
+                let allowed =
+                    "on with --shared-lock-table on, where one thread grants all that a transaction asks for"
+                        .to_owned();
+                return Err(Misfit { option: "forwarding", value: "off".to_owned(), allowed });
+            }
             let hosts = workers - options.cc_threads;
             let most = (MOST_SLOTS / hosts).max(1);
             if !(1..=most).contains(&options.in_flight) {
@@ -143,7 +149,7 @@ pub(crate) fn arrange(
                 );
                 return Err(misfit("in-flight", options.in_flight, allowed));
             }
-            (1, hosts)
+            (if options.split_indexes { hosts } else { 1 }, hosts)
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };

@@ -4,9 +4,9 @@
 //! allocate alike; the machinery of a run (threads, rings, histograms) cancels out.
 
 use contract::{
-    Abort, Access, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
-    PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
-    Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,
+    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
+    Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -142,12 +142,25 @@ impl Workload for Mixed {
     }
 }
 
+const ORTHRUS: PairName =
+    PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+
+/// Every pair as it is by default, with two workers; and ORTHRUS with a lock table that two of four share, and split indexes for the others.
+fn systems() -> impl Iterator<Item = (PairName, usize, EngineOptions)> {
+    let supported = PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported);
+    let sharing = EngineOptions {
+        cc_threads: 2,
+        shared_lock_table: true,
+        split_indexes: true,
+        ..EngineOptions::default()
+    };
+    supported.map(|pair| (pair, 2, EngineOptions::default())).chain([(ORTHRUS, 4, sharing)])
+}
+
 #[test]
 fn allocates_nothing() {
-    let supported = |pair: &PairName| ThisEngine::support(*pair) == Support::Supported;
-    for pair in PairName::all().filter(supported) {
-        let options = EngineOptions::default();
-        let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, 2, &options).expect("fits");
+    for (pair, workers, options) in systems() {
+        let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, workers, &options).expect("fits");
         let mut store = ThisEngine::load(&Mixed, layout, &|_| ()).expect("a small table");
         let mut allocations = |transactions| {
             let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
@@ -160,6 +173,9 @@ fn allocates_nothing() {
         };
         allocations(100);
         let (few, many) = (allocations(100), allocations(5_000));
-        assert!(many <= few + 4, "{pair}: {few} allocations for 100 transactions, {many} for 5,000");
+        assert!(
+            many <= few + 4,
+            "{pair}, {workers} workers: {few} allocations for 100 transactions, {many} for 5,000"
+        );
     }
 }

@@ -142,32 +142,42 @@ impl Workload for Rows {
 /// Names the run that this process is to make, if it is a child.
 const RUN: &str = "TRIREME_TEST_RUN";
 
+/// What a run is told to have.
+const SHARED_LOCK_TABLE: &str = "shared-lock-table";
+
 /// Makes the run that a parent asked for, and does not return from it.
 fn run_as_child() {
     let Ok(run) = std::env::var(RUN) else { return };
     let mut words = run.split(' ');
-    let mut word = || words.next().expect("a run has four words");
+    let mut word = || words.next().expect("a run has five words");
     let pair = PairName {
         architecture: word().parse().expect("an architecture"),
         protocol: word().parse().expect("a protocol"),
     };
     let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
+    let options =
+        EngineOptions { shared_lock_table: word() == SHARED_LOCK_TABLE, ..EngineOptions::default() };
     let workers = rows.workers();
-    let arrangement = ThisEngine::arrange(pair, workers, &EngineOptions::default());
+    let arrangement = ThisEngine::arrange(pair, workers, &options);
     let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
     let mut store = ThisEngine::load(&rows, layout, &|_| ()).expect("a small table");
     let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
     let clients = (0..clients).map(|worker| rows.client(seat(worker))).collect();
     let until = Until::Transactions(u64::MAX);
     let selection = Selection::Pair(pair);
-    let _ = ThisEngine::run_checked(&mut store, selection, clients, until, &EngineOptions::default());
+    let _ = ThisEngine::run_checked(&mut store, selection, clients, until, &options);
     unreachable!("the run has no end of its own");
 }
 
 /// How a run in a process of its own ended: by exit status, by signal.
 fn run(pair: PairName, contended: bool, disobedient: bool) -> (Option<i32>, Option<i32>) {
+    run_told(pair, contended, disobedient, "nothing")
+}
+
+/// The same of a run that is told to share a lock table, or nothing.
+fn run_told(pair: PairName, contended: bool, disobedient: bool, told: &str) -> (Option<i32>, Option<i32>) {
     let words = format!(
-        "{pair} {} {}",
+        "{pair} {} {} {told}",
         if contended { "contended" } else { "alone" },
         if disobedient { "disobedient" } else { "obedient" }
     );
@@ -186,6 +196,13 @@ fn the_measured_loop_makes_no_system_call() {
         if [ArchitectureName::AsymmetricDelegation, ArchitectureName::Orthrus].contains(&pair.architecture) {
             // They need two workers, who wait for each other all the time.
             assert_eq!(run(pair, true, false), (Some(DONE), None), "{pair}, a server and a client");
+            if pair.architecture == ArchitectureName::Orthrus {
+                assert_eq!(
+                    run_told(pair, true, false, SHARED_LOCK_TABLE),
+                    (Some(DONE), None),
+                    "{pair}, shared"
+                );
+            }
             continue;
         }
         assert_eq!(run(pair, false, true), (None, Some(libc::SIGSYS)), "{pair}: the filter works");

@@ -409,11 +409,20 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "locks-by-hash",
         value: "on|off",
-        help: "Divide locks among concurrency-control threads by the keys' hashes, not by the partition function",
+        help: "Divide locks among concurrency-control threads, or parts of their table, by hash, not by the partition function",
         used_by: UsedBy::Architectures(&[ArchitectureName::Orthrus]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.locks_by_hash, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.locks_by_hash),
+    },
+    OptionDescription {
+        name: "shared-lock-table",
+        value: "on|off",
+        help: "Let concurrency-control threads share one lock table, of which each grants a transaction all its locks",
+        used_by: UsedBy::Architectures(&[ArchitectureName::Orthrus]),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.shared_lock_table, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.shared_lock_table),
     },
     OptionDescription {
         name: "in-flight",
@@ -436,8 +445,8 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "split-indexes",
         value: "on|off",
-        help: "Split the indexes into as many parts as there are workers",
-        used_by: UsedBy::Architectures(&[ArchitectureName::SharedEverything]),
+        help: "Split the indexes into as many parts as there are workers that host transactions",
+        used_by: UsedBy::Architectures(&[ArchitectureName::SharedEverything, ArchitectureName::Orthrus]),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.split_indexes, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.split_indexes),

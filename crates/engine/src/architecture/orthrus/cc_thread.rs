@@ -1,14 +1,18 @@
 //! A concurrency-control thread of ORTHRUS: takes requests and releases from its rings, one after the other, grants in its lock table, and
 //! forwards what it has granted to the next thread, or tells the transaction (*orthrus* 3.1, 3.3).
 //!
-//! It runs until all threads that execute have ended; then nobody holds anything, which it asserts.
+//! Its lock table is its own, or one that all such threads share ([`shared_lock_table`](super::shared_lock_table)): then it gets a transaction all its
+//! locks, and forwards nothing.
+//!
+//! It runs until all threads that execute have ended; then nobody holds anything, which it asserts; of a shared table, the last one does.
 //!
 //! What comes for a thread whose ring is full it keeps, and goes on. At most as many messages are kept as there are transactions in flight, because
 //! each transaction has one request on its way.
 
 use super::OrthrusState;
-use super::lock_set::LockSet;
+use super::errand::Errand;
 use super::lock_table::LockTable;
+use super::shared_lock_table::{Parts, SharedLockTable};
 use crate::architecture::Serving;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
@@ -18,25 +22,15 @@ use crate::work;
 use contract::Effort;
 use std::collections::VecDeque;
 
-/// A request on its way: whose, and at which of the lock set's stops.
-#[derive(Clone, Copy)]
-pub(super) struct Errand {
-    pub list: *const LockSet,
-    pub stop: u32,
-    pub slot: SlotId,
-}
-
-// SAFETY: the lock set is the slot's, lives as long as its fiber, and does not change until it is granted as a whole; until then whoever has the
-// errand reads it, after the message that brought it.
-unsafe impl Send for Errand {}
-
 /// What concurrency-control threads are sent.
 #[derive(Clone, Copy)]
 pub(super) enum Message {
-    /// Grant what the lock set has here.
+    /// Grant what the lock set has here; of a shared table, all that it has.
     Request(Errand),
     /// The slot's oldest transaction here has ended.
     Release(SlotId),
+    /// The slot's transaction has ended, which has locks in these parts of the shared table.
+    ReleaseParts(SlotId, Parts),
 }
 
 /// One serving of an inbox that is not empty in so many is timed.
@@ -52,14 +46,22 @@ pub(crate) struct CcThread<'e, P: Planning> {
     effort: Effort,
 }
 
+const MISSENT: &str = "a release goes to the table from which the locks are";
+
+/// Where a thread has its locks.
+enum Locks<'e> {
+    Own(LockTable<Errand>),
+    Shared(&'e SharedLockTable),
+}
+
 /// What grants, apart from the inbox.
 struct Grantor<'e, P: Planning> {
     state: &'e OrthrusState<'e, P>,
     outbox: Outbox<'e>,
-    table: LockTable<Errand>,
+    locks: Locks<'e>,
     /// What found its ring full.
     outbound: VecDeque<(usize, Message)>,
-    /// Empty; what a release grants is told when the table is at rest.
+    /// Empty; what a release grants is taken on when the table is at rest.
     granted_now: Vec<Errand>,
     sent: u64,
 }
@@ -67,13 +69,17 @@ struct Grantor<'e, P: Planning> {
 impl<'e, P: Planning> CcThread<'e, P> {
     /// Thread `me`.
     pub fn new(me: usize, state: &'e OrthrusState<'e, P>) -> Self {
+        let locks = match &state.shared_table {
+            None => Locks::Own(LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT)),
+            Some(table) => Locks::Shared(table),
+        };
         CcThread {
             state,
             inbox: Inbox::new(&state.rings, me),
             grantor: Grantor {
                 state,
                 outbox: Outbox::new(&state.rings, me),
-                table: LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT),
+                locks,
                 outbound: VecDeque::with_capacity(state.slots),
                 granted_now: Vec::with_capacity(state.slots),
                 sent: 0,
@@ -97,6 +103,7 @@ impl<'e, P: Planning> CcThread<'e, P> {
             match message {
                 Message::Request(errand) => grantor.request(errand),
                 Message::Release(slot) => grantor.release(slot),
+                Message::ReleaseParts(slot, parts) => grantor.release_parts(slot, parts),
             }
         });
         self.effort.messages += std::mem::take(&mut self.grantor.sent);
@@ -114,36 +121,53 @@ impl<'e, P: Planning> CcThread<'e, P> {
 
 impl<P: Planning> Grantor<'_, P> {
     fn request(&mut self, errand: Errand) {
-        // SAFETY: by the contract of `Errand`.
-        let locks = unsafe { &*errand.list }.at_stop(errand.stop as usize);
-        cpu::take_over(locks.as_ptr().cast(), size_of_val(locks));
-        for _ in locks {
-            work::operation(0);
-        }
-        if self.table.request(errand.slot, locks, errand) {
-            self.granted(errand);
+        match &mut self.locks {
+            Locks::Own(table) => {
+                errand.fetch();
+                if errand.ask(table) {
+                    self.granted_here(errand);
+                }
+            }
+            Locks::Shared(table) => {
+                if table.request(errand) {
+                    self.granted(errand.slot);
+                }
+            }
         }
     }
 
     fn release(&mut self, slot: SlotId) {
+        let Locks::Own(table) = &mut self.locks else { unreachable!("{MISSENT}") };
         work::operation(0);
-        let mut granted = std::mem::take(&mut self.granted_now);
-        self.table.release(slot, |errand| granted.push(errand));
-        granted.drain(..).filter(|_| P::Rules::TELLS_WHO_WAITED).for_each(|errand| self.granted(errand));
-        self.granted_now = granted;
+        let mut errands = std::mem::take(&mut self.granted_now);
+        table.release(slot, |errand| errands.push(errand));
+        errands.drain(..).filter(|_| P::Rules::TELLS_WHO_WAITED).for_each(|errand| self.granted_here(errand));
+        self.granted_now = errands;
     }
 
-    /// All that the errand wants here is granted.
-    fn granted(&mut self, errand: Errand) {
-        // SAFETY: by the contract of `Errand`.
-        let list = unsafe { &*errand.list };
-        let next = errand.stop as usize + 1;
-        if self.state.forwards && next < list.stops() {
-            let message = Message::Request(Errand { stop: next as u32, ..errand });
-            return self.send(list.thread_at(next), message);
+    fn release_parts(&mut self, slot: SlotId, parts: Parts) {
+        let Locks::Shared(table) = self.locks else { unreachable!("{MISSENT}") };
+        let mut errands = std::mem::take(&mut self.granted_now);
+        table.release(slot, parts, &mut errands, |slot| {
+            if P::Rules::TELLS_WHO_WAITED {
+                self.granted(slot);
+            }
+        });
+        self.granted_now = errands;
+    }
+
+    /// All that the errand wants of the thread's own table is granted.
+    fn granted_here(&mut self, errand: Errand) {
+        match errand.next() {
+            Some(next) if self.state.forwards => self.send(next.owner(), Message::Request(next)),
+            _ => self.granted(errand.slot),
         }
+    }
+
+    /// The slot's transaction has all that it asked for.
+    fn granted(&mut self, slot: SlotId) {
         self.sent += 1;
-        self.state.shared.grants.wake(errand.slot, Wake::Granted);
+        self.state.shared.grants.wake(slot, Wake::Granted);
     }
 
     fn send(&mut self, to: usize, message: Message) {
@@ -196,8 +220,13 @@ impl<P: Planning> Drop for CcThread<'_, P> {
             return self.state.shared.grants.set_dead(SlotId(0));
         }
         self.serve_until(Ticks(u64::MAX));
+        let is_empty = match &self.grantor.locks {
+            Locks::Own(table) => table.is_empty(),
+            // Others may have releases to serve.
+            Locks::Shared(table) => !table.one_has_ended() || table.is_empty(),
+        };
         // Who was found to wait for ever has left what it wanted.
-        let is_over = self.grantor.table.is_empty() || self.state.shared.grants.has_dead();
+        let is_over = is_empty || self.state.shared.grants.has_dead();
         assert!(is_over, "locks are held or wanted after the end");
     }
 }

@@ -1,10 +1,11 @@
-//! The lock set of a transaction: all that it asks for, sorted by the concurrency-control threads that have it (*orthrus* 3.2).
+//! The lock set of a transaction: all that it asks for, sorted by who has it (*orthrus* 3.2): a concurrency-control thread, or a part of the table that
+//! they share.
 //!
 //! It lies in the memory of the transaction's slot. A message names it, and the threads on its way read their parts of it: it does not change until
-//! all have granted theirs. What was granted the transaction finds in it again, before it touches a key.
+//! all is granted. What was granted the transaction finds in it again, before it touches a key.
 //!
-//! A key's thread is told by the workload's partition function, or by the key's hash ([`Owners`]). A range has keys of one thread if the plan says
-//! so, or else of all: then each of them locks it.
+//! A key's owner is told by the workload's partition function, or by the key's hash ([`Owners`]). A range has keys of one owner if the plan says
+//! so, or else of all: then it is locked at each of them.
 
 use super::lock_table::Lock;
 use crate::index::hash::Hash;
@@ -13,35 +14,35 @@ use crate::storage::Table;
 use aligned_vec::AVec;
 use contract::{Access, Key, Plan, PlannedRange, TableId};
 
-/// Which concurrency-control thread has a key.
+/// Who has a key: which of the concurrency-control threads, or of the parts of the table that they share.
 #[derive(Clone, Copy)]
 pub(crate) struct Owners<'e> {
     tables: &'e [Table],
-    threads: u32,
+    count: u32,
     by_hash: bool,
 }
 
 impl<'e> Owners<'e> {
-    /// Of so many threads.
-    pub fn new(tables: &'e [Table], threads: u32, by_hash: bool) -> Self {
-        Owners { tables, threads, by_hash }
+    /// Of so many.
+    pub fn new(tables: &'e [Table], count: u32, by_hash: bool) -> Self {
+        Owners { tables, count, by_hash }
     }
 
-    /// The thread of a key; of one that is a byte string, of its prefix.
+    /// The owner of a key; of one that is a byte string, of its prefix.
     #[inline(always)]
     fn of(&self, table: TableId, key: Key) -> u32 {
-        match self.threads {
+        match self.count {
             1 => 0,
-            threads if self.by_hash => (Hash::of(key).0 >> 32) as u32 % threads,
-            threads => (self.tables[table.index()].description.partition)(key, threads).0,
+            count if self.by_hash => (Hash::of(key).0 >> 32) as u32 % count,
+            count => (self.tables[table.index()].description.partition)(key, count).0,
         }
     }
 
-    /// The only thread that has keys of a range, if it is known.
+    /// The only one that has keys of a range, if it is known.
     #[inline(always)]
     fn of_range(&self, range: &PlannedRange) -> Option<u32> {
         match range.within {
-            _ if range.first == range.last || self.threads == 1 => Some(self.of(range.table, range.first)),
+            _ if range.first == range.last || self.count == 1 => Some(self.of(range.table, range.first)),
             Some(key) if !self.by_hash => Some(self.of(range.table, key)),
             _ => None,
         }
@@ -51,27 +52,27 @@ impl<'e> Owners<'e> {
 /// A lock, and who has it.
 #[derive(Clone, Copy)]
 struct Wanted {
-    thread: u32,
+    owner: u32,
     lock: Lock,
 }
 
 impl Wanted {
-    /// In the order of threads; there points first, in the order of tables and keys, of two the stronger first.
+    /// In the order of owners; there points first, in the order of tables and keys, of two the stronger first.
     fn order(&self) -> (u32, bool, TableId, Key, Key, bool) {
         let Lock { table, first, last, mode } = self.lock;
-        (self.thread, !self.lock.is_point(), table, first, last, mode == Mode::Shared)
+        (self.owner, !self.lock.is_point(), table, first, last, mode == Mode::Shared)
     }
 
     fn is_of_same(&self, other: &Wanted) -> bool {
         let keys = |lock: &Lock| (lock.table, lock.first, lock.last);
-        self.thread == other.thread && keys(&self.lock) == keys(&other.lock)
+        self.owner == other.owner && keys(&self.lock) == keys(&other.lock)
     }
 }
 
-/// A part of a lock set: that of one thread.
+/// A part of a lock set: that of one owner.
 #[derive(Clone, Copy)]
 struct Stop {
-    thread: u32,
+    owner: u32,
     first: u32,
     /// Ranges come after points.
     first_range: u32,
@@ -116,7 +117,7 @@ impl LockSet {
         self.wanted.clear();
         for planned in plan.keys() {
             let lock = Lock::of_key(planned.table, planned.key, mode_of(planned.access));
-            self.wanted.push(Wanted { thread: owners.of(lock.table, lock.first), lock });
+            self.wanted.push(Wanted { owner: owners.of(lock.table, lock.first), lock });
         }
         for range in plan.ranges() {
             let &PlannedRange { table, first, last, access, .. } = range;
@@ -125,18 +126,18 @@ impl LockSet {
             if first > last || is_left_out {
                 continue;
             }
-            let threads = match owners.of_range(range) {
-                Some(thread) => thread..thread + 1,
-                None => 0..owners.threads,
+            let owners = match owners.of_range(range) {
+                Some(owner) => owner..owner + 1,
+                None => 0..owners.count,
             };
-            self.wanted.extend(threads.map(|thread| Wanted { thread, lock }));
+            self.wanted.extend(owners.map(|owner| Wanted { owner, lock }));
         }
         self.wanted.sort_unstable_by_key(Wanted::order);
         self.wanted.dedup_by(|later, earlier| later.is_of_same(earlier));
-        for &Wanted { thread, lock } in &self.wanted {
+        for &Wanted { owner, lock } in &self.wanted {
             let number = self.locks.len() as u32;
-            if self.stops.last().is_none_or(|stop| stop.thread != thread) {
-                self.stops.push(Stop { thread, first: number, first_range: number, end: number });
+            if self.stops.last().is_none_or(|stop| stop.owner != owner) {
+                self.stops.push(Stop { owner, first: number, first_range: number, end: number });
             }
             let stop = self.stops.last_mut().expect("pushed");
             stop.end += 1;
@@ -145,16 +146,21 @@ impl LockSet {
         }
     }
 
-    /// How many threads have something of it.
+    /// How many owners have something of it.
     #[inline(always)]
     pub fn stops(&self) -> usize {
         self.stops.len()
     }
 
-    /// The thread at a stop, in ascending order.
+    /// The owner at a stop, in ascending order.
     #[inline(always)]
-    pub fn thread_at(&self, stop: usize) -> usize {
-        self.stops[stop].thread as usize
+    pub fn owner_at(&self, stop: usize) -> usize {
+        self.stops[stop].owner as usize
+    }
+
+    /// All of them.
+    pub fn owners(&self) -> impl Iterator<Item = u32> {
+        self.stops.iter().map(|stop| stop.owner)
     }
 
     /// What is asked for there.
@@ -171,8 +177,8 @@ impl LockSet {
     /// Whether a key is locked in `mode` at least.
     #[inline(always)]
     pub fn holds(&self, owners: Owners<'_>, table: TableId, key: Key, mode: Mode) -> bool {
-        let thread = owners.of(table, key);
-        let Some(stop) = self.stops.iter().find(|stop| stop.thread == thread) else { return false };
+        let owner = owners.of(table, key);
+        let Some(stop) = self.stops.iter().find(|stop| stop.owner == owner) else { return false };
         let suffices = |lock: &Lock| mode == Mode::Shared || lock.mode == Mode::Exclusive;
         let points = &self.locks[stop.first as usize..stop.first_range as usize];
         if let Ok(nth) = points.binary_search_by_key(&(table, key), |lock| (lock.table, lock.first))
@@ -208,12 +214,12 @@ mod tests {
     }
 
     proptest! {
-        /// What a plan names is held, by the thread that has it, and nothing else is.
+        /// What a plan names is held, at its owner, and nothing else is.
         #[test]
         fn what_is_planned_is_held(
             keys in prop::collection::vec((0..TABLES, 0..KEYS, any::<bool>()), 0..12),
             ranges in prop::collection::vec((0..TABLES, 0..KEYS, 0..4u64, any::<bool>()), 0..4),
-            threads in 1..4u32,
+            count in 1..4u32,
         ) {
             let mut plan = Plan::default();
             for &(table, key, writes) in &keys {
@@ -223,12 +229,12 @@ mod tests {
                 let (first, last) = (Key(first), Key(first + more));
                 plan.range(PlannedRange { table: TableId(table), first, last, access: access(writes), within: None });
             }
-            let owners = Owners::new(&[], threads, true);
+            let owners = Owners::new(&[], count, true);
             let mut set = LockSet::new();
             set.fill(&plan, owners, true);
 
-            let threads: Vec<usize> = (0..set.stops()).map(|stop| set.thread_at(stop)).collect();
-            prop_assert!(threads.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", threads);
+            let stops: Vec<usize> = (0..set.stops()).map(|stop| set.owner_at(stop)).collect();
+            prop_assert!(stops.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", stops);
             for stop in 0..set.stops() {
                 let points: Vec<_> = set.at_stop(stop).iter().filter(|lock| lock.is_point()).collect();
                 prop_assert!(points.windows(2).all(|two| (two[0].table, two[0].first) < (two[1].table, two[1].first)));
@@ -255,11 +261,11 @@ mod tests {
             }
         }
 
-        /// A key's lock is at one thread, a range's at each that may have keys of it.
+        /// A key's lock is at one owner, a range's at each that may have keys of it.
         #[test]
-        fn a_conflict_meets_at_some_thread(first in 0..KEYS, before in 0..4u64, after in 1..4u64, threads in 1..4u32) {
+        fn a_conflict_meets_at_some_owner(first in 0..KEYS, before in 0..4u64, after in 1..4u64, count in 1..4u32) {
             let (key, more) = (first + before, before + after);
-            let owners = Owners::new(&[], threads, true);
+            let owners = Owners::new(&[], count, true);
             let (mut of_key, mut of_range) = (Plan::default(), Plan::default());
             of_key.touch(TableId(0), Key(key), Span::new(0, 0), Access::Structure);
             let (first, last) = (Key(first), Key(first + more));
@@ -267,8 +273,8 @@ mod tests {
             let [mut one, mut other] = [LockSet::new(), LockSet::new()];
             one.fill(&of_key, owners, true);
             other.fill(&of_range, owners, true);
-            prop_assert_eq!((one.stops(), other.stops()), (1, threads as usize));
-            let meets = |stop: usize| other.thread_at(stop) == one.thread_at(0);
+            prop_assert_eq!((one.stops(), other.stops()), (1, count as usize));
+            let meets = |stop: usize| other.owner_at(stop) == one.owner_at(0);
             prop_assert!((0..other.stops()).any(meets));
         }
     }

@@ -1,6 +1,6 @@
 //! The lock table of a concurrency-control thread: from a key to the queue of those who hold it or want it (*orthrus* 3.1).
 //!
-//! One thread has it, and asks nobody. A transaction asks for all that it wants here at once, and gets it in the order of arrival: a lock is
+//! One thread has it, and asks nobody; of a table that threads share ([`super::shared_lock_table`]) it is a part, which one thread has at a time. A transaction asks for all that it wants here at once, and gets it in the order of arrival: a lock is
 //! granted when no lock that conflicts with it is left of those that came before, held or wanted. So nobody waits here in a circle, and nobody is
 //! passed. Memory grows with the locks that are held or wanted, not with the rows.
 //!

@@ -11,7 +11,7 @@
 //! | give them back | to each thread that has some, when the transaction has ended | nobody |
 //!
 //! So locks of N threads take N + 1 messages until they are granted (3.3). Without forwarding each thread answers to the transaction, which asks the
-//! next: 2 N.
+//! next: 2 N. If the threads share one table ([`shared_lock_table`]), any of them grants all: 2, and one to give all back.
 //!
 //! *No deadlock* (3.2). A transaction asks a thread when it has all that it wants of those before it, and a thread grants in the order of arrival. The
 //! transaction that came first of all that wait at the last thread where some do waits only for such as have all that they want there and wait nowhere behind:
@@ -32,12 +32,16 @@
 //! We differ:
 //! - A grant is a word, not an entry in a ring: a slot waits for one at a time, so that there is always room for it.
 //! - The lock set stays where the transaction's slot is; the message names it, and each thread copies its part.
+//! - Of a shared table the paper lets any thread be asked. A slot asks the same one each time, slots by turns: so its release comes there before its next
+//!   request.
 //! - A slot may ask for its next transaction's locks before a thread has got its release, because that was asked by way of another. The thread keeps
 //!   both: releases of a slot come in the order of its transactions.
 
 mod cc_thread;
+mod errand;
 mod lock_set;
 mod lock_table;
+mod shared_lock_table;
 
 pub(crate) use cc_thread::CcThread;
 
@@ -51,9 +55,11 @@ use crate::physical::Shared;
 use crate::protocol::{Mode, Planning, Rules, SlotId};
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
-use cc_thread::{Errand, Message};
+use cc_thread::Message;
 use contract::{Effort, EngineOptions, Key, Plan, TableId};
+use errand::Errand;
 use lock_set::{LockSet, Owners};
+use shared_lock_table::SharedLockTable;
 
 /// What all threads share.
 pub(crate) struct OrthrusState<'e, P: Planning> {
@@ -63,6 +69,8 @@ pub(crate) struct OrthrusState<'e, P: Planning> {
     /// Between all threads: first those for concurrency control, then the others.
     rings: Rings,
     owners: Owners<'e>,
+    /// The table of all concurrency-control threads, if they have not one each.
+    shared_table: Option<SharedLockTable>,
     cc_threads: usize,
     slots: usize,
     tables: usize,
@@ -79,13 +87,20 @@ impl<'e, P: Planning> OrthrusState<'e, P> {
         slots: usize,
         options: &EngineOptions,
     ) -> Self {
-        let shared = SharedState::new(slots, 1, options);
+        let partitions = tables.first().map_or(1, |table| table.partitions().len());
+        let shared = SharedState::new(slots, partitions, options);
         (0..slots as u32).for_each(|slot| shared.grants.set_away(SlotId(slot)));
+        let (readers_wait, parts) = (P::Rules::READERS_WAIT, SharedLockTable::parts_for(cc_threads));
+        let (shared_table, owners) = match options.shared_lock_table {
+            false => (None, cc_threads),
+            true => (Some(SharedLockTable::new(cc_threads, slots, tables.len(), readers_wait)), parts),
+        };
         OrthrusState {
             shared,
             workers: Workers::new(hosts),
             rings: Rings::new(cc_threads + hosts),
-            owners: Owners::new(tables, cc_threads as u32, options.locks_by_hash),
+            owners: Owners::new(tables, owners as u32, options.locks_by_hash),
+            shared_table,
             cc_threads,
             slots,
             tables: tables.len(),
@@ -132,6 +147,14 @@ pub(crate) struct Orthrus<'e, P: Planning> {
 impl<P: Planning> Orthrus<'_, P> {
     fn grants(&self) -> &Grants {
         &self.thread.state.shared.grants
+    }
+
+    /// The thread that is asked for what the lock set has at a stop.
+    fn thread_for(&self, stop: usize) -> usize {
+        match self.thread.state.shared_table {
+            None => self.locks.owner_at(stop),
+            Some(_) => self.slot.0 as usize % self.thread.state.cc_threads,
+        }
     }
 
     /// Sends to a concurrency-control thread; lets others run while there is no room.
@@ -246,8 +269,9 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
             self.grants().set_in_time(self.slot);
         }
         for stop in 0..asked {
-            let errand = Errand { list: &raw const *self.locks, stop: stop as u32, slot: self.slot };
-            self.send(self.locks.thread_at(stop), Message::Request(errand));
+            // SAFETY: the lock set does not change until this transaction has been told of the last grant, and is leaked if it never is.
+            let errand = unsafe { Errand::new(self.slot, &self.locks, stop) };
+            self.send(self.thread_for(stop), Message::Request(errand));
             tell(Beginning::Waits);
             self.wait_for_grant();
             tell(Beginning::Asks);
@@ -263,8 +287,14 @@ impl<P: Planning> Architecture for Orthrus<'_, P> {
 
     fn release_all(&mut self) {
         if std::mem::take(&mut self.holds) {
-            for stop in 0..self.locks.stops() {
-                self.send(self.locks.thread_at(stop), Message::Release(self.slot));
+            match self.thread.state.shared_table {
+                None => (0..self.locks.stops()).for_each(|stop| {
+                    self.send(self.thread_for(stop), Message::Release(self.slot));
+                }),
+                Some(_) => {
+                    let parts = self.locks.owners().collect();
+                    self.send(self.thread_for(0), Message::ReleaseParts(self.slot, parts));
+                }
             }
             self.locks.clear();
             self.grants().set_away(self.slot);
