@@ -150,7 +150,8 @@ fn play_with(
     let options = EngineOptions { prefetch: false, back_off_first_ns: 200, ..options.clone() };
     let seed = options.seed;
     let play = || {
-        let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, scene.len(), &options).expect("fits");
+        let Arrangement { layout, clients, .. } =
+            ThisEngine::arrange(pair, scene.len(), &options).expect("fits");
         let records = Records { scene, missing: Arc::new(AtomicUsize::new(clients)) };
         let mut store = ThisEngine::load(&records, layout, &|_| ()).expect("a few records");
         let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);

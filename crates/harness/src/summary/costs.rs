@@ -224,7 +224,8 @@ mod tests {
         let idle = Sampled { samples: 2, ns: 500_000_000 };
         let time_share = TimeShare { ns: [50, 40, 5, 10, 60, 35], samples: 500 };
         let effort = Effort { idle, ..Effort::default() };
-        let measurement = Measurement { effort, time_share, servers: 1, slots: 8, ..some_measurement(1000.0) };
+        let measurement =
+            Measurement { effort, time_share, servers: 1, slots: 8, ..some_measurement(1000.0) };
         let of = |costs: Costs| [costs.idle_share, costs.executing_share, costs.managing_share];
         assert_eq!(of(Costs::of([&measurement, &measurement])), [0.25, 0.45, 0.3].map(Some));
         let unsampled = Measurement { time_share: TimeShare::default(), ..measurement.clone() };

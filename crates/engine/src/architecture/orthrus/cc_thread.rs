@@ -50,7 +50,7 @@ const MISSENT: &str = "a release goes to the table from which the locks are";
 
 /// Where a thread has its locks.
 enum Locks<'e> {
-    Own(LockTable<Errand>),
+    Own(Box<LockTable<Errand>>),
     Shared(&'e SharedLockTable),
 }
 
@@ -70,7 +70,7 @@ impl<'e, P: Planning> CcThread<'e, P> {
     /// Thread `me`.
     pub fn new(me: usize, state: &'e OrthrusState<'e, P>) -> Self {
         let locks = match &state.shared_table {
-            None => Locks::Own(LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT)),
+            None => Locks::Own(Box::new(LockTable::new(state.slots, state.tables, P::Rules::READERS_WAIT))),
             Some(table) => Locks::Shared(table),
         };
         CcThread {
