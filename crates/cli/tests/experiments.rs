@@ -53,6 +53,8 @@ fn shortened(text: &str) -> String {
     let short = |line: &str| match line.split(" = ").next() {
         Some("[base]") if is_tpcc => "[base]\nitems = 100\ncustomers = 10".to_owned(),
         Some("items" | "customers") => String::new(),
+        Some("warehouses") if line.contains('[') => "warehouses = [1, 2]".to_owned(),
+        Some("time_at") if text.contains("\nwarehouses = [") => "time_at = 1".to_owned(),
         Some(name @ ("warehouses" | "partitions")) => format!("{name} = 2"),
         Some("workers") if !line.contains('[') => "workers = 2".to_owned(),
         Some("[base]") if !text.contains("\nrecords = ") => "[base]\nrecords = 2000".to_owned(),

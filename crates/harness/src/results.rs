@@ -205,7 +205,7 @@ impl<'a> CompareResult<'a> {
     pub fn extras(&self) -> String {
         let pairs: Vec<PairName> = self.systems.iter().filter_map(|system| system.summary.pair()).collect();
         let mut chosen = self.systems.iter().filter_map(|system| system.summary.cc_threads_chosen.as_ref());
-        extras(&self.subject.engine_options_with(chosen.next()), &pairs)
+        extras(&self.subject.engine_options_with(chosen.next().map(|chosen| chosen.cc_threads)), &pairs)
     }
 
     /// A system's throughput as a part of the best one's; of one that has no transactions, too.

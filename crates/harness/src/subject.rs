@@ -1,7 +1,6 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
 use crate::options::{Origin, RunOptions};
-use crate::summary::ChosenThreads;
 use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,9 +56,9 @@ impl Subject {
     }
 
     /// The same, with as many concurrency-control threads as were chosen, if they were.
-    pub fn engine_options_with(&self, chosen: Option<&ChosenThreads>) -> EngineOptions {
+    pub fn engine_options_with(&self, chosen: Option<usize>) -> EngineOptions {
         let engine = self.engine_options();
-        EngineOptions { cc_threads: chosen.map_or(engine.cc_threads, |chosen| chosen.cc_threads), ..engine }
+        EngineOptions { cc_threads: chosen.unwrap_or(engine.cc_threads), ..engine }
     }
 }
 

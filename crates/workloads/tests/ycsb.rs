@@ -123,14 +123,20 @@ fn hot_rows_are_as_likely_as_each_other() {
 fn a_hot_set_is_of_single_rows_of_the_loaded_ones() {
     let refused = |given: &[(&str, &str)]| Ycsb::new(&parameters(given)).expect_err("refused").to_string();
     for (given, names) in [
-        (vec![("hot", "2")], ["hot-records 0", "hot 2"]),
-        (vec![("hot-records", "64")], ["hot 0", "hot-records 64"]),
-        (vec![("hot", "17"), ("hot-records", "64")], ["hot 17", "accesses 16"]),
-        (vec![("hot", "3"), ("hot-records", "2"), ("distinct", "yes")], ["hot-records 2", "hot 3"]),
-        (vec![("hot", "2"), ("hot-records", "50"), ("records", "50")], ["hot-records 50", "records 50"]),
+        (vec![("hot", "2")], ["'0' for 'hot-records'", "'2' for 'hot'"]),
+        (vec![("hot-records", "64")], ["'0' for 'hot'", "'64' for 'hot-records'"]),
+        (vec![("hot", "17"), ("hot-records", "64")], ["'17' for 'hot'", "'16' for 'accesses'"]),
+        (
+            vec![("hot", "3"), ("hot-records", "2"), ("distinct", "yes")],
+            ["'2' for 'hot-records'", "'3' for 'hot'"],
+        ),
+        (
+            vec![("hot", "2"), ("hot-records", "50"), ("records", "50")],
+            ["'50' for 'hot-records'", "'50' for 'records'"],
+        ),
         (
             vec![("hot", "2"), ("hot-records", "50"), ("records", "60"), ("distinct", "yes")],
-            ["hot-records 50", "records 60"],
+            ["'50' for 'hot-records'", "'60' for 'records'"],
         ),
         (
             vec![("hot", "2"), ("hot-records", "64"), ("mix", "E"), ("accesses", "2")],

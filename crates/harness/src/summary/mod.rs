@@ -200,7 +200,8 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject.engine_options_with(measured.cc_threads_chosen.as_ref()),
+            engine: subject
+                .engine_options_with(measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads)),
             cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
