@@ -339,7 +339,9 @@ fn canaries_of_lock_tables_are_found_at_a_shared_one() {
     let asked = |seed| EngineOptions { cc_threads: 2, shared_lock_table: true, ..options(seed) };
     let orthrus = |canary| [(ArchitectureName::Orthrus, canary)].into_iter();
     find_canaries(orthrus(CanaryName::PassedLocks), |selection, schedule, seed| {
-        in_words(schedule, || bank_run::<ThisEngine>(selection, WORKERS + 1, seed, TRANSACTIONS, &asked(seed)))
+        in_words(schedule, || {
+            bank_run::<ThisEngine>(selection, WORKERS + 1, seed, TRANSACTIONS, &asked(seed))
+        })
     });
     for canary in [CanaryName::PassedLocks, CanaryName::StalePlans, CanaryName::UnlockedRanges] {
         find_canaries(orthrus(canary), |selection, schedule, seed| {
