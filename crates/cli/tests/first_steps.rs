@@ -140,7 +140,7 @@ fn what_an_architecture_costs_is_shown_where_it_costs_something() {
     let shows = |answer: &str, name: &str| answer.lines().any(|line| line.trim_start().starts_with(name));
     let shared = answer("shared-everything");
     assert!(
-        ["messages", "migration", "round trip", "serving others", "idle", "executing"]
+        ["messages", "migration", "round trip", "serving others", "idle", "managing"]
             .iter()
             .all(|name| !shows(&shared, name)),
         "{shared}"

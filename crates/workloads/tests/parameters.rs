@@ -136,8 +136,8 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
         "workload ycsb has no parameter 'Theta'; \
-         allowed: records, fields, field-bytes, accesses, theta, distribution, mix, reads, split, scan-rows, \
-         scan-lengths, index, update, touch, order, distinct, touched-partitions, multi-partition, read-only"
+         allowed: records, fields, field-bytes, accesses, theta, hot-records, hot, distribution, mix, reads, split, \
+         scan-rows, scan-lengths, index, update, touch, order, distinct, touched-partitions, multi-partition, read-only"
     );
 }
 
