@@ -24,6 +24,8 @@ pub struct WorkerFacts {
     pub lock_set_in_round_trips: Option<Fact>,
     /// What that thread works on it, with the lines that it waits for.
     pub lock_set_of_thread_ns: Fact,
+    /// The same where sixteen transactions are in flight, whose lines come at once.
+    pub lock_set_of_thread_in_flight_ns: Fact,
     /// Rounds in which a line took another time before than after, so that nothing can be said in line round trips.
     pub rounds_that_moved: usize,
 }
@@ -37,13 +39,16 @@ pub struct Round {
     migration_ns: f64,
     lock_set_ns: f64,
     lock_set_of_thread_ns: f64,
+    lock_set_of_thread_in_flight_ns: f64,
 }
 
 /// Keys of the lock set.
 const KEYS: u64 = 10;
+/// Transactions in flight, where there are several.
+const IN_FLIGHT: usize = 16;
 
 impl Round {
-    /// Measures in some 40 ms. `line_ns` is what a line there and back has just taken between the first two workers; `None`
+    /// Measures in some 90 ms. `line_ns` is what a line there and back has just taken between the first two workers; `None`
     /// if there is one core.
     pub fn measure(line_ns: Option<f64>) -> Option<Round> {
         let before_ns = line_ns?;
@@ -53,14 +58,16 @@ impl Round {
         let second_ns = facts::line_round_trip_ns(one, other);
         let migration_ns = inner_steps::migration_there_and_back_ns(11);
         let third_ns = facts::line_round_trip_ns(one, other);
-        let locks = inner_steps::lock_set_costs(KEYS, 11);
+        let locks = inner_steps::lock_set_costs(KEYS, 1, 11);
         let after_ns = facts::line_round_trip_ns(one, other);
+        let in_flight = inner_steps::lock_set_costs(KEYS, IN_FLIGHT, 3);
         Some(Round {
             lines_ns: [before_ns, second_ns, third_ns, after_ns],
             request_ns,
             migration_ns,
             lock_set_ns: locks.there_and_back_ns,
             lock_set_of_thread_ns: locks.of_thread_ns,
+            lock_set_of_thread_in_flight_ns: in_flight.of_thread_ns,
         })
     }
 
@@ -96,6 +103,7 @@ impl WorkerFacts {
             lock_set_ns: of(|round| round.lock_set_ns)?,
             lock_set_in_round_trips: ratio(Round::lock_set_in_round_trips),
             lock_set_of_thread_ns: of(|round| round.lock_set_of_thread_ns)?,
+            lock_set_of_thread_in_flight_ns: of(|round| round.lock_set_of_thread_in_flight_ns)?,
             rounds_that_moved: rounds.iter().filter(|round| round.moved()).count(),
         })
     }
@@ -113,6 +121,7 @@ pub mod tests {
             migration_ns: between + after,
             lock_set_ns: 3.0 * after,
             lock_set_of_thread_ns: 300.0,
+            lock_set_of_thread_in_flight_ns: 200.0,
         }
     }
 

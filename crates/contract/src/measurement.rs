@@ -134,9 +134,10 @@ counters! {
     messages: u64,
     /// Messages of others that were served.
     served: u64,
-    /// Servings of an inbox that was not empty.
+    /// Servings: of a worker that hosts transactions, looks into an inbox that was not empty; of one that only serves, times in which it always found
+    /// something to serve.
     servings: u64,
-    /// How long such a serving takes; one in 64 is timed.
+    /// How long one takes; of those that host transactions, one in 64 is timed.
     serving: Sampled,
     /// From sending a request to having its answer; one in 64 is timed.
     round_trip: Sampled,

@@ -118,6 +118,16 @@ fn locks(c: &mut Criterion) {
     }
 }
 
+fn lock_sets(c: &mut Criterion) {
+    c.bench_function("ten locks in a lock table of ORTHRUS", |b| {
+        b.iter_custom(|repeat| {
+            let began = std::time::Instant::now();
+            inner_steps::lock_set_in_table(10, repeat);
+            began.elapsed()
+        });
+    });
+}
+
 fn commits(c: &mut Criterion) {
     for protocol in measured() {
         let mut store = load(1_000, protocol);
@@ -142,5 +152,5 @@ fn clock(c: &mut Criterion) {
     c.bench_function("clock reading", |b| b.iter(machine::hardware::clock::now));
 }
 
-criterion_group!(steps, probes, locks, commits, clock);
+criterion_group!(steps, probes, locks, lock_sets, commits, clock);
 criterion_main!(steps);

@@ -332,6 +332,7 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
         let locks = cost(&workers.lock_set_ns, &workers.lock_set_in_round_trips);
         line("ten locks of another thread, and back", &locks);
         line("  of which that thread works", &ns(&workers.lock_set_of_thread_ns));
+        line("  and with 16 in flight", &ns(&workers.lock_set_of_thread_in_flight_ns));
     }
     if let Some(rate) = &facts.copy_bytes_per_second {
         let per_s = |rate: f64| format!("{}/s", bytes(rate as u64));

@@ -36,9 +36,9 @@ pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
-pub(crate) use orthrus::{CcThread, ExecutionThread, Orthrus, OrthrusState};
+pub(crate) use orthrus::{CcThread, ExecutionThread, Lock, LockTable, Orthrus, OrthrusState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
-pub(crate) use server::{Server, Serving};
+pub(crate) use server::{Server, Serving, Stretch};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::clock::{self, Ticks};

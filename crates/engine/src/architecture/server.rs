@@ -1,7 +1,8 @@
 //! Serving: what a worker of delegation does for the others, and all that a dedicated server does.
 //!
 //! A server runs the steps that others have sent to it, in the order in which they came. What that takes it counts
-//! ([`Effort`]): an idle look into the inbox is none of it.
+//! ([`Effort`]): an idle look into the inbox is none of it. A worker that has transactions of its own times one serving in so many; one that
+//! only serves times them all ([`Stretch`]).
 //!
 //! A server serves until nobody can need what it owns any more: until all workers that host transactions have ended, by
 //! their run's end or by a panic, its own panic notwithstanding. So it is what is dropped last of a worker.
@@ -21,6 +22,32 @@ use contract::{Effort, PartitionId};
 const TIMED_ONE_IN: u64 = 64;
 /// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
 const LOOKS: u32 = 64;
+
+/// A time in which a worker that only serves always found something to serve: it is one serving, and timed. The clock is read at its first message
+/// and after its last. Of a worker that is saturated it lasts until somebody wants to know.
+#[derive(Default)]
+pub(crate) struct Stretch {
+    since: Option<Ticks>,
+}
+
+impl Stretch {
+    /// There is a message.
+    #[inline(always)]
+    pub fn goes_on(&mut self) {
+        if self.since.is_none() {
+            self.since = Some(clock::now());
+        }
+    }
+
+    /// There is none, or what was done until now is counted.
+    #[inline(always)]
+    pub fn ends(&mut self, effort: &mut Effort) {
+        if let Some(since) = self.since.take() {
+            effort.servings += 1;
+            effort.serving.add(clock::nanoseconds(clock::now().since(since)));
+        }
+    }
+}
 
 /// A worker that hosts no transactions.
 pub(crate) trait Serving {
@@ -67,24 +94,33 @@ impl<'e, P: Protocol> Server<'e, P> {
         &self.site
     }
 
-    /// Runs what others have sent here; answers whether there was anything.
+    /// Runs what others have sent here, and tells `found` of each message before it runs; answers whether there was any.
     #[inline(always)]
-    pub fn serve(&mut self) -> bool {
+    fn run_sent(&mut self, mut found: impl FnMut()) -> bool {
         let (site, mine) = (&self.site, self.mine);
-        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
-        let mut began = None;
         let served = self.inbox.serve(|taken| {
-            if timed && began.is_none() {
-                began = Some(clock::now());
-            }
+            found();
             let _sole = site.enter(mine);
             // SAFETY: all workers of a run send steps packed for the one type of site that the run has.
             unsafe { step::run(taken, site) }
         });
-        if served == 0 {
+        self.effort.served += served;
+        served > 0
+    }
+
+    /// Runs what others have sent here; answers whether there was anything.
+    #[inline(always)]
+    pub fn serve(&mut self) -> bool {
+        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
+        let mut began = None;
+        let found = || {
+            if timed && began.is_none() {
+                began = Some(clock::now());
+            }
+        };
+        if !self.run_sent(found) {
             return false;
         }
-        self.effort.served += served;
         self.effort.servings += 1;
         if let Some(began) = began {
             self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
@@ -131,18 +167,24 @@ impl<'e, P: Protocol> Server<'e, P> {
 
 impl<P: Protocol> Serving for Server<'_, P> {
     fn serve_until(&mut self, deadline: Ticks) {
-        let (mut looks, mut rest) = (0, cpu::Spin::new());
+        let (mut looks, mut rest, mut stretch) = (0, cpu::Spin::new(), Stretch::default());
         // Acquire: pairs with the Release of a worker that has ended.
         while self.state.hosts_left.0.load(Ordering::Acquire) > 0 {
-            self.serve_or_rest(&mut rest);
+            if self.run_sent(|| stretch.goes_on()) {
+                rest = cpu::Spin::new();
+            } else {
+                stretch.ends(&mut self.effort);
+                rest.rest();
+            }
             looks += 1;
             if looks == LOOKS || rest.sleeps() {
                 looks = 0;
                 if clock::now() >= deadline {
-                    return;
+                    return stretch.ends(&mut self.effort);
                 }
             }
         }
+        stretch.ends(&mut self.effort);
         // What came before the last of them ended.
         self.serve();
     }

@@ -227,58 +227,78 @@ pub struct LockSetCosts {
 }
 
 /// A lock set of `keys` keys to write, which one concurrency-control thread has, and its release: the first worker is that thread, the second
-/// executes one transaction after the other, each of other keys, and does nothing else. The medians of `batches` batches.
-pub fn lock_set_costs(keys: u64, batches: usize) -> LockSetCosts {
+/// has `in_flight` transactions in flight, one after the other in each slot, each of other keys, and does nothing else. The medians of `batches`
+/// batches.
+pub fn lock_set_costs(keys: u64, in_flight: usize, batches: usize) -> LockSetCosts {
     const TRANSACTIONS: u64 = 500;
     type System<'e> = architecture::Orthrus<'e, LockTables>;
-    let rows = keys * TRANSACTIONS;
-    let store = Store::without_rows(&[bare_rows(rows)], Layout::of(1)).expect("memory for a small table");
+    let of_slot = keys * TRANSACTIONS;
+    let rows = bare_rows(of_slot * in_flight as u64);
+    let store = Store::without_rows(&[rows], Layout::of(1)).expect("memory for a small table");
     let (tables, options) = (&store.tables[..], EngineOptions::default());
-    let state = OrthrusState::<LockTables>::new(tables, 1, 1, 1, &options);
-    let plans: Vec<Plan> = (0..TRANSACTIONS)
-        .map(|first| {
+    let state = OrthrusState::<LockTables>::new(tables, 1, 1, in_flight, &options);
+    let plans = |slot: usize| -> Vec<Plan> {
+        let of_one = |first: u64| {
             let mut plan = Plan::default();
             // Far from each other.
-            for key in (0..keys).map(|nth| Key(first + nth * TRANSACTIONS)) {
+            for key in (0..keys).map(|nth| Key(slot as u64 * of_slot + first + nth * TRANSACTIONS)) {
                 plan.touch(TableId(0), key, Span::whole(8), Access::Write);
             }
             plan
-        })
-        .collect();
+        };
+        (0..TRANSACTIONS).map(of_one).collect()
+    };
     let mut medians = worker::run(2, |me| {
         if me == 0 {
             return work_of(CcThread::new(0, &state));
         }
         let mut outbox = ExecutionThread::outbox(&state, 0);
         let thread = ExecutionThread::new(&state, &mut outbox);
-        let mut result = 0.0;
-        let place = &raw mut result;
-        let (thread, plans, options) = (&thread, &plans, &options);
-        let body = move |current: Current| {
-            let mut system = System::new(current, SlotId(0), tables, thread, BackOff::new(options, 0));
-            let ns = median(batches, || {
-                for plan in plans {
-                    system.begin(plan, Timestamp::default(), |_| ());
-                    system.release_all();
-                }
-            });
-            // SAFETY: the fiber ends in the frame that `place` points into.
-            unsafe { *place = ns };
-        };
+        let mut results = vec![0.0; in_flight];
+        let (thread, options) = (&thread, &options);
+        let mut fibers = Vec::new();
+        for (slot, result) in results.iter_mut().enumerate() {
+            let (plans, place) = (plans(slot), &raw mut *result);
+            let body = move |current: Current| {
+                let slot = SlotId(slot as u32);
+                let mut system = System::new(current, slot, tables, thread, BackOff::new(options, slot.0));
+                let ns = median(batches, || {
+                    for plan in &plans {
+                        system.begin(plan, Timestamp::default(), |_| ());
+                        system.release_all();
+                    }
+                });
+                // SAFETY: the fiber ends in the frame that `place` points into.
+                unsafe { *place = ns };
+            };
+            // SAFETY: the fiber ends before this frame does, and stays here.
+            fibers.push(unsafe { Fiber::new(body) });
+        }
         let workers = <System<'_> as InFibers<'_>>::workers(thread);
         let grants = <System<'_> as InFibers<'_>>::grants(thread);
-        // SAFETY: the fiber ends before this frame does, and stays here.
-        let fiber = unsafe { Fiber::new(body) };
-        let mut scheduler = Scheduler::new(0, &workers.rings, grants, vec![fiber], 1);
+        let mut scheduler = Scheduler::new(0, &workers.rings, grants, fibers, in_flight);
         let mut spin = cpu::Spin::new();
         while scheduler.has_living() {
             if scheduler.turn() == Turn::Ran { spin = cpu::Spin::new() } else { spin.pause() }
         }
         workers.one_has_ended();
         drop(scheduler);
-        result / TRANSACTIONS as f64
+        results.iter().sum::<f64>() / in_flight as f64 / TRANSACTIONS as f64
     });
     LockSetCosts { there_and_back_ns: medians.swap_remove(1), of_thread_ns: medians.swap_remove(0) }
+}
+
+/// Asks for the locks of `keys` keys to write in a lock table of ORTHRUS, and gives them back; `repeat` times, each of other keys, with nobody else
+/// around.
+pub fn lock_set_in_table(keys: u64, repeat: u64) {
+    let mut table = architecture::LockTable::<()>::new(1, 1, true);
+    for nth in 0..repeat {
+        let keys = nth * keys..(nth + 1) * keys;
+        let locks = keys.map(|key| architecture::Lock::of_key(TableId(0), Key(key), Mode::Exclusive));
+        let locks: Vec<_> = locks.collect();
+        assert!(table.request(SlotId(0), &locks, ()), "nobody else is around");
+        table.release(SlotId(0), |()| ());
+    }
 }
 
 /// What a concurrency-control thread works for one transaction, until nobody needs it: the median of some milliseconds.

@@ -6,6 +6,9 @@
 //!
 //! It runs until all threads that execute have ended; then nobody holds anything, which it asserts; of a shared table, the last one does.
 //!
+//! It takes some of what has come, asks for the lines of the locks that are asked for, and then serves one message after the other: the lines that the
+//! threads which execute have written come at once, and not one by one.
+//!
 //! What comes for a thread whose ring is full it keeps, and goes on. At most as many messages are kept as there are transactions in flight, because
 //! each transaction has one request on its way.
 
@@ -13,7 +16,7 @@ use super::OrthrusState;
 use super::errand::Errand;
 use super::lock_table::LockTable;
 use super::shared_lock_table::{Parts, SharedLockTable};
-use crate::architecture::Serving;
+use crate::architecture::{Serving, Stretch};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
 use crate::message::{Inbox, Outbox};
@@ -33,8 +36,8 @@ pub(super) enum Message {
     ReleaseParts(SlotId, Parts),
 }
 
-/// One serving of an inbox that is not empty in so many is timed.
-const TIMED_ONE_IN: u64 = 64;
+/// Messages that are taken before the first of them is served.
+const MOST_AT_ONCE: usize = 16;
 /// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
 const LOOKS: u32 = 64;
 
@@ -42,7 +45,10 @@ const LOOKS: u32 = 64;
 pub(crate) struct CcThread<'e, P: Planning> {
     state: &'e OrthrusState<'e, P>,
     inbox: Inbox<'e>,
+    /// Empty between servings: what has been taken and is not served.
+    come: Vec<Message>,
     grantor: Grantor<'e, P>,
+    stretch: Stretch,
     effort: Effort,
 }
 
@@ -76,6 +82,7 @@ impl<'e, P: Planning> CcThread<'e, P> {
         CcThread {
             state,
             inbox: Inbox::new(&state.rings, me),
+            come: Vec::with_capacity(MOST_AT_ONCE),
             grantor: Grantor {
                 state,
                 outbox: Outbox::new(&state.rings, me),
@@ -84,42 +91,54 @@ impl<'e, P: Planning> CcThread<'e, P> {
                 granted_now: Vec::with_capacity(state.slots),
                 sent: 0,
             },
+            stretch: Stretch::default(),
             effort: Effort::default(),
         }
     }
 
     /// Takes what has come; answers whether there was anything, or something was kept and is on its way now.
     fn serve(&mut self) -> bool {
-        let timed = self.effort.servings.is_multiple_of(TIMED_ONE_IN);
-        let began = if timed { Some(clock::now()) } else { None };
-        let kept = self.grantor.outbound.len();
-        self.grantor.send_off();
-        let grantor = &mut self.grantor;
-        let served = self.inbox.serve(|taken| {
+        let CcThread { state, inbox, come, grantor, stretch, effort } = self;
+        let kept = grantor.outbound.len();
+        grantor.send_off();
+        let served = inbox.serve(|taken| {
+            stretch.goes_on();
             // SAFETY: through these rings nothing but messages of this type is sent.
             let message = unsafe { taken.body::<Message>() };
             // The line may be used again.
             taken.done();
-            match message {
-                Message::Request(errand) => grantor.request(errand),
-                Message::Release(slot) => grantor.release(slot),
-                Message::ReleaseParts(slot, parts) => grantor.release_parts(slot, parts),
+            if let Message::Request(errand) = message
+                && state.prefetches
+            {
+                errand.prefetch();
+            }
+            come.push(message);
+            if come.len() == MOST_AT_ONCE {
+                grantor.serve(come);
             }
         });
-        self.effort.messages += std::mem::take(&mut self.grantor.sent);
+        grantor.serve(come);
+        effort.served += served;
+        effort.messages += std::mem::take(&mut grantor.sent);
         if served == 0 {
-            return self.grantor.outbound.len() < kept;
+            stretch.ends(effort);
         }
-        self.effort.served += served;
-        self.effort.servings += 1;
-        if let Some(began) = began {
-            self.effort.serving.add(clock::nanoseconds(clock::now().since(began)));
-        }
-        true
+        served > 0 || grantor.outbound.len() < kept
     }
 }
 
 impl<P: Planning> Grantor<'_, P> {
+    /// Serves messages, one after the other, until there are none.
+    fn serve(&mut self, come: &mut Vec<Message>) {
+        for message in come.drain(..) {
+            match message {
+                Message::Request(errand) => self.request(errand),
+                Message::Release(slot) => self.release(slot),
+                Message::ReleaseParts(slot, parts) => self.release_parts(slot, parts),
+            }
+        }
+    }
+
     fn request(&mut self, errand: Errand) {
         match &mut self.locks {
             Locks::Own(table) => {
@@ -200,12 +219,13 @@ impl<P: Planning> Serving for CcThread<'_, P> {
             if looks == LOOKS || rest.sleeps() {
                 looks = 0;
                 if clock::now() >= deadline {
-                    return;
+                    return self.stretch.ends(&mut self.effort);
                 }
             }
         }
         // What came before the last of them ended.
         self.serve();
+        self.stretch.ends(&mut self.effort);
     }
 
     fn take_effort(&mut self) -> Effort {

@@ -15,10 +15,13 @@
 //! A transaction's locks do not conflict with each other. A slot's next transaction may ask here before the last one's release has come, when it came
 //! by way of another thread; so a slot has a queue of transactions, and a release is that of the oldest.
 
-use crate::index::hash::Hash;
+mod heads;
+mod pool;
+
 use crate::protocol::{Mode, SlotId};
 use contract::{Key, TableId};
-use hashbrown::HashTable;
+use heads::{Head, Heads};
+use pool::{NONE, Pool};
 
 /// Keys of a table that a transaction wants to lock: from one to another, both included; or one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,59 +58,6 @@ impl Lock {
     }
 }
 
-/// Nothing.
-const NONE: u32 = u32::MAX;
-
-/// Things by number; numbers are used again.
-struct Pool<T> {
-    things: Vec<T>,
-    unused: Vec<u32>,
-}
-
-impl<T> Pool<T> {
-    fn with_room(room: usize) -> Self {
-        Pool { things: Vec::with_capacity(room), unused: Vec::with_capacity(room) }
-    }
-
-    fn put(&mut self, thing: T) -> u32 {
-        match self.unused.pop() {
-            Some(number) => {
-                self.things[number as usize] = thing;
-                number
-            }
-            None => {
-                let number = u32::try_from(self.things.len()).ok().filter(|&number| number != NONE);
-                self.things.push(thing);
-                number.expect("fewer than 2^32 locks at a time")
-            }
-        }
-    }
-
-    fn give_back(&mut self, number: u32) {
-        self.unused.push(number);
-    }
-
-    fn in_use(&self) -> usize {
-        self.things.len() - self.unused.len()
-    }
-}
-
-impl<T> std::ops::Index<u32> for Pool<T> {
-    type Output = T;
-
-    #[inline(always)]
-    fn index(&self, number: u32) -> &T {
-        &self.things[number as usize]
-    }
-}
-
-impl<T> std::ops::IndexMut<u32> for Pool<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, number: u32) -> &mut T {
-        &mut self.things[number as usize]
-    }
-}
-
 /// A lock that is held or wanted.
 struct Entry {
     lock: Lock,
@@ -123,22 +73,6 @@ struct Entry {
     behind: u32,
     /// Of a range: how many that conflict are left of those that came before.
     conflicts: u32,
-}
-
-/// A point's queue.
-struct Head {
-    table: TableId,
-    key: Key,
-    first: u32,
-    last: u32,
-    /// The first that is not granted.
-    first_wanted: u32,
-    /// Of all.
-    shared: u32,
-    exclusive: u32,
-    granted: u32,
-    /// Whether the one that is granted is so to write.
-    is_exclusive: bool,
 }
 
 /// Locks that one transaction has asked for at once.
@@ -169,6 +103,12 @@ struct OfTable {
 }
 
 impl OfTable {
+    /// Whether nobody has ever asked for one.
+    #[inline(always)]
+    fn is_without_ranges(&self) -> bool {
+        self.in_order.is_none()
+    }
+
     /// The heads of the keys of a range.
     fn heads_of(&self, lock: &Lock) -> &[(Key, u32)] {
         let in_order = self.in_order.as_ref().expect("kept since the first range");
@@ -180,8 +120,7 @@ impl OfTable {
 
 /// See the module. With each transaction goes an errand, which is told when all that it asked for is granted.
 pub(crate) struct LockTable<T> {
-    points: HashTable<u32>,
-    heads: Pool<Head>,
+    heads: Heads,
     entries: Pool<Entry>,
     transactions: Pool<Transaction<T>>,
     slots: Box<[OfSlot]>,
@@ -194,16 +133,11 @@ pub(crate) struct LockTable<T> {
 /// Locks for which there is room from the beginning.
 const ROOM: usize = 1024;
 
-fn hash_of(table: TableId, key: Key) -> u64 {
-    Hash::of(Key(key.0 ^ u64::from(table.0).rotate_right(16))).0
-}
-
 impl<T: Copy> LockTable<T> {
     /// For transactions of so many slots, over so many tables. `readers_wait`: whether locks to read wait for those that came before.
     pub fn new(slots: usize, tables: usize, readers_wait: bool) -> Self {
         LockTable {
-            points: HashTable::with_capacity(ROOM),
-            heads: Pool::with_room(ROOM),
+            heads: Heads::with_room(ROOM),
             entries: Pool::with_room(ROOM),
             transactions: Pool::with_room(slots),
             slots: vec![OfSlot { oldest: NONE, newest: NONE }; slots].into(),
@@ -215,7 +149,7 @@ impl<T: Copy> LockTable<T> {
 
     /// Whether nobody holds or wants anything.
     pub fn is_empty(&self) -> bool {
-        self.transactions.in_use() == 0 && self.entries.in_use() == 0 && self.heads.in_use() == 0
+        self.transactions.in_use() == 0 && self.entries.in_use() == 0 && self.heads.count() == 0
     }
 
     /// Locks that are held or wanted.
@@ -224,7 +158,7 @@ impl<T: Copy> LockTable<T> {
         self.entries.in_use()
     }
 
-    /// The slot's transaction asks for `locks`, in which each key is a point once at most. Answers whether it has them all; otherwise a
+    /// The slot's transaction asks for `locks`, in which each key is a point once at most, and points come before ranges. Answers whether it has them all; otherwise a
     /// release tells its errand.
     pub fn request(&mut self, slot: SlotId, locks: &[Lock], errand: T) -> bool {
         let arrival = self.arrivals;
@@ -241,11 +175,13 @@ impl<T: Copy> LockTable<T> {
         }
         of_slot.newest = transaction;
         // Ranges first: they count the points that came before.
-        for lock in locks.iter().filter(|lock| !lock.is_point()) {
-            self.request_range(transaction, *lock);
+        let ranges = locks.iter().rev().take_while(|lock| !lock.is_point()).count();
+        let (points, ranges) = locks.split_at(locks.len() - ranges);
+        for &lock in ranges {
+            self.request_range(transaction, lock);
         }
-        for lock in locks.iter().filter(|lock| lock.is_point()) {
-            self.request_point(transaction, *lock);
+        for &lock in points {
+            self.request_point(transaction, lock);
         }
         self.transactions[transaction].missing == 0
     }
@@ -275,7 +211,8 @@ impl<T: Copy> LockTable<T> {
         self.transactions.give_back(transaction);
     }
 
-    /// A new entry, the transaction's.
+    /// A new entry, the transaction's, not granted.
+    #[inline(always)]
     fn add(&mut self, transaction: u32, lock: Lock, head: u32, conflicts: u32) -> u32 {
         let Transaction { arrival, first_entry: sibling, .. } = self.transactions[transaction];
         let entry = self.entries.put(Entry {
@@ -290,8 +227,6 @@ impl<T: Copy> LockTable<T> {
             conflicts,
         });
         self.transactions[transaction].first_entry = entry;
-        // Until it is granted.
-        self.transactions[transaction].missing += 1;
         entry
     }
 
@@ -305,9 +240,35 @@ impl<T: Copy> LockTable<T> {
         *missing == 0
     }
 
+    #[inline(always)]
     fn request_point(&mut self, transaction: u32, lock: Lock) {
-        let number = self.head_of(lock.table, lock.first);
+        assert!(lock.is_point(), "points come before ranges");
+        match self.heads.find(lock.table, lock.first) {
+            None if self.tables[lock.table.index()].is_without_ranges() => self.grant_alone(transaction, lock),
+            head => self.queue_up(transaction, lock, head),
+        }
+    }
+
+    /// Grants a point that nobody else holds or wants.
+    #[inline(always)]
+    fn grant_alone(&mut self, transaction: u32, lock: Lock) {
+        let number = self.heads.insert(Head::of(lock.table, lock.first));
         let entry = self.add(transaction, lock, number, 0);
+        self.entries[entry].is_granted = true;
+        let head = &mut self.heads[number];
+        (head.first, head.last, head.granted) = (entry, entry, 1);
+        match lock.mode {
+            Mode::Shared => head.shared = 1,
+            Mode::Exclusive => (head.exclusive, head.is_exclusive) = (1, true),
+        }
+    }
+
+    /// Asks for a point behind those who have asked before.
+    fn queue_up(&mut self, transaction: u32, lock: Lock, head: Option<u32>) {
+        let number = head.unwrap_or_else(|| self.new_head(lock.table, lock.first));
+        let entry = self.add(transaction, lock, number, 0);
+        // Until it is granted.
+        self.transactions[transaction].missing += 1;
         let arrival = self.entries[entry].arrival;
         let head = &mut self.heads[number];
         let last = head.last;
@@ -331,26 +292,9 @@ impl<T: Copy> LockTable<T> {
         self.promote(number, &mut |_| ());
     }
 
-    /// The head of a key, which is made if there is none.
-    fn head_of(&mut self, table: TableId, key: Key) -> u32 {
-        let (hash, heads) = (hash_of(table, key), &self.heads);
-        let is_it = |&number: &u32| heads[number].key == key && heads[number].table == table;
-        if let Some(&number) = self.points.find(hash, is_it) {
-            return number;
-        }
-        let number = self.heads.put(Head {
-            table,
-            key,
-            first: NONE,
-            last: NONE,
-            first_wanted: NONE,
-            shared: 0,
-            exclusive: 0,
-            granted: 0,
-            is_exclusive: false,
-        });
-        let heads = &self.heads;
-        self.points.insert_unique(hash, number, |&number| hash_of(heads[number].table, heads[number].key));
+    /// A head for a key that has none.
+    fn new_head(&mut self, table: TableId, key: Key) -> u32 {
+        let number = self.heads.insert(Head::of(table, key));
         if let Some(in_order) = &mut self.tables[table.index()].in_order {
             let at = in_order.partition_point(|&(other, _)| other < key);
             in_order.insert(at, (key, number));
@@ -359,16 +303,15 @@ impl<T: Copy> LockTable<T> {
     }
 
     /// A queue is empty.
+    #[inline(always)]
     fn remove_head(&mut self, number: u32) {
         let Head { table, key, .. } = self.heads[number];
-        let found = self.points.find_entry(hash_of(table, key), |&other| other == number);
-        found.expect("every head is found by its key").remove();
         if let Some(in_order) = &mut self.tables[table.index()].in_order {
             let at = in_order.partition_point(|&(other, _)| other < key);
             assert!(in_order[at] == (key, number), "every head is in order");
             in_order.remove(at);
         }
-        self.heads.give_back(number);
+        self.heads.remove(number);
     }
 
     /// Grants what may be granted of a queue.
@@ -405,7 +348,18 @@ impl<T: Copy> LockTable<T> {
             .any(|range| range.arrival < arrival && range.lock.conflicts(lock))
     }
 
+    #[inline(always)]
     fn release_point(&mut self, entry: u32, granted: &mut impl FnMut(T)) {
+        let Entry { ref lock, head, ahead, behind, .. } = self.entries[entry];
+        let is_alone = ahead == NONE && behind == NONE;
+        match is_alone && self.tables[lock.table.index()].is_without_ranges() {
+            true => self.heads.remove(head),
+            false => self.leave_queue(entry, granted),
+        }
+    }
+
+    /// A point's lock is gone, for which others may wait.
+    fn leave_queue(&mut self, entry: u32, granted: &mut impl FnMut(T)) {
         let Entry { lock, head: number, ahead, behind, arrival, .. } = self.entries[entry];
         let head = &mut self.heads[number];
         match lock.mode {
@@ -462,6 +416,8 @@ impl<T: Copy> LockTable<T> {
         let waits = self.readers_wait || lock.mode == Mode::Exclusive;
         let conflicts = if waits { ranges + points.sum::<u32>() } else { 0 };
         let entry = self.add(transaction, lock, NONE, conflicts);
+        // Until it is granted.
+        self.transactions[transaction].missing += 1;
         self.tables[lock.table.index()].ranges.push(entry);
         if conflicts == 0 {
             self.grant(entry);
@@ -472,7 +428,7 @@ impl<T: Copy> LockTable<T> {
     fn keep_in_order(&mut self, table: TableId) {
         let of_table = &mut self.tables[table.index()];
         if of_table.in_order.is_none() {
-            let heads = self.points.iter().map(|&number| (number, &self.heads[number]));
+            let heads = self.heads.numbers().map(|number| (number, &self.heads[number]));
             let heads = heads.filter(|(_, head)| head.table == table);
             let mut in_order: Vec<_> = heads.map(|(number, head)| (head.key, number)).collect();
             in_order.sort_unstable();

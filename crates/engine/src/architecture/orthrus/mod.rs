@@ -44,6 +44,7 @@ mod lock_table;
 mod shared_lock_table;
 
 pub(crate) use cc_thread::CcThread;
+pub(crate) use lock_table::{Lock, LockTable};
 
 use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, Beginning, InFibers, SharedState, Site, SiteOf, Waited};
@@ -76,6 +77,8 @@ pub(crate) struct OrthrusState<'e, P: Planning> {
     tables: usize,
     /// Whether a thread forwards what it has granted to the next, or answers.
     forwards: bool,
+    /// Whether a thread asks for the lines of locks before it needs them.
+    prefetches: bool,
 }
 
 impl<'e, P: Planning> OrthrusState<'e, P> {
@@ -105,6 +108,7 @@ impl<'e, P: Planning> OrthrusState<'e, P> {
             slots,
             tables: tables.len(),
             forwards: options.forwarding,
+            prefetches: options.prefetch,
         }
     }
 }
