@@ -98,26 +98,31 @@ fn waiting_for_partitions_is_waiting() {
 const ORTHRUS: PairName =
     PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
 
+/// Half a millisecond, after another, of `workers` workers of which one does concurrency control. Each executing thread's transactions read what the
+/// others' do.
+fn orthrus(workers: usize, in_flight: usize) -> Measurement {
+    let machine =
+        Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
+    let duration = Duration::from_micros(500);
+    let options = EngineOptions { sample_one_in: 1, in_flight, ..EngineOptions::default() };
+    let workload = Touch { rows: 8, update: false };
+    Simulation::of(&machine).run(|| {
+        let Arrangement { layout, clients, .. } =
+            ThisEngine::arrange(ORTHRUS, workers, &options).expect("two workers at least");
+        let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
+        let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
+        let until = Until::Interval { warmup: duration, duration };
+        let run = ThisEngine::run(&mut store, Selection::Pair(ORTHRUS), clients, until, &options);
+        run.expect("plans are right").measurement
+    })
+}
+
 /// A thread that executes has one transaction in flight, which waits for its locks while nobody else runs; with many there, another one runs. A
 /// transaction waits for much of its time, whoever runs meanwhile.
 #[test]
 fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
-    let machine =
-        Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
-    let duration = Duration::from_micros(500);
     let idle = |in_flight| {
-        let options = EngineOptions { sample_one_in: 1, in_flight, ..EngineOptions::default() };
-        // Each thread's transactions read what the others' do.
-        let workload = Touch { rows: 8, update: false };
-        let measured = Simulation::of(&machine).run(|| {
-            let Arrangement { layout, clients, .. } =
-                ThisEngine::arrange(ORTHRUS, 2, &options).expect("two workers");
-            let mut store = ThisEngine::load(&workload, layout, &|_| ()).expect("a small table");
-            let clients = (0..clients).map(|worker| workload.client(Seat::new(worker, clients, 1))).collect();
-            let until = Until::Interval { warmup: duration, duration };
-            let run = ThisEngine::run(&mut store, Selection::Pair(ORTHRUS), clients, until, &options);
-            run.expect("plans are right").measurement
-        });
+        let measured = orthrus(2, in_flight);
         let Measurement { effort, time_share, .. } = &measured;
         assert_eq!((effort.idle.samples, measured.commits_by_worker.len()), (1, 1));
         assert!(time_share.share(TimeClass::Wait) > 0.2, "{time_share:?}");
@@ -129,6 +134,18 @@ fn a_thread_is_idle_while_none_of_its_transactions_can_go_on() {
     };
     let [alone, with_others] = [1, 16].map(idle);
     assert!(alone > 0.05 && alone < 1.0 && with_others < alone / 2.0, "{alone} and {with_others}");
+}
+
+/// A thread for concurrency control that one executing thread asks for one transaction at a time has nothing to do most of the time; one that fifteen ask
+/// without end always has, and is told to be busy all the time, though its servings are then long and few.
+#[test]
+fn a_concurrency_control_thread_is_busy_while_it_has_messages() {
+    let busy = |workers, in_flight| {
+        let measured = orthrus(workers, in_flight);
+        measured.effort.serving_share(measured.serving_workers_ns())
+    };
+    let (idle, saturated) = (busy(2, 1), busy(16, 16));
+    assert!(idle > 0.02 && idle < 0.6 && saturated > 0.95, "{idle} and {saturated}");
 }
 
 /// The mean time from a first lock to the release of all.

@@ -38,7 +38,7 @@ pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
 pub(crate) use orthrus::{CcThread, ExecutionThread, Lock, LockTable, Orthrus, OrthrusState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
-pub(crate) use server::{Server, Serving, Stretch};
+pub(crate) use server::{Server, Serving};
 pub(crate) use shared_everything::SharedEverything;
 
 use crate::facade::clock::{self, Ticks};

@@ -20,11 +20,11 @@ use contract::{Effort, PartitionId};
 
 /// One serving of an inbox that is not empty in so many is timed.
 const TIMED_ONE_IN: u64 = 64;
-/// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
-const LOOKS: u32 = 64;
+/// Messages, and looks into the inbox, between two looks at the clock, for what counts until then and from then on.
+pub(super) const BETWEEN_CLOCKS: u64 = 64;
 
 /// A time in which a worker that only serves always found something to serve: it is one serving, and timed. The clock is read at its first message
-/// and after its last. Of a worker that is saturated it lasts until somebody wants to know.
+/// and after its last. Of a worker that is saturated it lasts until the time that is asked for.
 #[derive(Default)]
 pub(crate) struct Stretch {
     since: Option<Ticks>,
@@ -39,12 +39,20 @@ impl Stretch {
         }
     }
 
-    /// There is none, or what was done until now is counted.
+    /// There is none. What comes before `deadline` counts.
     #[inline(always)]
-    pub fn ends(&mut self, effort: &mut Effort) {
+    pub fn ends(&mut self, deadline: Ticks, effort: &mut Effort) {
         if let Some(since) = self.since.take() {
             effort.servings += 1;
-            effort.serving.add(clock::nanoseconds(clock::now().since(since)));
+            effort.serving.add(clock::nanoseconds(clock::now().min(deadline).since(since)));
+        }
+    }
+
+    /// It is `deadline`, or somewhat later: what goes on begins anew.
+    pub fn is_cut(&mut self, deadline: Ticks, effort: &mut Effort) {
+        if self.since.is_some() {
+            self.ends(deadline, effort);
+            self.since = Some(deadline);
         }
     }
 }
@@ -65,6 +73,8 @@ pub(crate) struct Server<'e, P: Protocol> {
     site: Site<'e, P, Owned, Grants>,
     inbox: Inbox<'e>,
     spin: cpu::Spin,
+    /// Of one that only serves.
+    stretch: Stretch,
     effort: Effort,
 }
 
@@ -78,6 +88,7 @@ impl<'e, P: Protocol> Server<'e, P> {
             site: unsafe { state.shared.site(tables) },
             inbox: Inbox::new(&state.rings, me),
             spin: cpu::Spin::new(),
+            stretch: Stretch::default(),
             effort: Effort::default(),
         }
     }
@@ -94,9 +105,9 @@ impl<'e, P: Protocol> Server<'e, P> {
         &self.site
     }
 
-    /// Runs what others have sent here, and tells `found` of each message before it runs; answers whether there was any.
+    /// Runs what others have sent here, and tells `found` of each message before it runs; answers how many there were.
     #[inline(always)]
-    fn run_sent(&mut self, mut found: impl FnMut()) -> bool {
+    fn run_sent(&mut self, mut found: impl FnMut()) -> u64 {
         let (site, mine) = (&self.site, self.mine);
         let served = self.inbox.serve(|taken| {
             found();
@@ -105,7 +116,7 @@ impl<'e, P: Protocol> Server<'e, P> {
             unsafe { step::run(taken, site) }
         });
         self.effort.served += served;
-        served > 0
+        served
     }
 
     /// Runs what others have sent here; answers whether there was anything.
@@ -118,7 +129,7 @@ impl<'e, P: Protocol> Server<'e, P> {
                 began = Some(clock::now());
             }
         };
-        if !self.run_sent(found) {
+        if self.run_sent(found) == 0 {
             return false;
         }
         self.effort.servings += 1;
@@ -167,24 +178,28 @@ impl<'e, P: Protocol> Server<'e, P> {
 
 impl<P: Protocol> Serving for Server<'_, P> {
     fn serve_until(&mut self, deadline: Ticks) {
-        let (mut looks, mut rest, mut stretch) = (0, cpu::Spin::new(), Stretch::default());
+        let (mut since_clock, mut rest) = (0, cpu::Spin::new());
+        let mut stretch = std::mem::take(&mut self.stretch);
         // Acquire: pairs with the Release of a worker that has ended.
         while self.state.hosts_left.0.load(Ordering::Acquire) > 0 {
-            if self.run_sent(|| stretch.goes_on()) {
+            let served = self.run_sent(|| stretch.goes_on());
+            if served > 0 {
                 rest = cpu::Spin::new();
             } else {
-                stretch.ends(&mut self.effort);
+                stretch.ends(deadline, &mut self.effort);
                 rest.rest();
             }
-            looks += 1;
-            if looks == LOOKS || rest.sleeps() {
-                looks = 0;
+            since_clock += 1 + served;
+            if since_clock >= BETWEEN_CLOCKS || rest.sleeps() {
+                since_clock = 0;
                 if clock::now() >= deadline {
-                    return stretch.ends(&mut self.effort);
+                    stretch.is_cut(deadline, &mut self.effort);
+                    self.stretch = stretch;
+                    return;
                 }
             }
         }
-        stretch.ends(&mut self.effort);
+        stretch.ends(deadline, &mut self.effort);
         // What came before the last of them ended.
         self.serve();
     }
@@ -204,5 +219,32 @@ impl<P: Protocol> Drop for Server<'_, P> {
             }
         }
         Serving(self).0.serve_until(Ticks(u64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_before_the_deadline_counts_and_what_goes_on_begins_there() {
+        let (mut stretch, mut effort) = (Stretch::default(), Effort::default());
+        stretch.ends(Ticks(u64::MAX), &mut effort);
+        stretch.is_cut(Ticks(u64::MAX), &mut effort);
+        assert_eq!(effort, Effort::default(), "there was nothing");
+
+        stretch.goes_on();
+        let since = stretch.since.expect("it has begun");
+        stretch.goes_on();
+        assert_eq!(stretch.since, Some(since));
+        let deadline = Ticks(since.0 + 1);
+        while clock::now() <= deadline {}
+        stretch.is_cut(deadline, &mut effort);
+        assert_eq!((effort.servings, effort.serving.ns), (1, clock::nanoseconds(1)));
+        assert_eq!(stretch.since, Some(deadline));
+
+        stretch.ends(Ticks(u64::MAX), &mut effort);
+        assert_eq!((effort.servings, effort.serving.samples), (2, 2));
+        assert_eq!(stretch.since, None);
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! It runs until all threads that execute have ended; then nobody holds anything, which it asserts; of a shared table, the last one does.
 //!
-//! It takes some of what has come, asks for the lines of the locks that are asked for, and then serves one message after the other: the lines that the
-//! threads which execute have written come at once, and not one by one.
+//! If lines are asked for ahead it takes some messages, asks for the lines of the locks that they ask for, and then serves one after the other: what the
+//! threads that execute have written comes at once, and not line by line.
 //!
 //! What comes for a thread whose ring is full it keeps, and goes on. At most as many messages are kept as there are transactions in flight, because
 //! each transaction has one request on its way.
@@ -16,7 +16,7 @@ use super::OrthrusState;
 use super::errand::Errand;
 use super::lock_table::LockTable;
 use super::shared_lock_table::{Parts, SharedLockTable};
-use crate::architecture::{Serving, Stretch};
+use crate::architecture::server::{BETWEEN_CLOCKS, Serving, Stretch};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
 use crate::message::{Inbox, Outbox};
@@ -36,10 +36,8 @@ pub(super) enum Message {
     ReleaseParts(SlotId, Parts),
 }
 
-/// Messages that are taken before the first of them is served.
+/// Messages that are taken before the first of them is served, if lines are asked for ahead.
 const MOST_AT_ONCE: usize = 16;
-/// Looks into the inbox between two looks at the clock, for what counts until then and from then on.
-const LOOKS: u32 = 64;
 
 /// See the module.
 pub(crate) struct CcThread<'e, P: Planning> {
@@ -96,9 +94,10 @@ impl<'e, P: Planning> CcThread<'e, P> {
         }
     }
 
-    /// Takes what has come; answers whether there was anything, or something was kept and is on its way now.
-    fn serve(&mut self) -> bool {
+    /// Takes what has come by `deadline`, or somewhat later; answers how many messages there were, and how many that were kept are on their way now.
+    fn serve(&mut self, deadline: Ticks) -> u64 {
         let CcThread { state, inbox, come, grantor, stretch, effort } = self;
+        let at_once = if state.prefetches { MOST_AT_ONCE } else { 1 };
         let kept = grantor.outbound.len();
         grantor.send_off();
         let served = inbox.serve(|taken| {
@@ -113,7 +112,7 @@ impl<'e, P: Planning> CcThread<'e, P> {
                 errand.prefetch();
             }
             come.push(message);
-            if come.len() == MOST_AT_ONCE {
+            if come.len() == at_once {
                 grantor.serve(come);
             }
         });
@@ -121,9 +120,9 @@ impl<'e, P: Planning> CcThread<'e, P> {
         effort.served += served;
         effort.messages += std::mem::take(&mut grantor.sent);
         if served == 0 {
-            stretch.ends(effort);
+            stretch.ends(deadline, effort);
         }
-        served > 0 || grantor.outbound.len() < kept
+        served + kept.saturating_sub(grantor.outbound.len()) as u64
     }
 }
 
@@ -209,23 +208,24 @@ impl<P: Planning> Grantor<'_, P> {
 
 impl<P: Planning> Serving for CcThread<'_, P> {
     fn serve_until(&mut self, deadline: Ticks) {
-        let (mut looks, mut rest) = (0, cpu::Spin::new());
+        let (mut since_clock, mut rest) = (0, cpu::Spin::new());
         while !self.state.workers.have_ended() {
-            match self.serve() {
-                true => rest = cpu::Spin::new(),
-                false => rest.rest(),
+            let served = self.serve(deadline);
+            match served {
+                0 => rest.rest(),
+                _ => rest = cpu::Spin::new(),
             }
-            looks += 1;
-            if looks == LOOKS || rest.sleeps() {
-                looks = 0;
+            since_clock += 1 + served;
+            if since_clock >= BETWEEN_CLOCKS || rest.sleeps() {
+                since_clock = 0;
                 if clock::now() >= deadline {
-                    return self.stretch.ends(&mut self.effort);
+                    return self.stretch.is_cut(deadline, &mut self.effort);
                 }
             }
         }
         // What came before the last of them ended.
-        self.serve();
-        self.stretch.ends(&mut self.effort);
+        self.serve(deadline);
+        self.stretch.ends(deadline, &mut self.effort);
     }
 
     fn take_effort(&mut self) -> Effort {

@@ -244,7 +244,9 @@ impl<T: Copy> LockTable<T> {
     fn request_point(&mut self, transaction: u32, lock: Lock) {
         assert!(lock.is_point(), "points come before ranges");
         match self.heads.find(lock.table, lock.first) {
-            None if self.tables[lock.table.index()].is_without_ranges() => self.grant_alone(transaction, lock),
+            None if self.tables[lock.table.index()].is_without_ranges() => {
+                self.grant_alone(transaction, lock)
+            }
             head => self.queue_up(transaction, lock, head),
         }
     }

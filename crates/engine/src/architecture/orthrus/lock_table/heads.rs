@@ -135,6 +135,12 @@ impl Heads {
     pub fn count(&self) -> usize {
         self.heads.in_use()
     }
+
+    /// The most that there have been at a time.
+    #[cfg(test)]
+    pub fn ever(&self) -> usize {
+        self.heads.ever()
+    }
 }
 
 impl Index<u32> for Heads {

@@ -37,6 +37,12 @@ impl<T> Pool<T> {
     pub fn in_use(&self) -> usize {
         self.things.len() - self.unused.len()
     }
+
+    /// The most that there have been at a time.
+    #[cfg(test)]
+    pub fn ever(&self) -> usize {
+        self.things.len()
+    }
 }
 
 impl<T> std::ops::Index<u32> for Pool<T> {
