@@ -1,8 +1,9 @@
 //! The lock table of a concurrency-control thread: from a key to the queue of those who hold it or want it (*orthrus* 3.1).
 //!
-//! One thread has it, and asks nobody; of a table that threads share ([`super::shared_lock_table`]) it is a part, which one thread has at a time. A transaction asks for all that it wants here at once, and gets it in the order of arrival: a lock is
-//! granted when no lock that conflicts with it is left of those that came before, held or wanted. So nobody waits here in a circle, and nobody is
-//! passed. Memory grows with the locks that are held or wanted, not with the rows.
+//! One thread has it, and asks nobody; of a table that threads share ([`super::shared_lock_table`]) it is a part, which one thread has at a time. A
+//! transaction asks for all that it wants here at once, and gets it in the order of arrival: a lock is granted when no lock that conflicts with it
+//! is left of those that came before, held or wanted. So nobody waits here in a circle, and nobody is passed. Memory grows with the locks that are held
+//! or wanted, not with the rows.
 //!
 //! State:
 //! - A *point* is one key of a table. Its queue is a list in the order of arrival, and those that are granted are a prefix of it: what keeps one from
@@ -11,6 +12,9 @@
 //!   ranges that overlap it, and is granted when there are none left. The ranges of a table are a list in the order of arrival.
 //! - A point looks through the ranges of its table that came before; a range looks through the points in it. For that the points of a table are in
 //!   order from the first range on that is asked for there.
+//!
+//! Most keys have one lock, of one transaction: in a table of which nobody has asked for a range, it is granted and given back without a look at a
+//! queue.
 //!
 //! A transaction's locks do not conflict with each other. A slot's next transaction may ask here before the last one's release has come, when it came
 //! by way of another thread; so a slot has a queue of transactions, and a release is that of the oldest.
