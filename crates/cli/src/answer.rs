@@ -6,13 +6,13 @@ use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
-use harness::options::extras;
+use harness::options::{extras, extras_of_check};
 use harness::results::CompareResult;
 use harness::subject::shown;
-use harness::summary::warnings;
 use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
+use harness::text::names;
 use harness::text::numbers::{counted, latency, latency_if_any, percent, ratio, thousands};
 use harness::validation::{Both, Compared, Validation};
 use history::{Dependencies, DependencyKind};
@@ -105,6 +105,9 @@ fn engine(summary: &Summary) -> String {
 }
 
 fn times(summary: &Summary) -> String {
+    if summary.time_samples == 0 {
+        return "– (not measured: no transaction was timed by class)".to_owned();
+    }
     let share = |class: TimeClass| format!("{} {}", class.name(), percent(summary.time_share.get(class)));
     TimeClass::ALL.map(share).join("  ")
 }
@@ -178,13 +181,14 @@ fn checks(checks: &[Check]) -> String {
 /// A check with its verdict. `folder` is where it was laid down, if it was.
 pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
     let mut text = format!(
-        "{} over {}, {} on {}, seed {}\n{}{} commits, {} aborts{}, {} user rollbacks\n\n",
+        "{} over {}, {} on {}, seed {}\n{}engine: {}\n{} commits, {} aborts{}, {} user rollbacks\n\n",
         summary.system(),
         summary.workload,
         counted(summary.workers, "worker"),
         shown(&summary.machine, summary.simulated),
         summary.engine.seed,
         told(&summary.workload, &summary.parameters),
+        extras_of_check(&summary.engine, summary.pair()),
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
         reasons(&summary.aborts).replace("  ", " "),
@@ -205,13 +209,13 @@ pub fn of_check(summary: &CheckSummary, folder: Option<&Folder>) -> String {
 /// Many schedules, and what was found.
 pub fn of_exploration(summary: &ExplorationSummary) -> String {
     let mut text = format!(
-        "{} {} over {}, {} on virtual cores, {} each\n{}{} explored from seed {}\n",
-        summary.architecture,
-        summary.protocol,
+        "{} over {}, {} on virtual cores, {} each\n{}engine: {}\n{} explored from seed {}\n",
+        names::system(&summary.architecture, &summary.protocol),
         summary.workload,
         counted(summary.workers, "worker"),
         counted(summary.transactions as usize, "transaction"),
         told(&summary.workload, &summary.parameters),
+        extras_of_check(&summary.engine, summary.pair()),
         counted(summary.schedules as usize, &format!("{} schedule", summary.schedule)),
         summary.first_seed,
     );
@@ -296,7 +300,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
         table.add_row([
             result.place(position),
             summary.architecture.clone(),
-            summary.protocol.clone(),
+            summary.protocol_shown().to_owned(),
             thousands(summary.throughput_per_s),
             percent(summary.spread()),
             ratio(summary.abort_rate),
@@ -313,7 +317,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
         let _ = writeln!(text, "{mark}");
     }
     for pair in &result.unmeasured {
-        let _ = writeln!(text, "not measured: {} {}: {}", pair.architecture, pair.protocol, pair.why);
+        let _ = writeln!(text, "not measured: {}: {}", pair.system(), pair.why);
     }
     finish(text, &result.warnings(), folder)
 }
@@ -346,10 +350,9 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     }
     text.push_str(&of_sum(&Sum::of(&conducted.claims)));
     for pair in &conducted.left_out {
-        let _ = writeln!(text, "left out: {} {}: {}", pair.architecture, pair.protocol, pair.why);
+        let _ = writeln!(text, "left out: {}: {}", pair.system(), pair.why);
     }
-    let summaries: Vec<&Summary> = conducted.points.iter().map(|point| &point.summary).collect();
-    finish(text, &warnings::of_points(&summaries), Some(folder))
+    finish(text, &conducted.warnings, Some(folder))
 }
 
 /// A simulated machine beside the one that it describes, workload by workload.
@@ -404,7 +407,7 @@ fn compared(rows: &[Compared]) -> Table {
         };
         table.add_row([
             row.architecture.clone(),
-            row.protocol.clone(),
+            names::protocol(&row.architecture, &row.protocol).to_owned(),
             row.workers.to_string(),
             thousands(row.measured_per_s),
             thousands(row.measured_min),
@@ -447,8 +450,7 @@ pub fn of_figure(name: &str, place: &Place, conducted: &Conducted, folder: &Path
     for claim in &conducted.claims {
         text.push_str(&of_claim(claim, "  "));
     }
-    let summaries: Vec<&Summary> = conducted.points.iter().map(|point| &point.summary).collect();
-    for warning in warnings::of_points(&summaries) {
+    for warning in &conducted.warnings {
         let _ = writeln!(text, "  warning: {warning}");
     }
     let _ = writeln!(text, "  report: {}\n", folder.join("report.html").display());

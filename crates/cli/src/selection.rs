@@ -6,6 +6,7 @@ use clap::ArgMatches;
 use contract::{ArchitectureName, CanaryName, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
+use harness::failure::conflict;
 use harness::folder::Folder;
 use harness::measure::pairs_of;
 use harness::options::OPTIONS;
@@ -134,9 +135,7 @@ pub fn workload(name: &str, matches: &ArgMatches, unless_typed: &Parameters) -> 
         ParameterError::BadValue { parameter, value, allowed } => {
             BadValue::new(parameter, value, allowed).into()
         }
-        ParameterError::Conflict { parameter, value, with, with_value, allowed } => Failure::Usage(format!(
-            "--{parameter} {value} does not go with --{with} {with_value}: allowed: {allowed}"
-        )),
+        ParameterError::Conflict { .. } => Failure::Usage(conflict(&error, is_typed, "--")),
         other => Failure::Usage(other.to_string()),
     })
 }

@@ -180,6 +180,29 @@ const LINES: &[(&str, &str)] = &[
         "sweep x.toml --on machines/haswell.toml",
         "--on machines/haswell.toml: allowed: hardware, or a machine file",
     ),
+    (
+        "run ycsb --hot 2",
+        "--hot 2 needs another --hot-records than 0, its default: allowed: a hot record at least, ",
+    ),
+    (
+        "run micro --hot-records 1",
+        "--hot-records 1 needs another --hot than 2, its default: allowed: at most as many hot operations as hot records",
+    ),
+    (
+        "run ycsb --multi-partition 50",
+        "--multi-partition 50 does not go with --touched-partitions any, its default: allowed: 100, or touched-partitions=N",
+    ),
+    (
+        "run ycsb --hot 2 --hot-records 1 --distinct yes",
+        "--hot-records 1 does not go with --hot 2: allowed: a hot record at least, and with distinct=yes as many",
+    ),
+    (
+        "sweep hot.toml",
+        "hot.toml:3:7: hot 2 needs another hot-records than 0, its default: allowed: a hot record",
+    ),
+    ("reproduce", "no figures in /"),
+    ("reproduce trireme/fig-2a", "no figures in /"),
+    ("reproduce --all", "no figures in /"),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),
@@ -248,6 +271,8 @@ fn bad_input_is_one_clear_line() {
     fs::write(folder.join("twice.toml"), twice).expect("a file");
     let bare = "workload = 'ycsb'\n[base]\nsystem = 'shared-everything key-value'\n";
     fs::write(folder.join("bare.toml"), bare).expect("a file");
+    let hot = "workload = 'ycsb'\n[base]\nhot = 2\nprotocol = 'silo'\n";
+    fs::write(folder.join("hot.toml"), hot).expect("a file");
     let before = files(&folder);
     for (line, begins) in LINES {
         let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());

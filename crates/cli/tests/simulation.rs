@@ -80,7 +80,7 @@ fn how_many_threads_do_concurrency_control_is_chosen_the_same_each_time() {
     let best = tried.iter().max_by(|one, other| one.1.total_cmp(&other.1)).expect("trials").0;
     assert_eq!((&chosen["cc_threads"], &summary["cc_threads"]), (&best.into(), &best.into()));
     assert!(
-        first.err.contains(&format!("cc-threads under orthrus none: {best} chosen, by short runs: ")),
+        first.err.contains(&format!("cc-threads under orthrus: {best} chosen, by short runs: ")),
         "{}",
         first.err
     );
@@ -116,6 +116,11 @@ fn how_many_threads_do_concurrency_control_is_an_axis() {
     assert!(chosen["tried"].as_array().is_some_and(|tried| tried.len() >= 2), "{chosen}");
     let report = fs::read_to_string(folder.join("out/report.html")).expect("a report");
     assert!(report.contains("cc-threads"), "the axis");
+    assert_eq!(
+        report.matches("<h2>Threads for concurrency control").count(),
+        1,
+        "a table of what was chosen"
+    );
 }
 
 /// Of a latch that is not fair one worker after the other may have the most, and must not be counted for a time of its own.
@@ -482,9 +487,17 @@ fn is_simulated(point: &Value) -> bool {
 #[test]
 fn an_unknown_figure_is_refused_with_those_that_there_are() {
     let folder = project("no-figure");
-    let ran = run(&folder, &["reproduce", "trireme/fig-99"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("figure trireme/fig-99: allowed: trireme/small"), "{}", ran.err);
+    let words = "allowed: those in /";
+    for (asked, what) in [
+        (&["trireme/smal"][..], "figure trireme/smal is not there; "),
+        (&[], "'trireme reproduce' needs a figure, or --all; "),
+    ] {
+        let refused = run(&folder, &[&["reproduce"], asked].concat());
+        let Ran { code, out, err } = &refused;
+        assert_eq!((*code, out.as_str()), (Some(2), ""), "{asked:?}: {err}");
+        assert!(err.starts_with(&format!("error: {what}{words}")), "{err}");
+        assert!(err.ends_with("/experiments: trireme/small; or all of a paper: trireme\n"), "{err}");
+    }
 }
 
 #[test]

@@ -290,6 +290,25 @@ impl PairName {
         };
         ArchitectureName::ALL.iter().flat_map(pairs)
     }
+
+    /// Its name for people, which is none that can be typed where the typed one would mislead: ORTHRUS has no protocol to choose, and
+    /// concurrency control all the same.
+    pub fn shown(self) -> String {
+        match self.is_planned() {
+            true => self.architecture.to_string(),
+            false => self.to_string(),
+        }
+    }
+
+    /// The protocol in a column beside its architecture. What is in brackets is no protocol's name.
+    pub const fn protocol_shown(self) -> &'static str {
+        if self.is_planned() { "(planned locks)" } else { self.protocol.name() }
+    }
+
+    /// Whether lock tables lock what a transaction has planned before it begins (*orthrus* 3.2).
+    const fn is_planned(self) -> bool {
+        matches!((self.architecture, self.protocol), (ArchitectureName::Orthrus, ProtocolName::Unprotected))
+    }
 }
 
 impl fmt::Display for PairName {

@@ -5,6 +5,7 @@ use contract::{LoadError, LogError, Misfit, PairName, RunError, UnknownName};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use workloads::ParameterError;
 
 /// A command that could not be carried out.
 #[derive(Debug)]
@@ -87,6 +88,25 @@ impl fmt::Display for Failure {
             }
         }
     }
+}
+
+/// On two values that do not go together: what was given, and what is missing if the other one is a default. `dashes` stand before names.
+///
+/// Panics unless `error` is a [`ParameterError::Conflict`].
+pub fn conflict(error: &ParameterError, is_given: impl Fn(&str) -> bool, dashes: &str) -> String {
+    let ParameterError::Conflict { parameter, value, with, with_value, allowed } = error else {
+        panic!("no conflict: {error}")
+    };
+    let words = match (is_given(parameter), is_given(with)) {
+        (false, true) => {
+            format!("{with} {with_value} needs another {dashes}{parameter} than {value}, its default")
+        }
+        (true, false) => {
+            format!("{parameter} {value} does not go with {dashes}{with} {with_value}, its default")
+        }
+        _ => format!("{parameter} {value} does not go with {dashes}{with} {with_value}"),
+    };
+    format!("{dashes}{words}: allowed: {allowed}")
 }
 
 /// The system's words without its number.

@@ -115,6 +115,8 @@ pub struct CompareResult<'a> {
     pub turns: Turns,
     /// The pairs that were not measured.
     pub unmeasured: Vec<Unmeasured>,
+    /// Choices that decide nothing ([`crate::measure::idle`]).
+    pub idle: Vec<String>,
 }
 
 impl<'a> CompareResult<'a> {
@@ -143,7 +145,8 @@ impl<'a> CompareResult<'a> {
         };
         let mut beside_best = confidence::beside_best(&throughputs, model_error);
         beside_best.resize(systems.len(), BesideBest { ratio: None, is_told_apart: false });
-        CompareResult { subject, surroundings, systems, beside_best, turns: turns.clone(), unmeasured }
+        let (turns, idle) = (turns.clone(), Vec::new());
+        CompareResult { subject, surroundings, systems, beside_best, turns, unmeasured, idle }
     }
 
     /// A system's place, for people: 3, or 3~ if it is not told apart from the best; none without transactions.
@@ -218,6 +221,7 @@ impl<'a> CompareResult<'a> {
     pub fn warnings(&self) -> Vec<String> {
         let mut all: Vec<String> = self.turns.interrupted.iter().cloned().collect();
         all.extend(warnings::of_circumstances(self.subject));
+        all.extend(self.idle.iter().cloned());
         let summaries: Vec<&Summary> = self.systems.iter().map(|system| &system.summary).collect();
         all.extend(warnings::of_systems(&summaries));
         all
@@ -323,7 +327,10 @@ fn write_systems(
     });
     folder.write("samples.csv", &samples::csv(groups))?;
     for system in systems {
-        let name = format!("latency/{}.csv", file_name(&system.summary.system()));
+        let name = format!(
+            "latency/{}.csv",
+            file_name(&format!("{} {}", system.summary.architecture, system.summary.protocol))
+        );
         folder.write(&name, &latency::csv(&system.latency_ns))?;
     }
     Ok(())

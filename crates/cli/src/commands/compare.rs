@@ -1,6 +1,6 @@
 //! `compare`: every system of the matrix over one workload, ranked.
 
-use super::run::{Admit, Measure};
+use super::run::{Admit, Idle, Measure};
 use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Job};
@@ -46,7 +46,8 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         subject.options.repeat = systems[0].repetitions.len();
     }
 
-    let result = CompareResult::of(&subject, &surroundings, &measured, unmeasured);
+    let idle = machine.run(Idle::of_measured(&subject, &measured.0));
+    let result = CompareResult { idle, ..CompareResult::of(&subject, &surroundings, &measured, unmeasured) };
     // A full disk must not take what was measured: it is printed first.
     let kept = result.write(&folder);
     if matches.get_flag("json") {

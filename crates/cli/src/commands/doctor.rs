@@ -225,7 +225,7 @@ fn advise_on_rounds(facts: &MachineFacts, workers: Option<&WorkerFacts>) -> Vec<
     if let Some(workers) = workers {
         named.push(("a delegated request".to_owned(), &workers.delegated_request_ns));
         named.push(("a migration there and back".to_owned(), &workers.migration_there_and_back_ns));
-        named.push(("ten locks and their release".to_owned(), &workers.lock_set_ns));
+        named.push(("ten ORTHRUS locks and their release".to_owned(), &workers.lock_set_ns));
     }
     all.extend(named.into_iter().filter(|(_, fact)| !fact.is_steady()).map(|(name, fact)| {
         let Fact { low, high, rounds, off, .. } = fact;
@@ -330,8 +330,8 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
         let migration = cost(&workers.migration_there_and_back_ns, &workers.migration_in_round_trips);
         line("a fiber's migration there and back", &migration);
         let locks = cost(&workers.lock_set_ns, &workers.lock_set_in_round_trips);
-        line("ten locks of another thread, and back", &locks);
-        line("  of which that thread works", &ns(&workers.lock_set_of_thread_ns));
+        line("ten ORTHRUS locks, asked and given back", &locks);
+        line("  of which the ORTHRUS thread works", &ns(&workers.lock_set_of_thread_ns));
         line("  and with 16 in flight", &ns(&workers.lock_set_of_thread_in_flight_ns));
     }
     if let Some(rate) = &facts.copy_bytes_per_second {

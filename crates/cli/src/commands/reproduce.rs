@@ -21,6 +21,7 @@ use harness::{Event, Failure, Observer, Place};
 use machine::hardware::environment::Environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,13 +57,15 @@ pub fn arguments() -> Command {
         .about("Simulate a figure of a paper on the paper's machine, and judge its claims")
         .after_help(
             "Exits with 0 if the figures were drawn, whatever became of their claims. What is simulated is judged with the \
-             error of the model, of machines/validated.json.",
+             error of the model, of machines/validated.json.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
+             --duration 1ms thousand-cores/fig-6 took 102 s and thousand-cores/fig-7b 521 s; those of orthrus take some \
+             minutes each, too. Points are simulated side by side, a host core each, and a line that was interrupted goes on when it \
+             is typed again.",
         )
         .arg(
             Arg::new("figure")
                 .value_name("FIGURE")
-                .help("Such as trireme/fig-2a, or a paper's name for all of its figures")
-                .required_unless_present("all"),
+                .help("Such as trireme/fig-2a, or a paper's name for all of its figures"),
         )
         .arg(
             Arg::new("all")
@@ -171,6 +174,7 @@ impl Prepared<'_> {
                 surroundings,
                 points: self.cases.cases.iter().map(|case| (case.at.clone(), finished(&case.at))).collect(),
                 left_out: conducted.left_out.clone(),
+                idle: &self.cases.idle,
                 claims: &conducted.claims,
             },
         }
@@ -208,26 +212,47 @@ struct Prepared<'a> {
 
 /// The figures that are asked for.
 fn figures(matches: &ArgMatches) -> Result<Vec<Figure>, Failure> {
-    let all = all_figures();
-    let Some(asked) = typed(matches, "figure") else {
-        return match all.is_empty() {
-            true => {
-                Err(Failure::Usage(format!("no figures below {EXPERIMENTS}/; run from the project's folder")))
-            }
-            false => Ok(all),
+    let (all, asked) = (all_figures(), typed(matches, "figure"));
+    if all.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no figures in {}, where they are looked for; run it in the project's folder",
+            looked_for_in()
+        )));
+    }
+    let Some(asked) = asked else {
+        return match matches.get_flag("all") {
+            true => Ok(all),
+            false => Err(refuse("'trireme reproduce' needs a figure, or --all", "", &all)),
         };
     };
-    let names: Vec<String> = all.iter().map(|figure| figure.name.clone()).collect();
-    let wanted: Vec<Figure> =
-        all.into_iter().filter(|figure| figure.name == asked || figure.paper == asked).collect();
-    if wanted.is_empty() {
-        let allowed = match names.is_empty() {
-            true => format!("a figure below {EXPERIMENTS}/, seen from the folder of the project"),
-            false => names.join(", "),
-        };
-        return Err(Failure::Usage(format!("figure {asked}: allowed: {allowed}")));
+    let is_asked = |figure: &&Figure| figure.name == asked || figure.paper == asked;
+    match all.iter().any(|figure| is_asked(&figure)) {
+        true => Ok(all.into_iter().filter(|figure| is_asked(&figure)).collect()),
+        false => Err(refuse(&format!("figure {asked} is not there"), asked, &all)),
     }
-    Ok(wanted)
+}
+
+/// Names what is there: the figures of the paper that is asked for, or all.
+fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
+    let is_of_paper = |figure: &&Figure| asked.split('/').next() == Some(&figure.paper);
+    let mut near: Vec<&str> = all.iter().filter(is_of_paper).map(|figure| figure.name.as_str()).collect();
+    if near.is_empty() {
+        near = all.iter().map(|figure| figure.name.as_str()).collect();
+    }
+    let mut papers: Vec<&str> = all.iter().map(|figure| figure.paper.as_str()).collect();
+    papers.dedup();
+    Failure::Usage(format!(
+        "{what}; allowed: those in {}: {}; or all of a paper: {}",
+        looked_for_in(),
+        near.join(", "),
+        papers.join(", ")
+    ))
+}
+
+/// The folder of the experiments, as a person finds it.
+fn looked_for_in() -> String {
+    let here = env::current_dir().unwrap_or_default();
+    here.join(EXPERIMENTS).display().to_string()
 }
 
 /// Every experiment below a paper's folder, in the order of names.

@@ -10,10 +10,10 @@ use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
-use harness::measure::{self, After};
+use harness::measure::{self, After, Point};
 use harness::results::{RunResult, Surroundings, System};
-use harness::summary::{Measured, Turns, warnings};
-use harness::{Failure, Observer, RunOptions};
+use harness::summary::{Measured, Turns};
+use harness::{Failure, Observer, RunOptions, Subject};
 use machine::hardware::environment::Environment;
 use std::marker::PhantomData;
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     subject.options.repeat = measured[0].repetitions.len();
 
     let mut system = System::of(&subject, &measured[0]);
-    system.summary.warnings.extend(warnings::of_options(pair, &subject.options));
+    system.summary.warnings.extend(machine.run(Idle::of_measured(&subject, &measured)));
     system.summary.warnings.extend(turns.interrupted.clone());
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
     // A full disk must not take what was measured: it is printed first.
@@ -76,6 +76,31 @@ impl Job for Admit<'_> {
         measure::admit_division(self.pairs, self.options)?;
         // A pair's store is loaded anew for a repetition at most.
         measure::admit_logs::<E>(self.options, (self.pairs.len() * self.options.repeat) as u64)
+    }
+}
+
+/// Tells which choices decide nothing.
+pub struct Idle<'a>(Vec<Point<'a>>);
+
+impl<'a> Idle<'a> {
+    /// Of what was told to one system.
+    pub fn of(pair: PairName, subject: &'a Subject) -> Idle<'a> {
+        Idle(vec![Point { pair, subject, chosen: None }])
+    }
+
+    /// Of what was told to systems that were measured.
+    pub fn of_measured(subject: &'a Subject, measured: &[Measured]) -> Idle<'a> {
+        let chosen = |one: &Measured| one.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
+        let point = |one: &Measured| Point { pair: one.pair, subject, chosen: chosen(one) };
+        Idle(measured.iter().map(point).collect())
+    }
+}
+
+impl Job for Idle<'_> {
+    type Output = Vec<String>;
+
+    fn on<E: Engine>(self) -> Vec<String> {
+        measure::idle::<E>(&self.0)
     }
 }
 

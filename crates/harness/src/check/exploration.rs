@@ -7,7 +7,8 @@
 use super::happened::{Conclusion, Happened};
 use super::summary::CheckSummary;
 use crate::failure::Failure;
-use contract::EngineOptions;
+use crate::text::names;
+use contract::{EngineOptions, PairName};
 use history::Dependencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -98,6 +99,11 @@ pub struct ExplorationSummary {
 }
 
 impl ExplorationSummary {
+    /// The system, or the one that the canary breaks.
+    pub fn pair(&self) -> Option<PairName> {
+        names::pair_or_broken(&self.architecture, &self.protocol)
+    }
+
     /// What came of it, in a few words.
     pub fn outcome(&self) -> &'static str {
         match (self.conclusion(), self.canary) {

@@ -2,7 +2,8 @@
 
 use super::happened::{Conclusion, Happened};
 use crate::summary::Check;
-use contract::EngineOptions;
+use crate::text::names;
+use contract::{EngineOptions, PairName};
 use history::Verdict;
 use history::anomalies::Judgement;
 use serde::Serialize;
@@ -70,7 +71,12 @@ pub struct CheckSummary {
 impl CheckSummary {
     /// The system, for people.
     pub fn system(&self) -> String {
-        format!("{} {}", self.architecture, self.protocol)
+        names::system(&self.architecture, &self.protocol)
+    }
+
+    /// The system, or the one that the canary breaks.
+    pub fn pair(&self) -> Option<PairName> {
+        names::pair_or_broken(&self.architecture, &self.protocol)
     }
 
     /// What came of it, in a few words.

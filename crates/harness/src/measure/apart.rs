@@ -40,7 +40,7 @@ pub fn measure<'a, E: Engine, W: Audited>(
             return Ok(None);
         }
         let (pair, repetition) = (pairs[run / options.repeat], run % options.repeat);
-        let (system, number, of) = (pair.to_string(), repetition + 1, options.repeat);
+        let (system, number, of) = (pair.shown(), repetition + 1, options.repeat);
         observer.tell(Event::RunBegins { system: &system, repetition: number, of });
         let layout = layout_of::<E>(pair, options)?;
         let mut session = store(workload, layout, &unused, observer)?;

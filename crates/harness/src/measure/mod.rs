@@ -8,6 +8,7 @@
 mod apart;
 mod division;
 mod fit;
+mod idle;
 mod interrupted;
 mod recovery;
 mod session;
@@ -15,6 +16,7 @@ mod stores;
 
 pub use division::admit_division;
 pub use fit::{Fit, admit, admit_logs, admit_workers, fit, layout_of, layouts, pairs_of, supported};
+pub use idle::{Point, idle};
 pub use recovery::recover;
 pub use session::Session;
 pub use stores::Stores;

@@ -91,7 +91,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             self.measure_as_told(&mut [&mut tried], &trial, After::Nothing, observer)?;
             Ok(tried.repetitions.first().map(Measurement::throughput_per_s))
         })?;
-        observer.tell(Event::Note(&format!("cc-threads under {pair}: {chosen}")));
+        observer.tell(Event::Note(&format!("cc-threads under {}: {chosen}", pair.shown())));
         // What follows depends on no trial; and none was logged.
         match options.logging.level {
             Durability::None => self.forget_changed(),
@@ -190,7 +190,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             let turn = (position + repetition) % systems;
             self.renew(group, group[turn].0, options, after, observer)?;
             let (layout, system) = &mut group[turn];
-            let name = system.pair.to_string();
+            let name = system.pair.shown();
             let (number, of) = (repetition + 1, options.repeat);
             observer.tell(Event::RunBegins { system: &name, repetition: number, of });
             let session = self.session(*layout);

@@ -127,7 +127,10 @@ impl OptionDescription {
             UsedBy::ProtocolsAnd(protocols, architecture, told) => {
                 Some(format!("{}; {architecture} {told}", either_of(protocols)))
             }
-            UsedBy::AllBut(protocols) => Some(format!("not with {}", either_of(protocols))),
+            UsedBy::AllBut(protocols) => {
+                let others: Vec<&str> = protocols.iter().map(|protocol| protocol.name()).collect();
+                Some(format!("all but {}", others.join(", ")))
+            }
         }
     }
 

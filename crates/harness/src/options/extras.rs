@@ -1,15 +1,16 @@
-//! What is ours rather than a paper's, and changes every figure: named beside each, as far as its systems use it.
+//! What is ours rather than a paper's, or tells a paper's variants of a system apart, and changes every figure: named beside each, as far as its
+//! systems use it.
 
 use super::OptionDescription;
 use crate::text::durations;
 use contract::{EngineOptions, PairName};
 use std::time::Duration;
 
-/// How a value is said.
+/// How a value is said; "" of a variant that is not there.
 type Said = fn(&EngineOptions) -> String;
 
-/// The names of [`OPTIONS`](super::OPTIONS) that are ours, each with how its value is said.
-const EXTRAS: [(&str, Said); 11] = [
+/// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
+const EXTRAS: [(&str, Said); 17] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -43,7 +44,19 @@ const EXTRAS: [(&str, Said); 11] = [
         1 => "1 concurrency-control thread".to_owned(),
         threads => format!("{threads} concurrency-control threads"),
     }),
+    ("forwarding", |engine| variant(!engine.forwarding, "no forwarding of requests")),
+    ("shared-lock-table", |engine| variant(engine.shared_lock_table, "a shared lock table")),
+    ("locks-by-hash", |engine| variant(engine.locks_by_hash, "locks divided by hash")),
+    ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
+    ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),
+    ("selective-contention-analysis", |engine| {
+        variant(engine.selective_contention_analysis, "selective contention analysis")
+    }),
 ];
+
+fn variant(is_there: bool, words: &str) -> String {
+    if is_there { words.to_owned() } else { String::new() }
+}
 
 /// What `engine` has of ours that one of `pairs` uses; for people.
 pub fn extras(engine: &EngineOptions, pairs: &[PairName]) -> String {
@@ -55,16 +68,28 @@ pub fn extras_of_points<'a>(
     engines: impl Iterator<Item = &'a EngineOptions> + Clone,
     pairs: &[PairName],
 ) -> String {
+    said(engines, |option| pairs.iter().any(|pair| option.is_used_by(*pair)))
+}
+
+/// The same of a check, as far as that has the options.
+pub fn extras_of_check(engine: &EngineOptions, pair: Option<PairName>) -> String {
+    let is_used = |option: &OptionDescription| pair.is_some_and(|pair| option.is_used_by(pair));
+    said([engine].into_iter(), |option| option.in_checks && is_used(option))
+}
+
+fn said<'a>(
+    engines: impl Iterator<Item = &'a EngineOptions> + Clone,
+    is_wanted: impl Fn(&OptionDescription) -> bool,
+) -> String {
     let (mut said, mut differing) = (Vec::new(), Vec::new());
     for (name, words) in EXTRAS {
-        let option = OptionDescription::named(name).expect("a name of OPTIONS");
-        if !pairs.iter().any(|pair| option.is_used_by(*pair)) {
+        if !is_wanted(OptionDescription::named(name).expect("a name of OPTIONS")) {
             continue;
         }
         let mut values = engines.clone().map(words);
         let Some(first) = values.next() else { continue };
         match values.all(|other| other == first) {
-            true => said.push(first),
+            true => said.extend((!first.is_empty()).then_some(first)),
             false => differing.push(name),
         }
     }
@@ -109,6 +134,33 @@ mod tests {
             "{words}"
         );
         assert!(words.ends_with("in flight per worker, 2 servers, 1 concurrency-control thread"), "{words}");
+    }
+
+    #[test]
+    fn a_variant_is_named_where_it_is() {
+        let orthrus =
+            PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
+        let ours = EngineOptions::default();
+        let without = extras(&ours, &[orthrus]);
+        assert!(without.ends_with("4 in flight per worker, 1 concurrency-control thread"), "{without}");
+        let told = EngineOptions {
+            cc_threads: 2,
+            forwarding: false,
+            shared_lock_table: true,
+            locks_by_hash: true,
+            split_indexes: true,
+            preclaim: true,
+            ..EngineOptions::default()
+        };
+        let with = extras(&told, &[orthrus]);
+        let variants = "2 concurrency-control threads, no forwarding of requests, a shared lock table, locks divided by hash, \
+                        split indexes";
+        assert!(with.ends_with(variants), "{with}");
+        let points = extras_of_points([&ours, &told].into_iter(), &[orthrus]);
+        assert!(points.contains("shared-lock-table, locks-by-hash, split-indexes"), "{points}");
+        let check = extras_of_check(&told, Some(orthrus));
+        assert!(check.ends_with(variants) && !check.contains("timed by class"), "{check}");
+        assert!(extras(&told, &[NO_WAIT]).ends_with("timed by class, split indexes"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod extras;
 mod logging;
 
 pub use descriptions::{OPTIONS, OptionDescription};
-pub use extras::{extras, extras_of_points};
+pub use extras::{extras, extras_of_check, extras_of_points};
 pub use logging::{Logging, Origin};
 
 use contract::EngineOptions;

@@ -64,7 +64,7 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
         let mut cells = vec![
             Cell::number(result.place(position)),
             Cell::words(&summary.architecture),
-            Cell::words(&summary.protocol),
+            Cell::words(summary.protocol_shown()),
         ];
         cells.extend(tables::numbers(summary));
         cells.push(Cell::number(format!("{:.2}", result.ratio_to_best(summary))));

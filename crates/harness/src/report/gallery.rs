@@ -129,6 +129,7 @@ mod tests {
                 surroundings: &surroundings,
                 points: combinations(experiment).into_iter().map(|at| (at, Some(&summary))).collect(),
                 left_out: Vec::new(),
+                idle: &[],
                 claims,
             },
         };

@@ -5,13 +5,12 @@ use super::page::{Block, Cell, Claim, Key, Page};
 use super::{claims, facts, figures, footer, render, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
-use crate::summary::warnings;
 use crate::summary::{Summary, Unmeasured};
 use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::sweep::claims::Told;
-use crate::sweep::{Experiment, taken};
+use crate::sweep::{Experiment, taken, warnings};
 use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
@@ -29,6 +28,8 @@ pub struct SweepReport<'a> {
     pub points: Vec<(Vec<String>, Option<&'a Summary>)>,
     /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
+    /// Choices that decide nothing ([`crate::measure::idle`]).
+    pub idle: &'a [String],
     /// The claims, by what is known so far.
     pub claims: &'a [Told],
 }
@@ -116,6 +117,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         blocks.extend(where_time_goes(report, &layout, &panel));
     }
     blocks.push(table(report));
+    blocks.extend(chosen_threads(report));
     if !report.left_out.is_empty() {
         blocks.push(tables::unmeasured("Left out", &report.left_out));
     }
@@ -132,7 +134,11 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         finding: claims::finding(report.claims),
         claim: claim(report.experiment),
         simulated: report.place.simulated,
-        warnings: warnings::of_points(&finished(report)),
+        warnings: warnings(
+            report.experiment,
+            report.idle,
+            report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?))),
+        ),
         blocks,
         footer: footer(&report.surroundings.began),
     })
@@ -412,11 +418,39 @@ fn table(report: &SweepReport<'_>) -> Block {
     }
 }
 
+/// How many concurrency-control threads the points had at which short runs chose them, if there are such.
+fn chosen_threads(report: &SweepReport<'_>) -> Option<Block> {
+    let row = |(place, summary): &(Vec<String>, Option<&Summary>)| {
+        let summary = (*summary)?;
+        let chosen = summary.cc_threads_chosen.as_ref()?;
+        let tried = chosen.tried.iter();
+        let tried =
+            tried.map(|tried| format!("{} with {}/s", tried.cc_threads, short(tried.throughput_per_s)));
+        let mut cells: Vec<Cell> = place.iter().map(|value| Cell::words(value.as_str())).collect();
+        cells.push(Cell::number(chosen.cc_threads.to_string()));
+        cells.push(Cell::number(summary.workers.to_string()));
+        cells.push(Cell::prose(tried.collect::<Vec<_>>().join(", ")));
+        Some(cells)
+    };
+    let rows: Vec<Vec<Cell>> = report.points.iter().filter_map(row).collect();
+    let axes = report.experiment.axes.iter().map(|axis| Cell::words(axis.name.as_str()));
+    (!rows.is_empty()).then(|| Block::Table {
+        title: "Threads for concurrency control".to_owned(),
+        note: "Where cc-threads is auto: chosen by runs of a quarter of a repetition before the first repetition, which count for nothing else."
+            .to_owned(),
+        head: axes
+            .chain([Cell::number("chosen"), Cell::number("of workers"), Cell::words("tried")])
+            .collect(),
+        rows,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::results::Surroundings;
     use crate::summary::tests::some_summary;
+    use crate::summary::{ChosenThreads, Tried};
     use crate::sweep::combinations;
 
     fn report_of(axes: &str, finished: bool) -> String {
@@ -428,10 +462,13 @@ mod tests {
     }
 
     fn report_of_points(text: &str, finished: bool) -> String {
+        report_of_summary(text, finished, &some_summary())
+    }
+
+    fn report_of_summary(text: &str, finished: bool, summary: &Summary) -> String {
         let experiment = Experiment::parse("e.toml", text, 4).expect("an experiment");
         let places = combinations(&experiment);
-        let summary = some_summary();
-        let points = places.into_iter().map(|place| (place, finished.then_some(&summary))).collect();
+        let points = places.into_iter().map(|place| (place, finished.then_some(summary))).collect();
         of_sweep(&SweepReport {
             experiment: &experiment,
             place: &Place::hardware(2),
@@ -439,6 +476,7 @@ mod tests {
             surroundings: &Surroundings::new("trireme sweep e.toml".to_owned(), &()),
             points,
             left_out: Vec::new(),
+            idle: &[],
             claims: &[],
         })
     }
@@ -485,6 +523,19 @@ mod tests {
             assert!(report_of(axes, true).contains("<h2>Throughput</h2>"), "{axes}");
             assert!(report_of(axes, false).contains("not yet"), "{axes}");
         }
+    }
+
+    #[test]
+    fn threads_that_were_chosen_have_a_table() {
+        let tried = [(1, 500.0), (2, 900.0)]
+            .map(|(cc_threads, throughput_per_s)| Tried { cc_threads, throughput_per_s });
+        let chosen = ChosenThreads { cc_threads: 2, tried: tried.into() };
+        let divided = Summary { cc_threads_chosen: Some(chosen), ..some_summary() };
+        let text = "workload = 'micro'\n[axes]\nworkers = [4, 8]";
+        let html = report_of_summary(text, true, &divided);
+        assert_eq!(html.matches("1 with 500&#x2f;s, 2 with 900&#x2f;s").count(), 2, "a row for each point");
+        assert!(html.contains("<h2>Threads for concurrency control</h2>"));
+        assert!(!report_of_text(text).contains("Threads for concurrency control"), "nothing was chosen");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Tables that several reports have.
 
 use super::page::{Block, Cell};
-use crate::summary::{COSTS, Check, Latency, Summary, Unmeasured};
+use crate::summary::{COSTS, Check, CostDescription, Latency, Summary, Unmeasured};
+use crate::text::names;
 use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 
 /// What the spread among [`NUMBERS`] is.
@@ -46,16 +47,20 @@ pub fn no_numbers(why: &str) -> [Cell; 6] {
     std::array::from_fn(|column| Cell::number(if column == 0 { why } else { "" }))
 }
 
-/// What each architecture cost. A dash stands where nothing was measured.
+/// What each architecture cost. A dash stands where nothing was measured; what no system had to pay has no column.
 pub fn costs(summaries: &[&Summary]) -> Block {
+    let is_paid = |cost: &CostDescription| {
+        summaries.iter().any(|summary| summary.costs.get(cost.name).is_some_and(|value| value != 0.0))
+    };
     let row = |summary: &&Summary| {
-        let numbers = summary.costs.described().map(|(cost, value)| {
+        let paid = summary.costs.described().filter(|(cost, _)| is_paid(cost));
+        let numbers = paid.map(|(cost, value)| {
             Cell::number(value.map_or(NOTHING.to_owned(), |value| cost.unit.show(value)))
         });
-        let system = [Cell::words(&summary.architecture), Cell::words(&summary.protocol)];
+        let system = [Cell::words(&summary.architecture), Cell::words(summary.protocol_shown())];
         system.into_iter().chain(numbers).collect()
     };
-    let head = COSTS.iter().map(|cost| Cell::number(cost.heading));
+    let head = COSTS.iter().filter(|cost| is_paid(cost)).map(|cost| Cell::number(cost.heading));
     Block::Table {
         title: "What the architecture cost".to_owned(),
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is a \
@@ -99,7 +104,8 @@ const NOTHING: &str = "–";
 /// Pairs of the matrix that have no numbers, and why.
 pub fn unmeasured(title: &str, pairs: &[Unmeasured]) -> Block {
     let row = |pair: &Unmeasured| {
-        vec![Cell::words(&pair.architecture), Cell::words(&pair.protocol), Cell::prose(&pair.why)]
+        let protocol = names::protocol(&pair.architecture, &pair.protocol);
+        vec![Cell::words(&pair.architecture), Cell::words(protocol), Cell::prose(&pair.why)]
     };
     Block::Table {
         title: title.to_owned(),

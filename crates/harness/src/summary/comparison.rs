@@ -1,6 +1,7 @@
 //! What `compare` prints: every pair of the matrix, measured or not.
 
 use super::{Summary, Turns};
+use crate::text::names;
 use contract::PairName;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,11 @@ impl Unmeasured {
             protocol: pair.protocol.to_string(),
             why: why.into(),
         }
+    }
+
+    /// The system, for people.
+    pub fn system(&self) -> String {
+        names::system(&self.architecture, &self.protocol)
     }
 }
 

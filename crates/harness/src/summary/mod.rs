@@ -24,6 +24,7 @@ pub use time_shares::TimeShares;
 pub use turns::{Group, Turns};
 
 use crate::subject::Subject;
+use crate::text::names;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
 use contract::{Durability, EngineOptions, LogReport, PairName};
 use serde::{Deserialize, Serialize};
@@ -231,15 +232,17 @@ impl Summary {
 
     /// The system, for people.
     pub fn system(&self) -> String {
-        format!("{} {}", self.architecture, self.protocol)
+        names::system(&self.architecture, &self.protocol)
+    }
+
+    /// The protocol in a column beside the architecture, for people.
+    pub fn protocol_shown(&self) -> &str {
+        names::protocol(&self.architecture, &self.protocol)
     }
 
     /// The same, unless another build knew other names.
     pub fn pair(&self) -> Option<PairName> {
-        Some(PairName {
-            architecture: self.architecture.parse().ok()?,
-            protocol: self.protocol.parse().ok()?,
-        })
+        names::pair(&self.architecture, &self.protocol)
     }
 
     /// Whether it is a system of transactions, and no bare store, which is not ranked among them.

@@ -1,11 +1,9 @@
 //! Odd numbers, and what to do about them.
 
 use super::Summary;
-use crate::options::{OPTIONS, OptionDescription, RunOptions};
 use crate::subject::Subject;
 use crate::text::durations;
 use crate::text::numbers::{counted, percent, thousands};
-use contract::PairName;
 use std::time::Duration;
 
 /// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
@@ -54,20 +52,6 @@ pub fn of_circumstances(subject: &Subject) -> Vec<String> {
     warnings
 }
 
-/// Options that were chosen, and that the system does not use.
-pub fn of_options(pair: PairName, options: &RunOptions) -> Vec<String> {
-    let defaults = RunOptions::for_run(options.workers);
-    let is_idle = |option: &&OptionDescription| {
-        !option.is_used_by(pair) && option.get(options) != option.get(&defaults)
-    };
-    let idle = OPTIONS.iter().filter(is_idle).map(|option| {
-        let (name, value) = (option.name, option.get(options));
-        let users = option.users().unwrap_or_default();
-        format!("--{name} {value} makes no difference to {pair}; it is used by {users}")
-    });
-    idle.collect()
-}
-
 /// What is odd about one system's numbers.
 pub fn of_numbers(summary: &Summary) -> Vec<String> {
     let spread = too_much_spread(summary).map(|spread| {
@@ -76,26 +60,24 @@ pub fn of_numbers(summary: &Summary) -> Vec<String> {
     spread.into_iter().chain(other_than_spread(summary)).collect()
 }
 
-/// What is odd about several systems' numbers: the spread, which often strikes all of them, in one warning.
+/// What is odd about several systems' numbers: each warning once, with those that it is about.
 pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
     let spreading: Vec<String> = summaries
         .iter()
         .filter_map(|summary| Some(format!("{} ({})", summary.system(), percent(too_much_spread(summary)?))))
         .collect();
-    let mut warnings = Vec::new();
-    if !spreading.is_empty() {
-        warnings.push(format!(
+    let spread = (!spreading.is_empty()).then(|| {
+        format!(
             "{SPREAD} more than {} of the median: {}; {}",
             percent(MOST_SPREAD),
             spreading.join(", "),
             quiet(summaries.iter().any(|summary| summary.simulated))
-        ));
-    }
-    for summary in summaries {
-        let named = |warning| format!("{}: {warning}", summary.system());
-        warnings.extend(other_than_spread(summary).into_iter().map(named));
-    }
-    warnings
+        )
+    });
+    let named = summaries.iter().map(|summary| (summary.system(), *summary)).collect();
+    let systems = Several { of: Of::Systems, named };
+    let others = systems.equal(other_than_spread).into_iter().chain(systems.summed_up());
+    spread.into_iter().chain(others).collect()
 }
 
 const SPREAD: &str = "the repetitions spread over";
@@ -109,6 +91,11 @@ const fn quiet(simulated: bool) -> &'static str {
 fn too_much_spread(summary: &Summary) -> Option<f64> {
     let too_much = summary.repetitions > 1 && summary.spread() > MOST_SPREAD;
     too_much.then(|| summary.spread())
+}
+
+/// Whether too few transactions were sampled, of those that there were.
+fn has_few_samples(summary: &Summary) -> bool {
+    summary.commits > 0 && summary.engine.sample_one_in > 0 && summary.time_samples < FEWEST_SAMPLES
 }
 
 fn other_than_spread(summary: &Summary) -> Vec<String> {
@@ -130,7 +117,7 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if summary.commits > 0 && summary.engine.sample_one_in > 0 && summary.time_samples < FEWEST_SAMPLES {
+    if has_few_samples(summary) {
         warnings.push(format!(
             "{FEW_SAMPLES} {} sampled transactions; use a longer --duration",
             thousands(summary.time_samples as f64)
@@ -190,97 +177,164 @@ fn off_littles_law(summary: &Summary) -> Option<f64> {
     ((ratio - 1.0).abs() > margin).then_some(ratio)
 }
 
-/// What is odd at the points of a sweep: each warning once, with the number of points that have it.
-pub fn of_points(points: &[&Summary]) -> Vec<String> {
-    let all = points.len();
-    let at = |count: usize| match count {
-        count if count == all => String::new(),
-        1 => format!("at one of {all} points: "),
-        count => format!("at {count} of {all} points: "),
-    };
-    let mut seen: Vec<(&str, usize)> = Vec::new();
-    let others = points.iter().flat_map(|summary| &summary.warnings);
-    let is_summed_up = |warning: &str| {
-        [SPREAD, FEW_SAMPLES, LITTLE].iter().any(|begins| warning.starts_with(begins))
-            || warning.contains(ABSENT)
-            || warning.contains(UNFINISHED)
-    };
-    for warning in others.filter(|warning| !is_summed_up(warning)) {
-        match seen.iter_mut().find(|(known, _)| known == warning) {
-            Some((_, count)) => *count += 1,
-            None => seen.push((warning, 1)),
+/// What is odd at the points of a sweep, of which each has a name: each warning once, with the number of points that have it.
+pub fn of_points(points: &[(String, &Summary)]) -> Vec<String> {
+    let points = Several { of: Of::Points, named: points.to_vec() };
+    let mut warnings = points.equal(|summary| summary.warnings.clone());
+    warnings.extend(points.having(too_much_spread).map(|(who, spreads)| {
+        let is_simulated = points.named.iter().any(|(_, summary)| summary.simulated);
+        format!(
+            "{who}{SPREAD} more than {} of the median, at worst {}; {}",
+            percent(MOST_SPREAD),
+            percent(spreads.into_iter().fold(0.0, f64::max)),
+            quiet(is_simulated)
+        )
+    }));
+    warnings.extend(points.summed_up());
+    warnings
+}
+
+/// What several are.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Systems,
+    Points,
+}
+
+/// More points than these are counted only.
+const MOST_NAMED: usize = 3;
+
+/// Several systems, or points, with their names.
+struct Several<'a> {
+    of: Of,
+    named: Vec<(String, &'a Summary)>,
+}
+
+impl Several<'_> {
+    /// What those of which `odd` tells something have, with who they are, as words before a warning; `None` if there are none.
+    fn having<T>(&self, odd: impl Fn(&Summary) -> Option<T>) -> Option<(String, Vec<T>)> {
+        let told: Vec<Option<T>> = self.named.iter().map(|(_, summary)| odd(summary)).collect();
+        let who = self.who(&told.iter().map(Option::is_some).collect::<Vec<_>>());
+        let told: Vec<T> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then_some((who, told))
+    }
+
+    /// Those that are marked, as words before a warning.
+    fn who(&self, marked: &[bool]) -> String {
+        let names = |wanted: bool| {
+            let named = self.named.iter().zip(marked).filter(|(_, is_marked)| **is_marked == wanted);
+            named.map(|((name, _), _)| name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (all, count) = (marked.len(), marked.iter().filter(|is_marked| **is_marked).count());
+        match (self.of, count) {
+            (Of::Points, count) if count == all => String::new(),
+            (Of::Points, 1) => format!("at one of {all} points ({}): ", names(true)),
+            (Of::Points, count) if count <= MOST_NAMED => {
+                format!("at {count} of {all} points ({}): ", names(true).replace(", ", "; "))
+            }
+            (Of::Points, count) => format!("at {count} of {all} points: "),
+            (Of::Systems, 1) => format!("{}: ", names(true)),
+            (Of::Systems, count) if count == all => format!("all {all} systems: "),
+            (Of::Systems, count) if 2 * count > all => {
+                format!("{count} of {all} systems (all but {}): ", names(false))
+            }
+            (Of::Systems, count) => format!("{count} of {all} systems ({}): ", names(true)),
         }
     }
-    let mut warnings: Vec<String> = seen.into_iter().map(|(warning, count)| at(count) + warning).collect();
-    let spreads: Vec<f64> = points.iter().filter_map(|summary| too_much_spread(summary)).collect();
-    if let Some(worst) = spreads.iter().copied().reduce(f64::max) {
-        warnings.push(format!(
-            "{}{SPREAD} more than {} of the median, at worst {}; {}",
-            at(spreads.len()),
-            percent(MOST_SPREAD),
-            percent(worst),
-            quiet(points.iter().any(|summary| summary.simulated))
-        ));
+
+    /// The warnings of each that are not summed up, equal ones once.
+    fn equal(&self, of: impl Fn(&Summary) -> Vec<String>) -> Vec<String> {
+        let of_each: Vec<Vec<String>> = self.named.iter().map(|(_, summary)| of(summary)).collect();
+        let is_summed_up = |warning: &str| {
+            [SPREAD, FEW_SAMPLES, LITTLE].iter().any(|begins| warning.starts_with(begins))
+                || warning.contains(ABSENT)
+                || warning.contains(UNFINISHED)
+        };
+        let mut seen: Vec<&String> = Vec::new();
+        for warning in of_each.iter().flatten().filter(|warning| !is_summed_up(warning)) {
+            if !seen.contains(&warning) {
+                seen.push(warning);
+            }
+        }
+        let who = |warning| self.who(&of_each.iter().map(|of| of.contains(warning)).collect::<Vec<_>>());
+        seen.into_iter().map(|warning| who(warning) + warning).collect()
     }
-    let is_few = |summary: &&&Summary| {
-        summary.commits > 0 && summary.engine.sample_one_in > 0 && summary.time_samples < FEWEST_SAMPLES
-    };
-    let few: Vec<u64> = points.iter().filter(is_few).map(|summary| summary.time_samples).collect();
-    if let Some(least) = few.iter().min() {
-        warnings.push(format!(
-            "{}{FEW_SAMPLES} fewer than {FEWEST_SAMPLES} sampled transactions, at worst {least}; use a longer --duration",
-            at(few.len())
-        ));
+
+    /// What each has in numbers of its own, in one warning a kind.
+    fn summed_up(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some((who, few)) =
+            self.having(|summary| has_few_samples(summary).then_some(summary.time_samples))
+        {
+            let least = few.into_iter().min().expect("one at least");
+            warnings.push(format!(
+                "{who}{FEW_SAMPLES} fewer than {FEWEST_SAMPLES} sampled transactions, at worst {least}; use a longer --duration"
+            ));
+        }
+        if let Some((who, off)) = self.having(off_littles_law) {
+            let off_ones = self.named.iter().map(|(_, summary)| *summary);
+            warnings.push(format!(
+                "{who}{LITTLE} {} to {} of the time of all transactions in flight, not for all of it{}; use a longer --duration",
+                percent(off.iter().copied().fold(f64::INFINITY, f64::min)),
+                percent(off.iter().copied().fold(0.0, f64::max)),
+                meaningless(off_ones.filter(|summary| off_littles_law(summary).is_some()))
+            ));
+        }
+        let absent = |summary: &Summary| {
+            (summary.absent_workers > 0).then_some((summary.absent_workers, summary.workers))
+        };
+        if let Some((who, absent)) = self.having(absent) {
+            let worst = absent.iter().max_by_key(|(absent, workers)| absent * 10_000 / workers);
+            let (most, of) = worst.expect("one at least");
+            warnings.push(format!(
+                "{who}some workers {ABSENT}, at worst {most} of {of}; use a longer --duration, or fewer --workers"
+            ));
+        }
+        let unfinished = |summary: &Summary| Some(summary.unfinished).filter(|count| *count > 0);
+        if let Some((who, unfinished)) = self.having(unfinished) {
+            let most = unfinished.into_iter().max().expect("one at least");
+            warnings.push(format!(
+                "{who}{UNFINISHED}, at worst {}; their latencies count as what they had taken by then",
+                thousands(most as f64)
+            ));
+        }
+        warnings
     }
-    let off: Vec<f64> = points.iter().filter_map(|summary| off_littles_law(summary)).collect();
-    if let (Some(least), Some(most)) =
-        (off.iter().copied().reduce(f64::min), off.iter().copied().reduce(f64::max))
-    {
-        warnings.push(format!(
-            "{}{LITTLE} {} to {} of the time of all transactions in flight, not for all of it{}; use a longer --duration",
-            at(off.len()),
-            percent(least),
-            percent(most),
-            meaningless(points.iter().copied().filter(|summary| off_littles_law(summary).is_some()))
-        ));
-    }
-    let absent: Vec<(usize, usize)> = points
-        .iter()
-        .filter(|summary| summary.absent_workers > 0)
-        .map(|summary| (summary.absent_workers, summary.workers))
-        .collect();
-    if let Some((most, of)) = absent.iter().max_by_key(|(absent, workers)| absent * 10_000 / workers) {
-        warnings.push(format!(
-            "{}some workers {ABSENT}, at worst {most} of {of}; use a longer --duration, or fewer --workers",
-            at(absent.len())
-        ));
-    }
-    let unfinished: Vec<u64> =
-        points.iter().map(|summary| summary.unfinished).filter(|count| *count > 0).collect();
-    if let Some(most) = unfinished.iter().max() {
-        warnings.push(format!(
-            "{}{UNFINISHED}, at worst {}; their latencies count as what they had taken by then",
-            at(unfinished.len()),
-            thousands(*most as f64)
-        ));
-    }
-    warnings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::tests::some_summary;
-    use contract::{ArchitectureName, ProtocolName};
+
+    fn named<'a>(summaries: &[&'a Summary]) -> Vec<(String, &'a Summary)> {
+        summaries.iter().enumerate().map(|(number, summary)| (format!("at {number}"), *summary)).collect()
+    }
 
     #[test]
-    fn an_option_that_the_system_does_not_use_is_named() {
-        let pair = |architecture| PairName { architecture, protocol: ProtocolName::Silo };
-        let mut options = RunOptions::for_run(2);
-        options.set("servers", "2").expect("an option").expect("a value");
-        assert_eq!(of_options(pair(ArchitectureName::AsymmetricDelegation), &options), [""; 0]);
-        let expected = "--servers 2 makes no difference to dora silo; it is used by asymmetric-delegation";
-        assert_eq!(of_options(pair(ArchitectureName::Dora), &options), [expected]);
+    fn what_many_systems_have_in_common_is_one_warning_each() {
+        let of = |protocol: &str, time_samples, commits| {
+            let mut summary =
+                Summary { protocol: protocol.to_owned(), time_samples, commits, ..some_summary() };
+            (summary.throughput_min, summary.throughput_max) = (950.0, 950.0);
+            summary
+        };
+        let systems =
+            [of("silo", 3, 9), of("no-wait", 500, 0), of("occ", 7, 9), of("vll", 99, 9), of("mocc", 500, 0)];
+        let told = |systems: &[Summary]| of_systems(&systems.iter().collect::<Vec<_>>());
+        let begins = [
+            "2 of 5 systems (shared-everything no-wait, shared-everything mocc): nothing committed in the interval;",
+            "3 of 5 systems (all but shared-everything no-wait, shared-everything mocc): the time shares rest on fewer than 100 \
+             sampled transactions, at worst 3;",
+        ];
+        let warnings = told(&systems);
+        assert_eq!(warnings.len(), begins.len(), "{warnings:?}");
+        for (warning, begins) in warnings.iter().zip(begins) {
+            assert!(warning.starts_with(begins), "{warning}");
+        }
+        let (all, one) = (told(&[of("silo", 3, 9), of("occ", 2, 9)]), told(&systems[..2]));
+        assert!(all.len() == 1 && all[0].starts_with("all 2 systems: the time shares"), "{all:?}");
+        assert!(one[1].starts_with("shared-everything silo: the time shares"), "{one:?}");
     }
 
     #[test]
@@ -289,11 +343,10 @@ mod tests {
         let mut steady = some_summary();
         steady.warnings = vec!["odd".to_owned()];
         (steady.throughput_min, steady.throughput_max) = (950.0, 950.0);
-        let expected =
-            "at 2 of 3 points: the repetitions spread over more than 10.0 % of the median, at worst 10.5 %";
-        let warnings = of_points(&[&spread, &steady, &spread]);
+        let expected = "at 2 of 3 points (at 0; at 2): the repetitions spread over more than 10.0 % of the median, at worst 10.5 %";
+        let warnings = of_points(&named(&[&spread, &steady, &spread]));
         assert_eq!(warnings.len(), 2, "{warnings:?}");
-        assert_eq!(warnings[0], "at one of 3 points: odd");
+        assert_eq!(warnings[0], "at one of 3 points (at 1): odd");
         assert!(warnings[1].starts_with(expected), "{}", warnings[1]);
         assert!(of_points(&[]).is_empty());
     }
@@ -308,11 +361,11 @@ mod tests {
             summary
         };
         let points = [odd(1, 0, 1.0), odd(2, 5, 1.0), odd(0, 3, 0.5), odd(0, 0, 2.0)];
-        let warnings = of_points(&points.iter().collect::<Vec<_>>());
+        let warnings = of_points(&named(&points.iter().collect::<Vec<_>>()));
         let expected = [
-            "at 2 of 4 points: by Little's law throughput and latency account for 50.0 % to 200 % of the time of all",
-            "at 2 of 4 points: some workers ended no transaction in the interval, at worst 2 of 2;",
-            "at 2 of 4 points: transactions that began in the interval were given up when they had not ended long after it, at \
+            "at 2 of 4 points (at 2; at 3): by Little's law throughput and latency account for 50.0 % to 200 % of the time of all",
+            "at 2 of 4 points (at 0; at 1): some workers ended no transaction in the interval, at worst 2 of 2;",
+            "at 2 of 4 points (at 1; at 2): transactions that began in the interval were given up when they had not ended long after it, at \
              worst 5;",
         ];
         assert_eq!(warnings.len(), expected.len(), "{warnings:?}");

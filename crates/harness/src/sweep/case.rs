@@ -1,7 +1,7 @@
 //! One point: from the names and values at its place to what is measured.
 
 use super::experiment::{Experiment, Setting};
-use crate::failure::Failure;
+use crate::failure::{Failure, conflict};
 use crate::measure::pairs_of;
 use crate::options::{BadValue, OPTIONS, RunOptions};
 use crate::subject::{Place, Subject};
@@ -205,10 +205,10 @@ fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: Parameter
         ParameterError::BadValue { parameter, value, allowed } => {
             named.refuse(BadValue::new(parameter, value, allowed))
         }
-        ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
-            let what =
-                format!("{parameter} {value} does not go with {with} {with_value}: allowed: {allowed}");
-            Failure::Input { place: named.place_of(parameter), what }
+        ParameterError::Conflict { parameter, with, .. } => {
+            let is_given = |name: &str| named.setting(name).is_some();
+            let place = named.place_of(if is_given(parameter) { parameter } else { with });
+            Failure::Input { place, what: conflict(&error, is_given, "") }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::case::{Case, Named};
 use super::experiment::{Axis, Experiment};
 use crate::failure::Failure;
-use crate::measure::{Fit, admit_division, fit};
+use crate::measure::{Fit, Point, admit_division, fit, idle};
 use crate::options::{BadValue, Division, RunOptions};
 use crate::subject::Place;
 use crate::summary::Unmeasured;
@@ -20,6 +20,8 @@ pub struct Cases {
     pub cases: Vec<Case>,
     /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
+    /// Choices that decide nothing at any point that has them ([`crate::measure::idle`]).
+    pub idle: Vec<String>,
     /// Why the points of those pairs are left out, by their values by axis.
     reasons: BTreeMap<Vec<String>, String>,
 }
@@ -48,7 +50,8 @@ impl Cases {
     fn fitting<E: Engine>(experiment: &Experiment, cases: Vec<Case>) -> Result<Cases, Failure> {
         let fits = |case: &&Case| matches!(fit::<E>(case.pair, &case.subject.options, true), Fit::Fits);
         let fitting: BTreeSet<PairName> = cases.iter().filter(fits).map(|case| case.pair).collect();
-        let mut resolved = Cases { cases: Vec::new(), left_out: Vec::new(), reasons: BTreeMap::new() };
+        let mut resolved =
+            Cases { cases: Vec::new(), left_out: Vec::new(), idle: Vec::new(), reasons: BTreeMap::new() };
         let mut misfit = None;
         for case in cases {
             let refused = |bad: BadValue| Named::of(experiment, &case.at).refuse(bad);
@@ -65,8 +68,15 @@ impl Cases {
         match misfit {
             // A sweep of nothing would hide the reason.
             Some(misfit) if resolved.cases.is_empty() => Err(misfit),
-            _ => resolved.with_what_is_divided(experiment),
+            _ => resolved.with_what_is_idle::<E>().with_what_is_divided(experiment),
         }
+    }
+
+    fn with_what_is_idle<E: Engine>(self) -> Cases {
+        let points =
+            self.cases.iter().map(|case| Point { pair: case.pair, subject: &case.subject, chosen: None });
+        let idle = idle::<E>(&points.collect::<Vec<_>>());
+        Cases { idle, ..self }
     }
 
     /// Refuses a choice of threads that is for no system here.

@@ -26,6 +26,7 @@ use crate::report::{self, SweepReport};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::Measured;
+use crate::summary::warnings::of_points;
 use crate::summary::{Summary, Unmeasured, merged_latency};
 use contract::{Engine, PairName};
 use serde::Serialize;
@@ -54,6 +55,8 @@ pub struct Conducted {
     pub points: Vec<PointResult>,
     /// The pairs that the engine does not have, or that do not fit the options of some point.
     pub left_out: Vec<Unmeasured>,
+    /// What is odd, and what to do about it.
+    pub warnings: Vec<String>,
 }
 
 /// One finished point.
@@ -79,6 +82,20 @@ pub fn taken<'a>(points: impl Iterator<Item = &'a Summary>, place: &Place) -> St
     }
     let pairs: Vec<PairName> = points.iter().filter_map(|point| point.pair()).collect();
     format!("{turns}; {}.", extras_of_points(points.iter().map(|point| &point.engine), &pairs))
+}
+
+/// What is odd: the choices that decide nothing, and the finished points' numbers. A point is given by its values by axis.
+pub fn warnings<'a>(
+    experiment: &Experiment,
+    idle: &[String],
+    points: impl Iterator<Item = (&'a Vec<String>, &'a Summary)>,
+) -> Vec<String> {
+    let name = |at: &[String]| {
+        let values = experiment.axes.iter().zip(at);
+        values.map(|(axis, value)| format!("{} {value}", axis.name)).collect::<Vec<_>>().join(", ")
+    };
+    let named: Vec<(String, &Summary)> = points.map(|(at, summary)| (name(at), summary)).collect();
+    idle.iter().cloned().chain(of_points(&named)).collect()
 }
 
 /// Conducts `experiment`, or goes on with it.
@@ -164,7 +181,7 @@ impl Sweep<'_> {
         };
         self.observer.tell(Event::Note(&note));
         for pair in &self.cases.left_out {
-            let note = format!("{} {} is left out: {}", pair.architecture, pair.protocol, pair.why);
+            let note = format!("{} is left out: {}", pair.system(), pair.why);
             self.observer.tell(Event::Note(&note));
         }
     }
@@ -271,6 +288,7 @@ impl Sweep<'_> {
                 .map(|case| (case.at.clone(), self.finished(case).map(|point| &point.summary)))
                 .collect(),
             left_out: self.cases.left_out.clone(),
+            idle: &self.cases.idle,
             claims: &self.told(),
         });
         self.folder.write("report.html", &html)
@@ -306,6 +324,11 @@ impl Sweep<'_> {
                 })
                 .collect(),
             left_out: self.cases.left_out.clone(),
+            warnings: warnings(
+                self.experiment,
+                &self.cases.idle,
+                points.iter().map(|(case, point)| (&case.at, &point.summary)),
+            ),
         };
         let labelled = points.iter().map(|(case, point)| {
             let mut labels = vec![

@@ -66,5 +66,5 @@ pub use case::Case;
 pub use cases::Cases;
 #[cfg(test)]
 pub(crate) use cases::combinations;
-pub use conduct::{Conducted, PointResult, conduct, taken};
+pub use conduct::{Conducted, PointResult, conduct, taken, warnings};
 pub use experiment::{Axis, Cut, Experiment, Setting};

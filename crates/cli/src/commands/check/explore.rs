@@ -3,9 +3,10 @@
 //!
 //! Everything in a run follows from its seed: the schedule, what the workload draws, and how long retries wait.
 
+use super::super::run::Idle;
 use super::{admit, exit_code, selected};
 use crate::arguments::typed;
-use crate::engines::{self, Explored};
+use crate::engines::{self, Explored, Job};
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Engine, Selection};
@@ -200,7 +201,7 @@ impl Candidate<'_> {
         let passed = explored.find.is_none() && too_little.is_none();
         let found_nothing = explored.find.is_none();
         let tried = explored.find.as_ref().map_or(schedules, |(number, _)| number + 1);
-        let mut warnings = Vec::new();
+        let mut warnings = Idle::of(self.selection.pair(), self.subject).on::<Explored>();
         if let Selection::Canary(_, canary) = self.selection
             && passed
         {

@@ -4,6 +4,7 @@
 
 mod explore;
 
+use super::run::Idle;
 use crate::arguments::{out, running, system, typed, workloads_by};
 use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
@@ -115,7 +116,8 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
 
     let progress = Progress::on(machine, matches);
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
-    let (summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
+    let (mut summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
+    summary.warnings.extend(machine.run(Idle::of(selection.pair(), &subject)));
 
     let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
     let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));

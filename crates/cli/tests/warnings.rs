@@ -1,0 +1,113 @@
+//! What is odd is told once, with what it is about: choices that decide nothing, and numbers that nobody should trust.
+
+mod common;
+
+use common::{assert_nothing_wrong, fresh_folder, run, run_short, systems};
+use serde_json::Value;
+use std::fs;
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+const IDLE: [&str; 2] = [
+    "--shared-lock-table on makes no difference to orthrus: one concurrency-control thread shares its lock table with nobody",
+    "--touched-partitions 2 makes no difference to orthrus: one concurrency-control thread has the locks of all keys",
+];
+
+/// ORTHRUS by its own name, with its variants, and without numbers that nobody has measured.
+#[test]
+fn a_run_says_which_options_decide_nothing() {
+    let folder = fresh_folder("idle-run");
+    let line = words(
+        "run ycsb --architecture orthrus --shared-lock-table on --touched-partitions 2 --sample 0 --out run",
+    );
+    let ran = run_short(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.starts_with("orthrus over ycsb, 2 workers on hardware\n"), "{}", ran.out);
+    for idle in IDLE {
+        assert_eq!(ran.out.matches(&format!("warning: {idle}\n")).count(), 1, "{idle}\n{}", ran.out);
+    }
+    let line_of = |name: &str| {
+        let found = ran.out.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name}\n{}", ran.out))
+    };
+    assert!(line_of("engine ").contains("1 concurrency-control thread, a shared lock table"), "{}", ran.out);
+    assert!(
+        line_of("time ").ends_with(" – (not measured: no transaction was timed by class)"),
+        "{}",
+        ran.out
+    );
+    let kept = fs::read_to_string(folder.join("run/summary.json")).expect("a summary");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    assert_eq!((&kept["architecture"], &kept["protocol"]), (&"orthrus".into(), &"none".into()));
+    let warnings: Vec<&str> =
+        kept["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(IDLE.iter().all(|idle| warnings.contains(idle)), "{warnings:?}");
+}
+
+/// Many systems have few samples in so short a time; delegation has partitions, and so a use for how many are touched.
+#[test]
+fn a_comparison_tells_equal_warnings_once() {
+    let folder = fresh_folder("equal-warnings");
+    let line = words("compare ycsb --shared-lock-table on --touched-partitions 2 --sample 1000000000");
+    let ran = run_short(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let few: Vec<&str> = ran.out.lines().filter(|line| line.contains("sampled transactions")).collect();
+    let all = systems(&folder).len();
+    assert!(all > 20 && few.len() == 1, "{few:?}");
+    assert!(few[0].starts_with("warning: ") && few[0].contains(&format!("{all} systems")), "{few:?}");
+    assert!(ran.out.contains(&format!("warning: {}\n", IDLE[0])), "{}", ran.out);
+    assert!(!ran.out.contains("--touched-partitions"), "{}", ran.out);
+    assert!(ran.out.contains("orthrus  ") && ran.out.contains("(planned locks)"), "{}", ran.out);
+    assert!(!ran.out.contains("orthrus none"), "{}", ran.out);
+}
+
+/// A sweep crosses options, and not all of them decide something everywhere.
+#[test]
+fn a_sweep_says_which_options_decide_nothing_at_any_point() {
+    let folder = fresh_folder("idle-sweep");
+    let sweep = |name: &str, threads: &str| {
+        let text = format!(
+            "workload = 'ycsb'\n[base]\nsystem = 'orthrus'\nrecords = 2000\nworkers = 3\nwarmup = '5ms'\nduration = '20ms'\nrepeat = 2\n\
+             [axes]\ncc-threads = {threads}\nshared-lock-table = ['on', 'off']"
+        );
+        fs::write(folder.join(format!("{name}.toml")), text).expect("an experiment");
+        let ran = run(&folder, &words(&format!("sweep {name}.toml --out {name}")));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let report = fs::read_to_string(folder.join(name).join("report.html")).expect("a report");
+        let summary = fs::read_to_string(folder.join(name).join("summary.json")).expect("a summary");
+        // In reports an option is marked up.
+        let begins = "makes no difference to orthrus: one concurrency-control thread";
+        let told = [ran.out.contains(begins), report.contains(begins), summary.contains(begins)];
+        assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+        told[0]
+    };
+    assert!(sweep("alone", "[1]"));
+    assert!(!sweep("crossed", "[1, 2]"));
+}
+
+#[test]
+fn a_check_says_what_the_engine_is_told_and_what_decides_nothing() {
+    let folder = fresh_folder("idle-check");
+    let line = "check micro --architecture orthrus --workers 3 --cc-threads 2 --shared-lock-table on --locks-by-hash on --servers 2 \
+                --transactions 2000";
+    let ran = run(&folder, &words(line));
+    assert_nothing_wrong(&ran, line);
+    let engine = ran.out.lines().find(|line| line.starts_with("engine: ")).expect("a line");
+    let variants = "2 concurrency-control threads, a shared lock table, locks divided by hash";
+    assert!(engine.ends_with(variants), "{engine}");
+    let idle = "warning: --servers 2 makes no difference to orthrus; it is used by asymmetric-delegation\n";
+    assert!(ran.out.contains(idle), "{}", ran.out);
+    let explored = run(
+        &folder,
+        &words("check micro --architecture orthrus --shared-lock-table on --explore random --seeds 20"),
+    );
+    assert_nothing_wrong(&explored, "explored");
+    assert!(
+        explored.out.contains(", 1 concurrency-control thread, a shared lock table\n"),
+        "{}",
+        explored.out
+    );
+    assert!(explored.out.contains(&format!("warning: {}\n", IDLE[0])), "{}", explored.out);
+}
