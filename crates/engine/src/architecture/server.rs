@@ -199,9 +199,9 @@ impl<P: Protocol> Serving for Server<'_, P> {
                 }
             }
         }
-        stretch.ends(deadline, &mut self.effort);
         // What came before the last of them ended.
-        self.serve();
+        self.run_sent(|| stretch.goes_on());
+        stretch.ends(deadline, &mut self.effort);
     }
 
     fn take_effort(&mut self) -> Effort {

@@ -61,6 +61,7 @@ pub(super) struct Heads {
 impl Heads {
     /// With room for so many, a power of two.
     pub fn with_room(room: usize) -> Self {
+        assert!(room.is_power_of_two(), "a hash is cut to a bucket's number by a mask");
         Heads { heads: Pool::with_room(room), buckets: vec![NONE; room].into() }
     }
 
