@@ -59,6 +59,15 @@ impl Dispatch for IsThere {
 const SINGLE_RECORDS: &str =
     "with transactions of one read or write of a row that is there, such as those of ycsb with --accesses 1";
 
+/// How many of two workers or more may do one thing only, while at least one does the rest.
+fn but_one(workers: usize, rest: &str) -> String {
+    let most = match workers {
+        2 => "1".to_owned(),
+        _ => format!("1 to {}", workers - 1),
+    };
+    format!("{most}, for at least one of {workers} workers {rest}")
+}
+
 /// How a system uses its workers.
 pub(crate) fn arrange(
     selection: Selection,
@@ -106,8 +115,7 @@ pub(crate) fn arrange(
                 return Err(misfit("workers", workers, allowed));
             }
             if !(1..workers).contains(&options.servers) {
-                let allowed =
-                    format!("1 to {}, for at least one of {workers} workers hosts transactions", workers - 1);
+                let allowed = but_one(workers, "hosts transactions");
                 return Err(misfit("servers", options.servers, allowed));
             }
             (options.servers, workers - options.servers)
@@ -129,10 +137,7 @@ pub(crate) fn arrange(
                 return Err(misfit("workers", workers, allowed));
             }
             if !(1..workers).contains(&options.cc_threads) {
-                let allowed = format!(
-                    "1 to {}, for at least one of {workers} workers executes transactions",
-                    workers - 1
-                );
+                let allowed = but_one(workers, "executes transactions");
                 return Err(misfit("cc-threads", options.cc_threads, allowed));
             }
             if options.shared_lock_table && !options.forwarding {

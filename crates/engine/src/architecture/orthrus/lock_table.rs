@@ -134,15 +134,19 @@ pub(crate) struct LockTable<T> {
     readers_wait: bool,
 }
 
-/// Locks for which there is room from the beginning.
-const ROOM: usize = 1024;
+/// Locks of each slot for which there is room from the beginning, as there is in its lock set: the table does not grow while time is measured.
+const LOCKS_A_SLOT: usize = 128;
+/// The least and the most for which there is room from the beginning.
+const LEAST_ROOM: usize = 1 << 10;
+const MOST_ROOM: usize = 1 << 14;
 
 impl<T: Copy> LockTable<T> {
     /// For transactions of so many slots, over so many tables. `readers_wait`: whether locks to read wait for those that came before.
     pub fn new(slots: usize, tables: usize, readers_wait: bool) -> Self {
+        let room = (LOCKS_A_SLOT * slots).next_power_of_two().clamp(LEAST_ROOM, MOST_ROOM);
         LockTable {
-            heads: Heads::with_room(ROOM),
-            entries: Pool::with_room(ROOM),
+            heads: Heads::with_room(room),
+            entries: Pool::with_room(room),
             transactions: Pool::with_room(slots),
             slots: vec![OfSlot { oldest: NONE, newest: NONE }; slots].into(),
             tables: std::iter::repeat_with(OfTable::default).take(tables).collect(),
@@ -436,9 +440,11 @@ impl<T: Copy> LockTable<T> {
         if of_table.in_order.is_none() {
             let heads = self.heads.numbers().map(|number| (number, &self.heads[number]));
             let heads = heads.filter(|(_, head)| head.table == table);
-            let mut in_order: Vec<_> = heads.map(|(number, head)| (head.key, number)).collect();
+            let mut in_order = Vec::with_capacity(self.heads.room());
+            in_order.extend(heads.map(|(number, head)| (head.key, number)));
             in_order.sort_unstable();
             of_table.in_order = Some(in_order);
+            of_table.ranges.reserve(self.heads.room());
         }
     }
 

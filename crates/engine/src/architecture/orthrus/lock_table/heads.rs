@@ -65,6 +65,11 @@ impl Heads {
         Heads { heads: Pool::with_room(room), buckets: vec![NONE; room].into() }
     }
 
+    /// For how many there is room before the buckets double.
+    pub fn room(&self) -> usize {
+        self.buckets.len()
+    }
+
     #[inline(always)]
     fn bucket_of(&self, hash: u32) -> usize {
         hash as usize & (self.buckets.len() - 1)

@@ -250,7 +250,7 @@ fn memory_grows_with_locks_and_not_with_keys() {
 /// More keys than there is room for at first.
 #[test]
 fn keys_are_found_however_many_are_locked() {
-    const KEYS: u64 = 5 * ROOM as u64 + 1;
+    const KEYS: u64 = 5 * LEAST_ROOM as u64 + 1;
     let mut table = LockTable::new(3, TABLES, true);
     let all: Vec<Lock> = (0..KEYS).map(|key| range(key, key, Mode::Exclusive)).collect();
     let (odd, even): (Vec<Lock>, Vec<Lock>) = all.iter().partition(|lock| lock.first.0 % 2 == 1);
