@@ -97,6 +97,9 @@ impl Doubted<'_> {
         };
         let reason = match (&self.doubt, outcome.verdict(), by_spread.verdict()) {
             (Err(why), ..) => format!(", by a model of unknown error: {why}"),
+            _ if outcome.is_of_another_size() => {
+                ", certainly another size, and of a direction that cannot be told".to_owned()
+            }
             (_, Verdict::CannotBeTold, Verdict::CannotBeTold) => {
                 ", a spread wider than the difference".to_owned()
             }

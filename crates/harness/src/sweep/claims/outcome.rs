@@ -84,6 +84,11 @@ impl Outcome {
         self.verdict() == Verdict::CannotBeTold && self.at_worst == Grade::Direction
     }
 
+    /// Whether the claimed size is certainly not there, and no more is known.
+    pub(super) fn is_of_another_size(self) -> bool {
+        self.verdict() == Verdict::CannotBeTold && self.at_best == Grade::Direction
+    }
+
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Outcome { at_worst, at_best } if at_worst != at_best => Verdict::CannotBeTold,
@@ -114,6 +119,13 @@ mod tests {
         for (size, direction, verdict) in cases {
             assert_eq!(Outcome::of(size, direction).verdict(), verdict, "{size:?} {direction:?}");
         }
+        let another_size = |size, direction| Outcome::of(size, direction).is_of_another_size();
+        assert!(another_size(No, Some(Unclear)));
+        assert!(
+            !another_size(Unclear, Some(Unclear))
+                && !another_size(No, Some(No))
+                && !another_size(No, Some(Yes))
+        );
     }
 
     #[test]
