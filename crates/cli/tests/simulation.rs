@@ -220,6 +220,17 @@ fn simulated_runs_are_audited() {
     );
 }
 
+/// Whose requests find the ring to another thread full, while books are checked, lets that thread go on.
+#[test]
+fn an_audit_with_many_transactions_in_flight_ends() {
+    let folder = fresh_folder("simulated-audit-of-many");
+    let line = "run tpcc --architecture orthrus --workers 2 --in-flight 16 --items 10 --customers 10 --warmup 100us \
+                --duration 1ms --repeat 1 --sample 0 --json";
+    let ran = on(&folder, line, &haswell());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.json()["commits"].as_u64() > Some(0), "{}", ran.out);
+}
+
 /// What is checked where nothing is typed but the system: transactions that conflict, under every kind of it.
 #[test]
 fn every_workload_conflicts_by_default() {

@@ -162,7 +162,7 @@ impl SlotState for LockList {
     type Stamp = ();
 
     fn new() -> Self {
-        LockList::default()
+        LockList::new()
     }
 
     #[inline(always)]

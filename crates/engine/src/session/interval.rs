@@ -18,7 +18,8 @@
 //! *Latency* is that of the transactions that begin in it, every one of them: those that are still running when it ends are
 //! followed to their end. Dropping them would drop the longest ones, and shorten the mean where latencies are of the interval's
 //! length. Meanwhile every worker goes on as before, so that they end under the load under which they began, until the last
-//! one has ended ([`CoolDown`]). That time is bounded: a transaction that outlasts it is given up, and results say so.
+//! one has ended ([`CoolDown`]). That time is bounded for transactions that abort: one that outlasts it is given up, and results say so. Who waits for a lock, and gets
+//! it, is not given up: where many transactions queue for few locks (ORTHRUS with many in flight) the end of a run may take longer.
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};

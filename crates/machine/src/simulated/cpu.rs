@@ -87,10 +87,10 @@ pub fn work(cycles: u64) {
 }
 
 /// Tells the machine that the core tries again at once what others kept it from. In an exploration it is a [`pause`], without which a
-/// schedule might let nobody else go on; in a simulation it is nothing.
+/// schedule might let nobody else go on, and where nobody looks, without which the core would never be left; in a simulation it is nothing.
 #[inline]
 pub fn give_way() {
-    if let Control::Exploring = control() {
+    if let Control::Exploring | Control::Unobserved = control() {
         pause();
     }
 }
