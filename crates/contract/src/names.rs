@@ -1,4 +1,4 @@
-//! The systems' names on the command line, in files and in results: kebab-case of the papers' names.
+//! The systems' names on the command line, in files and in results: kebab-case of the papers' names. Read are the papers' own, too: `NO_WAIT`.
 
 use crate::header::Header;
 use serde::de::Error;
@@ -24,6 +24,11 @@ impl fmt::Display for UnknownName {
 }
 
 impl std::error::Error for UnknownName {}
+
+/// A name as results have it: `no-wait` of `NO_WAIT`.
+fn kebab_case(given: &str) -> String {
+    given.to_ascii_lowercase().replace('_', "-")
+}
 
 macro_rules! names {
     ($(#[$doc:meta])* $type:ident, $what:literal: $($(#[$variant_doc:meta])* $variant:ident = $name:literal, $summary:literal;)+) => {
@@ -56,7 +61,8 @@ macro_rules! names {
             type Err = UnknownName;
 
             fn from_str(given: &str) -> Result<Self, UnknownName> {
-                Self::ALL.iter().copied().find(|known| known.name() == given).ok_or_else(|| UnknownName {
+                let name = kebab_case(given);
+                Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| UnknownName {
                     what: $what,
                     given: given.to_owned(),
                     allowed: Self::ALL.iter().map(|known| known.name()).collect(),
@@ -314,5 +320,29 @@ impl PairName {
 impl fmt::Display for PairName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.architecture, self.protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_the_papers_spell_them() {
+        for (given, protocol) in [
+            ("no-wait", ProtocolName::NoWait),
+            ("NO_WAIT", ProtocolName::NoWait),
+            ("2V_NO_WAIT", ProtocolName::TwoVersionNoWait),
+            ("TicToc", ProtocolName::TicToc),
+        ] {
+            assert_eq!(given.parse(), Ok(protocol));
+        }
+        assert_eq!("ORTHRUS".parse(), Ok(ArchitectureName::Orthrus));
+        assert_eq!("Passed_Locks".parse(), Ok(CanaryName::PassedLocks));
+        let unknown = "NO WAIT".parse::<ProtocolName>().expect_err("no name");
+        assert_eq!(unknown.given, "NO WAIT", "as it was given");
+        for name in ProtocolName::ALL.iter().map(|name| name.name()) {
+            assert_eq!(kebab_case(name), name);
+        }
     }
 }

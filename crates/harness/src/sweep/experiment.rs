@@ -6,6 +6,7 @@ use crate::failure::{Failure, words};
 use crate::folder::parameters::list;
 use crate::options::BadValue;
 use crate::subject::Place;
+use crate::text::names::as_in_results;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -275,7 +276,7 @@ impl Source<'_> {
 
     fn setting(&self, name: &str, value: &Spanned<Value>) -> Result<Setting, Failure> {
         let at = value.span().start;
-        let given = scalar(value.get_ref()).ok_or_else(|| {
+        let given = scalar(name, value.get_ref()).ok_or_else(|| {
             let allowed = "one text, number or true/false";
             self.failure(at, BadValue::new(name, value.get_ref(), allowed).to_string())
         })?;
@@ -289,7 +290,7 @@ impl Source<'_> {
                 let at = value.span().start;
                 let followed = followed(value.get_ref());
                 let follows = followed.is_some();
-                let given = followed.or_else(|| scalar(value.get_ref())).ok_or_else(|| {
+                let given = followed.or_else(|| scalar(&name, value.get_ref())).ok_or_else(|| {
                     let allowed = "one text, number or true/false, or { as = \"AXIS\" }";
                     self.failure(at, BadValue::new(&name, value.get_ref(), allowed).to_string())
                 })?;
@@ -309,7 +310,7 @@ impl Source<'_> {
                 let at = value.span().start;
                 let mut cut = None;
                 let values = match value.get_ref() {
-                    Value::Array(list) => list.iter().map(scalar).collect(),
+                    Value::Array(list) => list.iter().map(|value| scalar(&name, value)).collect(),
                     Value::Table(range) => {
                         let expanded = ranges::expand(range, cores);
                         let (values, was_cut) =
@@ -347,9 +348,10 @@ fn followed(value: &Value) -> Option<String> {
     table.get("as")?.as_str().map(str::to_owned)
 }
 
-pub(super) fn scalar(value: &Value) -> Option<String> {
+/// The value of the setting called `name`, as the command line would take it.
+pub(super) fn scalar(name: &str, value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(as_in_results(name, text.clone())),
         Value::Integer(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         Value::Boolean(true) => Some("on".to_owned()),

@@ -31,12 +31,13 @@ impl Wanted {
     /// What the file says of the axis called `name`; `Err` says what is allowed.
     pub(super) fn read(name: &str, value: &Value) -> Result<Wanted, String> {
         let bad = || format!("{name} {value}: allowed: {ALLOWED}");
+        let one = |value: &Value| scalar(name, value);
         match value {
             Value::Array(list) if !list.is_empty() => {
-                Ok(Wanted::Values(list.iter().map(scalar).collect::<Option<_>>().ok_or_else(bad)?))
+                Ok(Wanted::Values(list.iter().map(one).collect::<Option<_>>().ok_or_else(bad)?))
             }
             Value::Table(range) if !range.is_empty() => Range::read(name, range).map(Wanted::Range),
-            one => Ok(Wanted::Values(vec![scalar(one).ok_or_else(bad)?])),
+            alone => Ok(Wanted::Values(vec![one(alone).ok_or_else(bad)?])),
         }
     }
 
@@ -111,8 +112,8 @@ impl Range {
         };
         let not = match table.get("not") {
             None => Some(Vec::new()),
-            Some(Value::Array(list)) => list.iter().map(scalar).collect(),
-            Some(one) => scalar(one).map(|one| vec![one]),
+            Some(Value::Array(list)) => list.iter().map(|value| scalar(name, value)).collect(),
+            Some(one) => scalar(name, one).map(|one| vec![one]),
         };
         let not = not.ok_or_else(|| format!("{name}: not {}: allowed: a value or a list", table["not"]))?;
         Ok(Range { from: end("from")?, to: end("to")?, above: end("above")?, below: end("below")?, not })
