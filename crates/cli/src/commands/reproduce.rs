@@ -79,7 +79,12 @@ pub fn arguments() -> Command {
             "MACHINE",
             "The file of a simulated machine, or 'hardware' [default: the paper's machine]",
         ))
-        .arg(named("repeat", "N", "Seeds of each point; the median is reported [default: 3]"))
+        .arg(named(
+            "repeat",
+            "N",
+            "Seeds of each point; the median is reported. With 1 no claim can be told, for one seed has no spread: claims want 3 \
+             [default: 3]",
+        ))
         .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 2ms]"))
         .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 2ms]"))
         .arg(named("workers", "N", "Of all points, in place of the figure's; not of a figure that sweeps them [default: the figure's]"))
@@ -253,6 +258,14 @@ fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
 fn looked_for_in() -> String {
     let here = env::current_dir().unwrap_or_default();
     here.join(EXPERIMENTS).display().to_string()
+}
+
+/// The line that reproduces the figure of `file`, if a paper has it, and its machine.
+pub fn elsewhere(file: &Path) -> Option<(String, Machine)> {
+    let file = file.canonicalize().ok()?;
+    let is_it = |figure: &Figure| figure.file.canonicalize().is_ok_and(|known| known == file);
+    let figure = all_figures().into_iter().find(is_it)?;
+    Some((format!("trireme reproduce {}", figure.name), machine_of(&figure).ok()?))
 }
 
 /// Every experiment below a paper's folder, in the order of names.

@@ -1,6 +1,6 @@
 //! `sweep`: an experiment file, point by point. What is finished is kept; the same line goes on with the rest.
 
-use super::verdict;
+use super::{reproduce, verdict};
 use crate::arguments::{default_of, measuring, typed};
 use crate::engines::{self, Job, Machine};
 use crate::progress::Progress;
@@ -45,7 +45,8 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
     let file = Path::new(typed(matches, "experiment").expect("required"));
     let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
-    let (experiment, cases) = prepare(file, machine, &typed_options)?;
+    let (experiment, cases) = prepare(file, machine, &typed_options)
+        .map_err(|failure| or_simulated(failure, file, machine, &typed_options))?;
     let place = machine.place();
     let folder = match typed(matches, "out") {
         Some(folder) => PathBuf::from(folder),
@@ -72,6 +73,18 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
     Ok(verdict(conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed)))
+}
+
+/// What does not fit this machine, and fits that of the figure's paper: then the failure says how the figure is simulated.
+fn or_simulated(failure: Failure, file: &Path, machine: Machine, typed_options: &[(&str, &str)]) -> Failure {
+    let Machine::Hardware = machine else { return failure };
+    let Failure::Input { place, what } = failure else { return failure };
+    let fits = |(_, machine): &(String, Machine)| prepare(file, *machine, typed_options).is_ok();
+    let what = match reproduce::elsewhere(file).filter(fits) {
+        Some((line, _)) => format!("{what}; the figure's machine is larger, and is simulated by '{line}'"),
+        None => what,
+    };
+    Failure::Input { place, what }
 }
 
 /// Reads an experiment, to be run on `machine`; what was typed takes the place of what it says.

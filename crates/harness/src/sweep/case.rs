@@ -66,9 +66,17 @@ impl<'a> Named<'a> {
         place.unwrap_or_else(|| self.experiment.path.clone())
     }
 
+    /// The setting that gives the option called `name` its value: a system tells options of its own.
+    fn giver(&self, name: &str) -> Option<&Setting> {
+        let tells = |system: &&Setting| {
+            system.value.split(' ').any(|word| word.split_once('=').is_some_and(|(told, _)| told == name))
+        };
+        self.setting("system").filter(tells).or_else(|| self.setting(name))
+    }
+
     /// A default may be refused, too: it stands nowhere.
     pub(super) fn refuse(&self, bad: BadValue) -> Failure {
-        match self.setting(&bad.option) {
+        match self.giver(&bad.option) {
             Some(setting) => setting.refuse(bad),
             None => Failure::Input { place: self.experiment.path.clone(), what: bad.to_string() },
         }

@@ -243,6 +243,10 @@ mod tests {
         assert_eq!(resolved.left_out[0].why, "workers 1: allowed: others");
         let refused = resolve(&format!("{text}[axes]\nworkers = [1]")).expect_err("none fits").to_string();
         assert_eq!(refused, "e.toml:5:11: workers 1: allowed: others");
+        let told =
+            "workload = 'micro'\n[axes]\nsystem = ['asymmetric-delegation no-wait servers=2']\nworkers = [2]";
+        let refused = resolve(told).expect_err("none fits").to_string();
+        assert_eq!(refused, "e.toml:3:10: servers 2: allowed: others", "where the system says it");
         // An option is meant for the points that it fits, if there are any.
         let resolved =
             resolve(&format!("{text}servers = 2\n[axes]\nworkers = [2, 4]")).expect("4 workers fit");
