@@ -1,7 +1,7 @@
 //! What a person reads at the end, on standard output.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use contract::{Durability, LogReport, TimeClass};
+use contract::{ArchitectureName, Durability, LogReport, TimeClass};
 use harness::Place;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
@@ -9,7 +9,7 @@ use harness::folder::Folder;
 use harness::options::{extras, extras_of_check};
 use harness::results::CompareResult;
 use harness::subject::shown;
-use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary};
+use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary, in_lines};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
@@ -33,11 +33,11 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("user rollbacks", thousands(summary.user_rollbacks as f64)),
         ("latency", latencies(summary)),
         ("", outside_latency(summary)),
-        ("time", times(summary)),
-        ("engine", engine(summary)),
     ];
+    lines.extend(times(summary));
+    lines.push(("engine", engine(summary)));
     lines.extend(summary.cc_threads_chosen.iter().map(|chosen| ("cc-threads", chosen.to_string())));
-    lines.extend(costs(&summary.costs));
+    lines.extend(costs(summary));
     lines.push(("memory", memory(&summary.memory)));
     if let Some(log) = &summary.log {
         lines.push(("log", logged(summary.durability, log)));
@@ -104,19 +104,50 @@ fn engine(summary: &Summary) -> String {
     }
 }
 
-fn times(summary: &Summary) -> String {
+/// Where the time goes: of transactions, and where threads are of two kinds, of each kind.
+fn times(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> {
+    let threads = if has_two_kinds_of_threads(summary) { of_threads(&summary.costs) } else { Vec::new() };
+    let lines = std::iter::once(of_transactions(summary)).chain(threads);
+    lines.enumerate().map(|(number, line)| (if number == 0 { "time" } else { "" }, line))
+}
+
+fn of_transactions(summary: &Summary) -> String {
     if summary.time_samples == 0 {
         return "– (not measured: no transaction was timed by class)".to_owned();
     }
     let share = |class: TimeClass| format!("{} {}", class.name(), percent(summary.time_share.get(class)));
-    TimeClass::ALL.map(share).join("  ")
+    format!("of sampled transactions: {}", TimeClass::ALL.map(share).join("  "))
 }
 
-/// What the architecture cost, as far as it did.
-fn costs(costs: &Costs) -> impl Iterator<Item = (&'static str, String)> {
-    let told =
-        costs.described().filter_map(|(cost, value)| Some((cost, value.filter(|&value| value > 0.0)?)));
-    told.map(|(cost, value)| (cost.heading, cost.unit.show(value)))
+/// Whether some threads execute, and others do concurrency control for them.
+fn has_two_kinds_of_threads(summary: &Summary) -> bool {
+    summary.pair().is_some_and(|pair| pair.architecture == ArchitectureName::Orthrus)
+}
+
+/// The parts that [`of_threads`] tells.
+const OF_THREADS: [&str; 4] = ["idle_share", "executing_share", "managing_share", "serving_share"];
+
+fn of_threads(costs: &Costs) -> Vec<String> {
+    let part = |name: &str, value: Option<f64>| Some(format!("{name} {}", percent(value?)));
+    let execution = [
+        part("idle", costs.idle_share),
+        part("executing", costs.executing_share),
+        part("managing", costs.managing_share),
+    ];
+    let kinds = [
+        ("execution", execution.into_iter().flatten().collect::<Vec<_>>()),
+        ("concurrency-control", part("busy", costs.serving_share).into_iter().collect()),
+    ];
+    let told = kinds.into_iter().filter(|(_, parts)| !parts.is_empty());
+    told.map(|(kind, parts)| format!("of {kind} threads: {}", parts.join("  "))).collect()
+}
+
+/// What the architecture cost, as far as it did, and as far as [`times`] does not tell it.
+fn costs(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> {
+    let is_told = |name: &&str| has_two_kinds_of_threads(summary) && OF_THREADS.contains(name);
+    let rest = summary.costs.described().filter(move |(cost, _)| !is_told(&cost.name));
+    let paid = rest.filter_map(|(cost, value)| Some((cost, value.filter(|&value| value > 0.0)?)));
+    paid.map(|(cost, value)| (cost.heading, cost.unit.show(value)))
 }
 
 /// What was logged, and what that means for the numbers above.
@@ -316,8 +347,8 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     if let Some(mark) = result.mark() {
         let _ = writeln!(text, "{mark}");
     }
-    for pair in &result.unmeasured {
-        let _ = writeln!(text, "not measured: {}: {}", pair.system(), pair.why);
+    for line in in_lines(&result.unmeasured) {
+        let _ = writeln!(text, "not measured: {line}");
     }
     finish(text, &result.warnings(), folder)
 }
@@ -349,8 +380,8 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
         text.push_str(&of_claim(claim, ""));
     }
     text.push_str(&of_sum(&Sum::of(&conducted.claims)));
-    for pair in &conducted.left_out {
-        let _ = writeln!(text, "left out: {}: {}", pair.system(), pair.why);
+    for line in in_lines(&conducted.left_out) {
+        let _ = writeln!(text, "left out: {line}");
     }
     finish(text, &conducted.warnings, Some(folder))
 }

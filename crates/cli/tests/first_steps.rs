@@ -72,6 +72,12 @@ fn a_comparison_is_a_ranked_table_and_a_report() {
     let ranked = |line: &str| line.trim_start().starts_with(|first: char| first.is_ascii_digit());
     assert_eq!(ran.out.lines().filter(|line| ranked(line)).count(), systems(&folder).len(), "{}", ran.out);
     assert!(ran.out.contains("not measured: dora silo: silo's reads touch no metadata"), "{}", ran.out);
+    for grouped in [
+        "orthrus with any protocol: its",
+        "delegation key-value, asymmetric-delegation key-value, dora key-value: ",
+    ] {
+        assert!(ran.out.contains(&format!("not measured: {grouped}")), "{grouped}\n{}", ran.out);
+    }
     let report = ran.out.lines().last().and_then(|line| line.strip_prefix("report: ")).expect("its path");
     assert!(report.starts_with("results/compare-micro-"), "{report}");
     let results = folder.join(report).parent().expect("a folder").to_owned();
@@ -154,10 +160,14 @@ fn what_an_architecture_costs_is_shown_where_it_costs_something() {
         &folder,
         &["run", "micro", "--architecture", "orthrus", "--sample", "4", "--out", "divided"],
     );
-    let of_threads = ["serving others", "idle", "executing", "managing"];
-    assert!(of_threads.iter().all(|name| shows(&divided.out, name)), "{}", divided.out);
+    let times = ["time  ", "of execution threads: idle ", "of concurrency-control threads: busy "];
+    assert!(times.iter().all(|name| shows(&divided.out, name)), "{}", divided.out);
+    assert!(!shows(&divided.out, "serving others") && !shows(&divided.out, "idle"), "{}", divided.out);
     let report = std::fs::read_to_string(folder.join("divided/report.html")).expect("a report");
-    assert!(report.contains("orthrus, execution") && report.contains("orthrus, concurrency control"));
+    assert!(
+        report.contains("orthrus, execution threads")
+            && report.contains("orthrus, concurrency-control threads")
+    );
     assert!([shared, delegated, migrating].iter().all(|answer| shows(answer, "lock hold")));
 }
 

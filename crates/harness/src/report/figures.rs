@@ -91,7 +91,7 @@ pub fn time_stacks(place: &str, bars: Vec<(String, &Summary)>) -> Block {
     };
     Block::Figure {
         title,
-        note: "From whole transactions, sampled; retries and waiting between them are part of it.".to_owned(),
+        note: "The time of sampled transactions; retries and waiting between them are part of it.".to_owned(),
         legend: names.iter().enumerate().map(|(part, name)| Key::of_part("time", part, *name)).collect(),
         svg: at_both_widths(|width| stacks::draw(&stacks, &style, width)),
     }
@@ -99,7 +99,7 @@ pub fn time_stacks(place: &str, bars: Vec<(String, &Summary)>) -> Block {
 
 const THREADS: &str = "Where the threads' time goes";
 
-/// Where the time goes of the threads that execute transactions, and of those that do concurrency control for them (*orthrus* 4.4.3): of labelled
+/// Where the time goes of execution threads, and of concurrency-control threads (*orthrus* 4.4.3): of labelled
 /// bars, at `place` of an experiment; "" if it is none. `None` if no system has such.
 pub fn threads(place: &str, bars: &[(String, &Summary)]) -> Option<Block> {
     let stacks: Vec<Stack> = bars.iter().flat_map(|(label, summary)| of_threads(label, summary)).collect();
@@ -118,16 +118,16 @@ pub fn threads(place: &str, bars: &[(String, &Summary)]) -> Option<Block> {
     };
     Some(Block::Figure {
         title: if place.is_empty() { THREADS.to_owned() } else { format!("{THREADS}: {place}") },
-        note: "A thread is idle while none of its transactions can go on; a transaction that waits while another one runs is none of \
+        note: "An execution thread is idle while none of its transactions can go on; a transaction that waits while another one runs is none of \
                it. What is not idle is divided as the time of the sampled transactions is: executing has their work and look-ups, managing \
-               their lock sets, messages and commits. Aborted attempts are not told apart."
+               their lock sets, messages and commits. A concurrency-control thread manages whenever it is busy. Aborted attempts are not told apart."
             .to_owned(),
         legend: names.iter().enumerate().map(|(part, name)| Key::of_part("thread", part, *name)).collect(),
         svg: at_both_widths(|width| stacks::draw(&stacks, &style, width)),
     })
 }
 
-/// The threads that execute, and those that do concurrency control, which manage and nothing else.
+/// Execution threads, and concurrency-control threads, which manage and nothing else.
 fn of_threads(label: &str, summary: &Summary) -> Vec<Stack> {
     let Costs { executing_share, managing_share, idle_share, serving_share, .. } = summary.costs;
     let bar = |threads: &str, parts: [f64; 3]| Stack {
@@ -138,8 +138,8 @@ fn of_threads(label: &str, summary: &Summary) -> Vec<Stack> {
     let (Some(executing), Some(managing), Some(idle)) = (executing_share, managing_share, idle_share) else {
         return Vec::new();
     };
-    let execution = bar("execution", [executing, managing, idle]);
-    let control = serving_share.map(|busy| bar("concurrency control", [0.0, busy, 1.0 - busy]));
+    let execution = bar("execution threads", [executing, managing, idle]);
+    let control = serving_share.map(|busy| bar("concurrency-control threads", [0.0, busy, 1.0 - busy]));
     [execution].into_iter().chain(control).collect()
 }
 
@@ -262,10 +262,10 @@ mod tests {
         };
         assert_eq!((title.as_str(), legend.len()), ("Where the threads' time goes: x 1", 3));
         for tip in [
-            "execution, executing: 45 %",
-            "execution, idle: 25 %",
-            "control, managing: 60 %",
-            "control, idle: 40 %",
+            "execution threads, executing: 45 %",
+            "execution threads, idle: 25 %",
+            "concurrency-control threads, managing: 60 %",
+            "concurrency-control threads, idle: 40 %",
         ] {
             assert!(svg.contains(tip), "{tip}");
         }

@@ -14,7 +14,7 @@ mod turns;
 pub mod warnings;
 
 pub use checks::Check;
-pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured};
+pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured, in_lines};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
 pub use division::{ChosenThreads, Tried};
 pub use latency::Latency;
