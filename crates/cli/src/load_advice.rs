@@ -1,5 +1,5 @@
-//! Who else wanted the cores while something was measured, and what to do about it: for `doctor`, `doctor --calibrate` and
-//! `validate`.
+//! Who else wanted the cores while something was measured, and what to do about it: for `doctor`, `doctor --calibrate`,
+//! `validate`, and a `run` whose repetitions spread.
 
 use crate::commands::doctor::{Advice, judge};
 use harness::text::numbers::percent;
@@ -30,6 +30,11 @@ impl Watching {
     /// From here on.
     pub fn begin() -> Watching {
         Watching { watch: Watch::begin(), tests: Vec::new() }
+    }
+
+    /// From here on, the cores that so many workers fill.
+    pub fn of_workers(workers: usize) -> Watching {
+        Watching { watch: Watch::of_workers(workers), tests: Vec::new() }
     }
 
     /// Looks for some milliseconds what the cores withhold: once in each round.
@@ -82,6 +87,11 @@ impl Load {
     pub fn warnings(&self) -> Vec<String> {
         let all = self.all_advice().into_iter().filter(|advice| !advice.fine);
         all.map(|advice| format!("{}: {}", advice.found, advice.advice)).collect()
+    }
+
+    /// The same of what was taken meanwhile: who had the cores before may have been ourselves.
+    pub fn warnings_of_meanwhile(self) -> Vec<String> {
+        Load { told: ForeignLoad { load_average: None, ..self.told }, ..self }.warnings()
     }
 
     fn all_advice(&self) -> Vec<Advice> {
@@ -149,6 +159,8 @@ mod tests {
             let advice = loaded.advice();
             assert!(advice.len() == 1 && !advice[0].fine && advice[0].advice.len() > 10, "{advice:?}");
         }
+        let meanwhile = load(1.95, 0.0, 0.5, 0.001).warnings_of_meanwhile();
+        assert!(meanwhile.len() == 1 && meanwhile[0].starts_with("other processes took 50"), "{meanwhile:?}");
         let lines = load(1.95, 0.05, 0.5, 0.12).lines();
         assert_eq!(lines[3], ("withheld on processor 3".to_owned(), "12.0 %, 4000 us at once".to_owned()));
     }

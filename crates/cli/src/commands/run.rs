@@ -2,7 +2,8 @@
 
 use super::verdict;
 use crate::arguments::{measuring, system, workloads};
-use crate::engines::{self, Job};
+use crate::engines::{self, Job, Machine};
+use crate::load_advice::Watching;
 use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection};
 use ::workloads::audit::Audited;
@@ -12,6 +13,7 @@ use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
 use harness::measure::{self, After, Point};
 use harness::results::{RunResult, Surroundings, System};
+use harness::summary::warnings::too_much_spread;
 use harness::summary::{Measured, Turns};
 use harness::{Failure, Observer, RunOptions, Subject};
 use machine::hardware::environment::Environment;
@@ -38,12 +40,17 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let job =
         Measure { workload: &workload, pairs: &[pair], options, after: After::Audit, observer: &progress };
     interrupt::heed();
+    let watching = Watching::of_workers(options.workers);
     let (measured, turns) = machine.run(job)?;
+    let load = watching.end();
     subject.options.repeat = measured[0].repetitions.len();
 
     let mut system = System::of(&subject, &measured[0]);
     system.summary.warnings.extend(machine.run(Idle::of_measured(&subject, &measured)));
     system.summary.warnings.extend(turns.interrupted.clone());
+    if matches!(machine, Machine::Hardware) && too_much_spread(&system.summary).is_some() {
+        system.summary.warnings.extend(load.warnings_of_meanwhile());
+    }
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
     // A full disk must not take what was measured: it is printed first.
     let kept = result.write(&folder);

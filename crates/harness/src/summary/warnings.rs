@@ -88,7 +88,8 @@ const fn quiet(simulated: bool) -> &'static str {
     if simulated { "use a longer --duration" } else { "quiet the machine, or use a longer --duration" }
 }
 
-fn too_much_spread(summary: &Summary) -> Option<f64> {
+/// The spread, if it is too much.
+pub fn too_much_spread(summary: &Summary) -> Option<f64> {
     let too_much = summary.repetitions > 1 && summary.spread() > MOST_SPREAD;
     too_much.then(|| summary.spread())
 }
