@@ -70,10 +70,14 @@ fn check_subject_of(
     let name = matches.subcommand_name().expect("a check has a workload");
     let own = Own::all().find(|own| own.name() == name);
     let hosts = own.map_or(HOSTS_NEEDED, Own::workers);
+    let architecture = architecture_of_check(matches)?;
     let mut defaults = RunOptions { workers: defaults.workers.max(hosts), ..defaults };
+    if architecture == ArchitectureName::Orthrus {
+        defaults = forwarding(matches, defaults, hosts);
+    }
     if typed(matches, "workers").is_none() {
         let options = options(matches, machine, defaults.clone())?;
-        defaults.workers += missing_hosts(architecture_of_check(matches)?, &options, hosts);
+        defaults.workers += missing_hosts(architecture, &options, hosts);
     }
     let Some(own) = own else {
         let unless_typed = defaults::parameters(name, explored).collect();
@@ -84,6 +88,31 @@ fn check_subject_of(
     let place = machine.place();
     let subject = Subject { workload: name.to_owned(), parameters: BTreeMap::new(), options, place };
     Ok((subject, CheckWorkload::Own(own)))
+}
+
+/// Concurrency-control threads of a check under ORTHRUS: one alone forwards nothing, and keeps no order with others.
+const CC_THREADS: usize = 2;
+
+/// As many of them by default as [`CC_THREADS`] says, with workers to suit, unless too few workers were typed for that.
+fn forwarding(matches: &ArgMatches, mut defaults: RunOptions, hosts: usize) -> RunOptions {
+    let workers = hosts + CC_THREADS;
+    let are_enough = match typed(matches, "workers") {
+        Some(typed) => typed.parse().is_ok_and(|typed: usize| typed >= workers),
+        None => true,
+    };
+    if typed(matches, "cc-threads").is_none() && are_enough {
+        defaults.engine.cc_threads = CC_THREADS;
+        defaults.workers = defaults.workers.max(workers);
+    }
+    defaults
+}
+
+/// `subject` with the parameters that were typed and no others: nobody is warned of what a check has chosen itself.
+pub fn as_typed(subject: &Subject, matches: &ArgMatches) -> Subject {
+    let (_, below) = matches.subcommand().expect("a check has a workload");
+    let mut subject = subject.clone();
+    subject.parameters.retain(|name, _| typed(below, name).is_some());
+    subject
 }
 
 /// Workers that are lacking until so many host transactions, because some host none.

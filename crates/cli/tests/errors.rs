@@ -208,6 +208,23 @@ const LINES: &[(&str, &str)] = &[
     ("reproduce --all", "no figures in /"),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
+    (
+        "check ycsb --canary no-read-validation --architecture orthrus",
+        "--canary no-read-validation --architecture orthrus: its concurrency-control threads have a protocol of their own: planned \
+         locks, first come, first served (orthrus 3.2); no-read-validation breaks shared-everything silo; allowed under orthrus: \
+         passed-locks, stale-plans, unlocked-ranges\n",
+    ),
+    (
+        "check ycsb --canary PASSED_LOCKS --architecture Partitioned_Serial",
+        "--canary passed-locks --architecture partitioned-serial: only orthrus has lock tables and plans that it breaks; passed-locks \
+         breaks orthrus; allowed under partitioned-serial: none\n",
+    ),
+    (
+        "run ycsb --architecture DORA --protocol SILO",
+        "--architecture dora --protocol silo: silo's reads touch ",
+    ),
+    ("run ycsb --architecture ORTHRUS --workers 1", "--workers 1: allowed: at least 2 under orthrus, "),
+    ("run ycsb --protocol NO-WAITING", "--protocol NO-WAITING: allowed: no-wait, "),
     ("check ycsb --canary x", "--canary x: allowed: no-read-validation, "),
     ("check ycsb --canary dirty-reads --protocol silo", "--canary does not go with --protocol; allowed: one"),
     ("check --protocol silo ycsb --canary dirty-reads", "--canary does not go with --protocol; allowed: one"),
@@ -285,6 +302,38 @@ fn bad_input_is_one_clear_line() {
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "trireme {line}");
         assert_eq!(files(&folder), before, "trireme {line} left something behind");
     }
+}
+
+/// A figure whose paper had more cores than there are here is simulated, and a sweep of it says how.
+#[test]
+fn a_figure_that_does_not_fit_here_says_what_simulates_it() {
+    if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= 80) {
+        return;
+    }
+    let folder = fresh_folder("elsewhere");
+    fs::create_dir_all(folder.join("experiments/orthrus")).expect("a folder");
+    fs::create_dir(folder.join("machines")).expect("a folder");
+    let machine = include_str!("../../../machines/westmere-ex-8x10.toml");
+    fs::write(folder.join("machines/westmere-ex-8x10.toml"), machine).expect("a file");
+    let text = |threads| {
+        format!(
+            "workload = 'ycsb'\n[axes]\nsystem = ['orthrus cc-threads={threads}']\nworkers = {{ of = [2, 80], to = 'cores' }}\n"
+        )
+    };
+    let refused = |file: &str, threads: usize| {
+        fs::write(folder.join(file), text(threads)).expect("a file");
+        let ran = run(&folder, &["sweep", file]);
+        assert_eq!((ran.code, ran.err.lines().count()), (Some(2), 1), "{}", ran.err);
+        let begins = format!("error: {file}:3:10: cc-threads {threads}: allowed: ");
+        assert!(ran.err.starts_with(&begins), "{}", ran.err);
+        ran.err
+    };
+    let simulated =
+        "; the figure's machine is larger, and is simulated by 'trireme reproduce orthrus/fig-5'\n";
+    let said = refused("experiments/orthrus/fig-5.toml", 79);
+    assert!(said.ends_with(simulated), "{said}");
+    let (of_nobody, too_many) = (refused("fig-5.toml", 79), refused("experiments/orthrus/fig-5.toml", 99));
+    assert!(!of_nobody.contains("reproduce") && !too_many.contains("reproduce"), "{of_nobody}{too_many}");
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -170,6 +170,25 @@ fn two_workers_host_transactions_by_default() {
     }
 }
 
+/// So requests are forwarded, and grants are in order between threads: under ORTHRUS there are two for concurrency control, unless too few
+/// workers were typed for that.
+#[test]
+fn two_threads_do_concurrency_control_by_default() {
+    let folder = fresh_folder("forwarding");
+    for (system, threads, fewest) in [
+        ("--architecture orthrus", 2, 4),
+        ("--canary passed-locks", 2, 4),
+        ("--architecture orthrus --workers 5", 2, 5),
+        ("--architecture orthrus --workers 3", 1, 3),
+        ("--architecture orthrus --cc-threads 1", 1, 3),
+    ] {
+        let line = format!("{system} --transactions 500 --json");
+        let summary = check(&folder, "micro", &line.split(' ').collect::<Vec<_>>()).json();
+        assert_eq!(summary["cc_threads"], threads, "{system}: {summary}");
+        assert!(summary["workers"].as_u64() >= Some(fewest), "{system}: {summary}");
+    }
+}
+
 /// Readers and lonely workers pass whatever the protocol is; so it has not passed, and is not rejected.
 #[test]
 fn too_little_is_neither_right_nor_wrong() {

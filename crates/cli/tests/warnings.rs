@@ -101,7 +101,9 @@ fn a_check_says_what_the_engine_is_told_and_what_decides_nothing() {
     assert!(ran.out.contains(idle), "{}", ran.out);
     let explored = run(
         &folder,
-        &words("check micro --architecture orthrus --shared-lock-table on --explore random --seeds 20"),
+        &words(
+            "check micro --architecture orthrus --cc-threads 1 --shared-lock-table on --explore random --seeds 20",
+        ),
     );
     assert_nothing_wrong(&explored, "explored");
     assert!(
@@ -110,4 +112,19 @@ fn a_check_says_what_the_engine_is_told_and_what_decides_nothing() {
         explored.out
     );
     assert!(explored.out.contains(&format!("warning: {}\n", IDLE[0])), "{}", explored.out);
+}
+
+/// What a check chooses itself is no option that somebody typed, even where it decides nothing.
+#[test]
+fn a_check_does_not_warn_of_its_own_defaults() {
+    let folder = fresh_folder("idle-defaults");
+    let idle = "--remote any makes no difference";
+    for system in ["--protocol silo", "--architecture orthrus --cc-threads 1"] {
+        let line = format!("check micro {system} --transactions 2000");
+        let ran = run(&folder, &words(&line));
+        assert_nothing_wrong(&ran, &line);
+        assert!(ran.out.contains("remote any") && !ran.out.contains(idle), "{line}\n{}", ran.out);
+        let typed = run(&folder, &words(&format!("{line} --remote any")));
+        assert!(typed.out.contains(idle), "{line}\n{}", typed.out);
+    }
 }

@@ -67,7 +67,7 @@ pub fn arguments(command: Command) -> Command {
             "KIND",
             format!(
                 "Run the simulated machine under many adversarial schedules instead, a seed each, until one is found \
-                 wanting: random, or pct (probabilistic concurrency testing). Defaults are then --workers {WORKERS} and \
+                 wanting: random, or pct (probabilistic concurrency testing). Defaults are then --workers {WORKERS}, more where some of them host no transactions, and \
                  --transactions {TRANSACTIONS}, and tables are smaller"
             ),
         ))
@@ -121,7 +121,8 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     std::panic::set_hook(hook);
     bar.finish_and_clear();
 
-    let summary = candidate.summary(explored?, schedules, line)?;
+    let idle = Idle::of(selection.pair(), &selection::as_typed(&subject, matches)).on::<Explored>();
+    let summary = candidate.summary(explored?, schedules, line, idle)?;
     if matches.get_flag("json") {
         output::print_json(&summary)?;
     } else {
@@ -187,6 +188,7 @@ impl Candidate<'_> {
         explored: exploration::Explored,
         schedules: u64,
         line: &str,
+        mut warnings: Vec<String>,
     ) -> Result<ExplorationSummary, Failure> {
         let (first_seed, options) = (self.subject.options.engine.seed, &self.subject.options);
         let (protocol, canary) = match self.selection {
@@ -201,7 +203,6 @@ impl Candidate<'_> {
         let passed = explored.find.is_none() && too_little.is_none();
         let found_nothing = explored.find.is_none();
         let tried = explored.find.as_ref().map_or(schedules, |(number, _)| number + 1);
-        let mut warnings = Idle::of(self.selection.pair(), self.subject).on::<Explored>();
         if let Selection::Canary(_, canary) = self.selection
             && passed
         {

@@ -10,7 +10,7 @@ use crate::engines::{self, Hardware, Job};
 use crate::progress::Progress;
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use contract::{CanaryName, Engine, Selection, Support};
+use contract::{ArchitectureName, CanaryName, Engine, PairName, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
@@ -117,7 +117,8 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let progress = Progress::on(machine, matches);
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
     let (mut summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
-    summary.warnings.extend(machine.run(Idle::of(selection.pair(), &subject)));
+    let told = selection::as_typed(&subject, matches);
+    summary.warnings.extend(machine.run(Idle::of(selection.pair(), &told)));
 
     let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
     let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));
@@ -180,8 +181,7 @@ fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) 
         Selection::Pair(pair) => measure::admit::<E>(pair, &subject.options)?,
         Selection::Canary(architecture, canary) => {
             if let Support::Unsupported { why } = E::support(selection) {
-                let what = format!("--canary {canary} --architecture {architecture}: {why}");
-                return Err(Failure::Usage(what));
+                return Err(refuse_canary::<E>(architecture, canary, why));
             }
             measure::admit_workers::<E>(selection, &subject.options)?;
         }
@@ -189,6 +189,18 @@ fn admit<E: Engine>(selection: Selection, subject: &Subject, transactions: u64) 
     let options = &subject.options;
     let arrangement = E::arrange(selection, options.workers, &options.engine_options(0))?;
     check::admit(arrangement.clients, transactions)
+}
+
+/// Says which system the canary breaks, and which canaries the architecture has.
+fn refuse_canary<E: Engine>(architecture: ArchitectureName, canary: CanaryName, why: &str) -> Failure {
+    let broken = PairName { architecture: canary.architecture(), protocol: canary.protocol() }.shown();
+    let is_there =
+        |name: &&CanaryName| E::support(Selection::Canary(architecture, **name)) == Support::Supported;
+    let there: Vec<&str> = CanaryName::ALL.iter().filter(is_there).map(|name| name.name()).collect();
+    let allowed = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+    Failure::Usage(format!(
+        "--canary {canary} --architecture {architecture}: {why}; {canary} breaks {broken}; allowed under {architecture}: {allowed}"
+    ))
 }
 
 /// Makes the file before anything runs: a check may take long, and its history is wanted.
