@@ -328,8 +328,7 @@ fn a_figure_that_does_not_fit_here_says_what_simulates_it() {
         assert!(ran.err.starts_with(&begins), "{}", ran.err);
         ran.err
     };
-    let simulated =
-        "; the figure's machine is larger, and is simulated by 'trireme reproduce orthrus/fig-5'\n";
+    let simulated = "; the figure is of another machine, which 'trireme reproduce orthrus/fig-5' simulates\n";
     let said = refused("experiments/orthrus/fig-5.toml", 79);
     assert!(said.ends_with(simulated), "{said}");
     let (of_nobody, too_many) = (refused("fig-5.toml", 79), refused("experiments/orthrus/fig-5.toml", 99));

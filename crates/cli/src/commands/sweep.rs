@@ -81,7 +81,7 @@ fn or_simulated(failure: Failure, file: &Path, machine: Machine, typed_options: 
     let Failure::Input { place, what } = failure else { return failure };
     let fits = |(_, machine): &(String, Machine)| prepare(file, *machine, typed_options).is_ok();
     let what = match reproduce::elsewhere(file).filter(fits) {
-        Some((line, _)) => format!("{what}; the figure's machine is larger, and is simulated by '{line}'"),
+        Some((line, _)) => format!("{what}; the figure is of another machine, which '{line}' simulates"),
         None => what,
     };
     Failure::Input { place, what }
