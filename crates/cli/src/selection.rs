@@ -9,7 +9,7 @@ use harness::check::{CheckWorkload, Own, defaults};
 use harness::failure::conflict;
 use harness::folder::Folder;
 use harness::measure::pairs_of;
-use harness::options::OPTIONS;
+use harness::options::{OPTIONS, OptionDescription};
 use harness::text::dates::Utc;
 use harness::{BadValue, Failure, RunOptions, Subject};
 use std::collections::BTreeMap;
@@ -74,6 +74,13 @@ fn check_subject_of(
     let mut defaults = RunOptions { workers: defaults.workers.max(hosts), ..defaults };
     if architecture == ArchitectureName::Orthrus {
         defaults = forwarding(matches, defaults, hosts);
+    }
+    let has_slots = |option: &OptionDescription| option.is_used_by(pairs_of::<Hardware>(architecture)[0]);
+    if let Some(Own::Scenario(_)) = own
+        && OptionDescription::named("in-flight").is_some_and(has_slots)
+    {
+        // A player does one thing after the other: whatever else is in flight rests, and takes the turns of an explored schedule.
+        defaults.engine.in_flight = 1;
     }
     if typed(matches, "workers").is_none() {
         let options = options(matches, machine, defaults.clone())?;

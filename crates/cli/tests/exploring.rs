@@ -70,6 +70,18 @@ fn scenarios_show_what_who_asks_ahead_omits() {
     }
 }
 
+/// A player has one transaction in flight: others would rest, and use up the turns of who comes first under `pct`.
+#[test]
+fn players_meet_where_others_could_be_in_flight() {
+    let folder = fresh_folder("explored-slots");
+    for system in ["orthrus", "dora --protocol no-wait"] {
+        let more = format!("--explore pct --seeds 300 --architecture {system}");
+        let ran = explore(&folder, "write-skew", &more);
+        assert_eq!(ran.code, Some(0), "{system}: {}\n{}", ran.out, ran.err);
+        assert!(!ran.err.contains("--in-flight"), "{system}: nobody chose it: {}", ran.err);
+    }
+}
+
 fn explore(folder: &Path, workload: &str, more: &str) -> Ran {
     let line: Vec<&str> = ["check"].into_iter().chain(workload.split(' ')).chain(more.split(' ')).collect();
     run(folder, &line)

@@ -1,7 +1,8 @@
 //! What was chosen and decides nothing: who compares two values of an option has to know when they are one.
 //!
 //! A choice, an option or a workload's parameter with a value that is not its default, is idle at a [`Point`] if the system has no use for the
-//! option ([`OptionDescription::is_used_by`]), or if what else was chosen leaves it nothing to decide ([`RULES`], [`OF_HOMES`]). Several points,
+//! option ([`OptionDescription::is_used_by`]), or if what else was chosen leaves it nothing to decide ([`RULES`], [`OF_HOMES`]); so is the part of
+//! a number that is more than there is to touch ([`TOUCHED`]). Several points,
 //! the systems of a comparison or those of a sweep, cross options with systems that do not use them: of such a choice is told only if it
 //! is idle at all points that have it.
 
@@ -79,6 +80,9 @@ impl Told<'_> {
 const OF_HOMES: [(&str, &str); 4] =
     [("ycsb", "touched-partitions"), ("ycsb", "multi-partition"), ("micro", "remote"), ("micro", "hot-from")];
 
+/// The one of them that is a number of partitions: a larger one than there are is as that.
+const TOUCHED: &str = "touched-partitions";
+
 /// A name with a value that is not its default.
 #[derive(Clone, PartialEq)]
 struct Choice {
@@ -92,6 +96,8 @@ enum Why {
     UsedBy(String),
     /// By what else was chosen.
     Rule(String),
+    /// A smaller value does the same, for this reason.
+    As(u32, &'static str),
 }
 
 impl Point<'_> {
@@ -126,7 +132,7 @@ impl Point<'_> {
     fn why_idle<E: Engine>(&self, choice: &Choice) -> Option<Why> {
         let told = self.told();
         let Some(option) = OptionDescription::named(choice.name) else {
-            return self.has_one_home::<E>(&told).map(Why::Rule);
+            return self.has_few_homes::<E>(&told, choice);
         };
         if !option.is_used_by(self.pair) {
             return Some(Why::UsedBy(option.users().unwrap_or_default()));
@@ -135,22 +141,28 @@ impl Point<'_> {
         rule(&told).map(|why| Why::Rule(why.to_owned()))
     }
 
-    /// Why all clients are at home in all keys, if they are.
-    fn has_one_home<E: Engine>(&self, told: &Told<'_>) -> Option<String> {
+    /// All clients are at home in all keys, or a transaction is to touch more partitions than there are.
+    fn has_few_homes<E: Engine>(&self, told: &Told<'_>, choice: &Choice) -> Option<Why> {
         let mut engine = told.engine.clone();
-        if told.architecture == ArchitectureName::Orthrus {
+        let is_orthrus = told.architecture == ArchitectureName::Orthrus;
+        if is_orthrus {
             engine.cc_threads = told.cc_threads?;
         }
-        let arrangement = E::arrange(self.pair, told.options.workers, &engine).ok()?;
-        (arrangement.homes == 1).then(|| match told.architecture {
-            ArchitectureName::Orthrus if engine.locks_by_hash => {
-                "where locks are divided by hash, no thread has the locks of a part of the keys".to_owned()
+        let homes = E::arrange(self.pair, told.options.workers, &engine).ok()?.homes;
+        if homes > 1 {
+            let is_more = || choice.value.parse().is_ok_and(|touched: u32| touched > homes);
+            let why =
+                if is_orthrus { "so many threads have locks" } else { "its tables have no more partitions" };
+            return (choice.name == TOUCHED && is_more()).then_some(Why::As(homes, why));
+        }
+        let why = match is_orthrus {
+            true if engine.locks_by_hash => {
+                "where locks are divided by hash, no thread has the locks of a part of the keys"
             }
-            ArchitectureName::Orthrus => {
-                "one concurrency-control thread has the locks of all keys".to_owned()
-            }
-            _ => "its tables have one partition".to_owned(),
-        })
+            true => "one concurrency-control thread has the locks of all keys",
+            false => "its tables have one partition",
+        };
+        Some(Why::Rule(why.to_owned()))
     }
 }
 
@@ -175,11 +187,14 @@ fn sentence<E: Engine>(choice: &Choice, having: &[&Point<'_>]) -> Option<String>
     let whys = whys?;
     let no_difference = format!("--{} {} makes no difference", choice.name, choice.value);
     // What else was chosen says more than that a system has no use for it.
-    let by_rule = whys.iter().find(|(_, why)| matches!(why, Why::Rule(_)));
+    let by_rule = whys.iter().find(|(_, why)| !matches!(why, Why::UsedBy(_)));
     let (pair, why) = by_rule.or(whys.first())?;
     let is_alone = whys.iter().all(|(other, _)| other == pair);
     Some(match why {
         Why::Rule(why) => format!("{no_difference} to {}: {why}", pair.shown()),
+        Why::As(value, why) => {
+            format!("--{} {} is as {value} to {}: {why}", choice.name, choice.value, pair.shown())
+        }
         Why::UsedBy(users) if is_alone => {
             format!("{no_difference} to {}; it is used by {users}", pair.shown())
         }
@@ -296,6 +311,13 @@ mod tests {
         assert_eq!(of(SILO, &subject), expected);
         let delegation = PairName { architecture: ArchitectureName::Delegation, ..SILO };
         assert_eq!(of(delegation, &subject), "", "of two workers each has a partition");
+        let mut more = subject.clone();
+        more.parameters.insert("touched-partitions".to_owned(), "5".to_owned());
+        let expected =
+            "--touched-partitions 5 is as 2 to delegation silo: its tables have no more partitions";
+        assert_eq!(of(delegation, &more), expected);
+        more.options.workers = 5;
+        assert_eq!(of(delegation, &more), "");
         let said = of(ORTHRUS, &subject);
         assert!(
             said.ends_with("orthrus: one concurrency-control thread has the locks of all keys"),
