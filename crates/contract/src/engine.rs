@@ -358,7 +358,13 @@ pub struct EngineOptions {
     /// ORTHRUS: concurrency-control threads share one lock table, and each grants transactions all that they ask for; otherwise, by default,
     /// each has a table of its own, of its part of the keys (*orthrus* 3.4).
     pub shared_lock_table: bool,
-    /// Architectures with fibers: transactions that a worker has begun and not ended, at most.
+    /// Shared-everything: instances among which workers and partitions are divided; a transaction that touches several commits in two phases
+    /// (*hardware-islands*). One by default.
+    pub instances: usize,
+    /// A step of two-phase commit that is left out, for tests; `None`: none is.
+    #[serde(skip)]
+    pub deployment_canary: Option<DeploymentCanary>,
+    /// Architectures with fibers, and instances: transactions that a worker has begun and not ended, at most.
     pub in_flight: usize,
     /// Partitioned serial execution: partitions of the tables; 0 for as many as there are workers. Fewer are latched by more
     /// workers, down to one for all (*silo* 5.4, figure 9).
@@ -428,6 +434,15 @@ impl SnapshotCanary {
     ];
 }
 
+/// Two-phase commit with one step removed. Tests must reject each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeploymentCanary {
+    /// A participant commits, and releases, when it votes.
+    EarlyRelease,
+    /// A coordinator decides by the first vote.
+    EarlyDecision,
+}
+
 impl Default for EngineOptions {
     fn default() -> Self {
         EngineOptions {
@@ -449,6 +464,8 @@ impl Default for EngineOptions {
             forwarding: true,
             locks_by_hash: false,
             shared_lock_table: false,
+            instances: 1,
+            deployment_canary: None,
             in_flight: 4,
             partitions: 0,
             split_indexes: false,

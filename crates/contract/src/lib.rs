@@ -35,8 +35,8 @@ pub use durability::{
     LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
-    Arrangement, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError, RunOutcome,
-    Selection, SnapshotCanary, Support, Until,
+    Arrangement, DeploymentCanary, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError,
+    RunOutcome, Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;

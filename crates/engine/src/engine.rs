@@ -52,6 +52,10 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
+        if matrix::is_deployed(selection, store.layout().partitions, clients.len(), options) {
+            // Beside a message a call through a pointer costs nothing.
+            return Self::run_checked(store, selection, clients, until, options);
+        }
         // Nobody measures a broken protocol.
         let Selection::Pair(pair) = selection else {
             return Self::run_checked(store, selection, clients, until, options);
@@ -69,8 +73,14 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        let hosts = clients.len();
+        let is_deployed = matrix::is_deployed(selection, store.layout().partitions, hosts, options);
+        let is_deployed = is_deployed.then(|| hosts / options.instances);
         let run = begin(store, selection, clients, until, options);
-        let (reports, slots) = matrix::run(selection, run);
+        let (reports, slots) = match is_deployed {
+            Some(workers) => matrix::run_deployed(selection, workers, run),
+            None => matrix::run(selection, run),
+        };
         Ok(with_space(store, collect(reports, slots, until)?))
     }
 

@@ -30,6 +30,7 @@
 
 mod architecture;
 mod commit_id;
+mod deployment;
 mod durability;
 pub mod embedded;
 mod engine;

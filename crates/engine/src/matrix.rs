@@ -101,6 +101,12 @@ pub(crate) fn arrange(
         return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
     let (partitions, clients) = match architecture {
+        ArchitectureName::SharedEverything if options.instances > 1 => {
+            if let Some(misfit) = misfit_of_instances(selection.pair(), workers, options) {
+                return Err(misfit);
+            }
+            (workers, workers)
+        }
         ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
         ArchitectureName::SharedEverything => (1, workers),
         ArchitectureName::PartitionedSerial if options.partitions > MOST_PARTITIONS => {
@@ -201,6 +207,68 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
         | ArchitectureName::AsymmetricDelegation
         | ArchitectureName::Dora
         | ArchitectureName::Orthrus => MOST_SLOTS,
+    }
+}
+
+/// Protocols whose transactions span instances ([`crate::deployment`]): nobody waits for a lock under them while it holds one.
+const DEPLOYED: [ProtocolName; 2] = [ProtocolName::NoWait, ProtocolName::Silo];
+
+/// Why a system runs with so many workers as no deployment of these instances, if so.
+fn misfit_of_instances(pair: PairName, workers: usize, options: &EngineOptions) -> Option<Misfit> {
+    let EngineOptions { instances, in_flight, .. } = *options;
+    let misfit = |option, value: usize, allowed| Some(Misfit { option, value: value.to_string(), allowed });
+    if !DEPLOYED.contains(&pair.protocol) {
+        let names = DEPLOYED.map(ProtocolName::name).join(" or ");
+        let allowed = format!(
+            "1 under {}; several with {names}, under which nobody waits for a lock while another instance waits for him",
+            pair.protocol
+        );
+        return misfit("instances", instances, allowed);
+    }
+    if !workers.is_multiple_of(instances) {
+        let fits = (1..=workers).filter(|instances| workers.is_multiple_of(*instances));
+        let fits = fits.map(|instances| instances.to_string()).collect::<Vec<_>>().join(", ");
+        return misfit("instances", instances, format!("{fits}, for each of {workers} workers has one"));
+    }
+    if options.snapshots {
+        let allowed = "off with --instances, whose snapshots would be of different times".to_owned();
+        return Some(Misfit { option: "snapshots", value: "on".to_owned(), allowed });
+    }
+    let most = (MOST_SLOTS / workers).max(1);
+    if in_flight > most {
+        let allowed = format!(
+            "1 to {most}, for an instance has at most {MOST_SLOTS} transactions in flight, those of others among them"
+        );
+        return misfit("in-flight", in_flight, allowed);
+    }
+    None
+}
+
+/// Whether a run with these options, over a store that was arranged for them, is a deployment of instances.
+pub(crate) fn is_deployed(
+    selection: Selection,
+    partitions: u32,
+    clients: usize,
+    options: &EngineOptions,
+) -> bool {
+    // Who looks at a quiescent store is alone.
+    selection.architecture() == ArchitectureName::SharedEverything
+        && options.instances > 1
+        && clients == partitions as usize
+}
+
+/// As [`run`], for a deployment, of whose instances each has so many workers.
+pub(crate) fn run_deployed<D: Dispatch>(selection: Selection, workers: usize, dispatch: D) -> D::Output {
+    use ProtocolName as P;
+    let Selection::Pair(PairName { protocol, .. }) = selection else {
+        panic!("{selection:?} is not deployed in instances")
+    };
+    match (protocol, workers) {
+        (P::NoWait, 1) => dispatch.run::<system::Deployed<protocol::NoWait, Owned>>(),
+        (P::NoWait, _) => dispatch.run::<system::Deployed<protocol::NoWait, Shared>>(),
+        (P::Silo, 1) => dispatch.run::<system::Deployed<protocol::Silo, Owned>>(),
+        (P::Silo, _) => dispatch.run::<system::Deployed<protocol::Silo, Shared>>(),
+        (protocol, _) => panic!("{protocol} is not deployed in instances"),
     }
 }
 

@@ -1,14 +1,16 @@
 //! A system, an architecture with a protocol, set up over a store for one run.
 
 use crate::architecture::{
-    self, BackOff, DelegationState, DoraState, ExecutionThread, OrthrusState, PartitionLatches,
-    PartitionedSerial, SharedState,
+    self, BackOff, DelegationState, DoraState, ExecutionThread, InstanceWorker, OrthrusState,
+    PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
+use crate::deployment::{self, Endpoint, Way};
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::{unobserved, worker};
+use crate::fiber::Workers;
 use crate::physical::{Concurrent, Owned, Physical, Shared};
 use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
@@ -294,6 +296,49 @@ where
             Ok(fibers::run(host, client, caches, start, &world))
         };
         Reports::of_workers(serving(epochs, log, options.epoch_interval, |services| {
+            worker::run_each_with_services(seats, services, worker)
+        }))
+    }
+}
+
+/// A deployment of instances with protocol `P`, whose metadata is of synchronization policy `F`: [`Owned`] if each instance has one worker.
+pub(crate) struct Deployed<P, F>(PhantomData<(P, F)>);
+
+impl<P: Protocol, F: Physical> System for Deployed<P, F>
+where
+    P::Common<F>: Sync,
+{
+    const HEADER: Header = <P::Header as RecordHeader>::HEADER;
+
+    fn held(tables: &[Table]) -> u64 {
+        held::<P, F>(tables)
+    }
+
+    fn slots(clients: usize, options: &EngineOptions) -> usize {
+        clients * options.instances * options.in_flight
+    }
+
+    fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
+        let (hosts, instances, partitions) = (clients.len(), options.instances, partitions(tables));
+        let way =
+            Way { instances, workers: hosts / instances, in_flight: options.in_flight, instance: 0, rank: 0 };
+        let state = |_| SharedState::<P, F>::new(way.workers * way.slots(), partitions as usize, options);
+        let states: Vec<_> = (0..instances).map(state).collect();
+        let (streams, workers) = (deployment::streams(way), Workers::new(hosts));
+        let cool_down = CoolDown::new(hosts);
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let seats = clients.into_iter().zip(caches.chunks_mut(way.slots())).collect();
+        let worker = |me, (client, caches), start| {
+            let way = Way { instance: me / way.workers, rank: me % way.workers, ..way };
+            let mut endpoint = Endpoint::new(&streams, way);
+            let of_one = partitions / instances as u32;
+            let own = way.instance as u32 * of_one..(way.instance as u32 + 1) * of_one;
+            let here = InstanceWorker::new(&states[way.instance], &workers, own, &mut endpoint);
+            let world = fibers::World::<architecture::Instance<'_, P, F>> { tables, state: &here, run };
+            fibers::run(me, client, caches, start, &world)
+        };
+        Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
         }))
     }

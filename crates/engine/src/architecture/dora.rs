@@ -24,6 +24,7 @@ use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId};
+use crate::session::Whole;
 use crate::storage::Table;
 use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
@@ -147,6 +148,7 @@ where
     P::Common<Owned>: Sync,
 {
     type State = DoraState<P>;
+    type Reach = Whole;
 
     fn new(
         current: Current,
@@ -167,6 +169,10 @@ where
             posted: Vec::with_capacity(64),
             effort: Effort::default(),
         }
+    }
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
     }
 
     fn workers(state: &DoraState<P>) -> &Workers {

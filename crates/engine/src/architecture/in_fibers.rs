@@ -8,13 +8,18 @@ use super::{Architecture, BackOff};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
 use crate::protocol::SlotId;
+use crate::session::Reach;
 use crate::storage::Table;
+use crate::transaction::Txn;
 use contract::EngineOptions;
 
 /// See the module.
 pub(crate) trait InFibers<'e>: Architecture + Sized {
     /// What its workers share, or the fibers of one.
     type State: 'e;
+
+    /// How far its transactions reach.
+    type Reach: Reach<'e, Self>;
 
     /// Whether workers count how long none of their fibers had anything to do ([`crate::fiber::Idleness`]).
     const COUNTS_IDLENESS: bool = false;
@@ -27,6 +32,46 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         state: &'e Self::State,
         back_off: BackOff,
     ) -> Self;
+
+    /// What a slot has to reach so far.
+    fn reach(&self, options: &EngineOptions) -> Self::Reach;
+
+    /// Slots of a worker that run branches of other instances' transactions: the last of so many.
+    fn branch_slots(state: &Self::State, slots: usize) -> usize {
+        let _ = (state, slots);
+        0
+    }
+
+    /// The first of the slots of worker `me`, each of which has so many.
+    fn first_slot(state: &Self::State, me: usize, slots: usize) -> usize {
+        let _ = state;
+        me * slots
+    }
+
+    /// Runs branches in a slot of the last ones, until the run is over.
+    fn serve_branches(txn: Txn<'e, Self>, options: &EngineOptions) {
+        let _ = (txn, options);
+        unreachable!("it has no such slots")
+    }
+
+    /// Sends and receives what there is for other instances; whether there was anything.
+    #[inline(always)]
+    fn communicate(state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
+    /// Whether all that was sent to other instances is on its way.
+    #[inline(always)]
+    fn is_flushed(state: &Self::State) -> bool {
+        let _ = state;
+        true
+    }
+
+    /// All transactions of all workers have ended: ends what runs branches.
+    fn close(state: &Self::State) {
+        let _ = state;
+    }
 
     /// The workers between which fibers migrate.
     fn workers(state: &Self::State) -> &Workers;

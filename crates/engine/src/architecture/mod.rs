@@ -24,6 +24,7 @@ mod back_off;
 mod delegation;
 mod dora;
 mod in_fibers;
+mod instance;
 mod orthrus;
 mod owners;
 mod partition_queue;
@@ -36,6 +37,7 @@ pub(crate) use back_off::BackOff;
 pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
+pub(crate) use instance::{Instance, InstanceWorker};
 pub(crate) use orthrus::{CcThread, ExecutionThread, Lock, LockTable, Orthrus, OrthrusState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use server::{Server, Serving};
@@ -54,6 +56,7 @@ use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
 use crate::timestamp::{Timestamp, Timestamps};
 use contract::{AbortReason, Effort, EngineOptions, Key, PartitionId, Plan, TableId};
+use std::ops::Range;
 use std::time::Duration;
 
 /// What the workers share beside the tables, under every architecture.
@@ -177,8 +180,17 @@ pub(crate) trait Architecture {
         false
     }
 
+    /// Whether a transaction that is prepared may wait for a decision that is made elsewhere, so that nobody may wait for it in order to prepare.
+    const DECIDES_ELSEWHERE: bool = false;
+
     /// Whether a transaction goes to its data: what that takes is time that it waits.
     const MIGRATES: bool = false;
+
+    /// The only partitions that its transactions reach, if these are not all.
+    #[inline(always)]
+    fn within(&self) -> Option<Range<u32>> {
+        None
+    }
 
     /// Begins an attempt of a transaction; `plan` is its declaration, if the architecture asks for one: it waits until it has
     /// what is declared, and tells what it does meanwhile. Until it tells otherwise it waits.

@@ -5,6 +5,7 @@
 //! | [`ring`] | the rings of all pairs of workers, and a message's way through one |
 //! | [`turn`] | whose turn it is with a message |
 //! | [`grants`] | what a transaction that waits in a record's queue is told |
+//! | [`stream`] | bytes of any number from one worker to another |
 //! | [`step`] | what a message carries: a step and its captures, and the step's answer |
 //!
 //! Delegation sends steps, DORA sends fibers; the rings are the same.
@@ -12,6 +13,7 @@
 mod grants;
 pub(crate) mod ring;
 pub(crate) mod step;
+pub(crate) mod stream;
 mod turn;
 
 pub(crate) use grants::Grants;

@@ -36,6 +36,8 @@ pub(crate) struct World<'e, A: InFibers<'e>> {
 struct Home<'e, C: Client> {
     statistics: WorkerStatistics<'e, C>,
     panic: Option<Box<dyn Any + Send>>,
+    /// Fibers that have transactions of the client's, or may yet.
+    living: usize,
     /// Transactions that have ended.
     ended: u64,
 }
@@ -56,21 +58,32 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     start: Ticks,
     world: &World<'e, A>,
 ) -> Report<C> {
-    let in_flight = caches.len();
+    let slots = caches.len();
+    let in_flight = slots - A::branch_slots(world.state, slots);
     let statistics = WorkerStatistics::new(client, start, in_flight, world.run);
-    let mut home = Home { statistics, panic: None, ended: 0 };
+    let mut home = Home { statistics, panic: None, living: in_flight, ended: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
-        let slot = SlotId((me * in_flight + number) as u32);
+        let slot = SlotId((A::first_slot(world.state, me, slots) + number) as u32);
+        // Epochs are of all workers.
+        let in_epochs = me * slots + number;
         // SAFETY: `home`, `world` and the caches outlive the fibers, all of which end before this function does. What the body holds
         // at a suspension, a transaction, its slot and a procedure, is `Send` or refers to what all workers share, but
         // for `place`, which is used at home only.
-        unsafe { Fiber::new(move |current| live::<A, C>(current, slot, allocations, start, place, world)) }
+        unsafe {
+            Fiber::new(move |current| {
+                let txn = open_slot::<A>(current, slot, in_epochs, allocations, world);
+                match number < in_flight {
+                    true => live::<A, C>(txn, start, place, world),
+                    false => A::serve_branches(txn, world.run.options),
+                }
+            })
+        }
     };
     let fibers = caches.iter_mut().enumerate().map(body).collect();
     let workers = A::workers(world.state);
     let mut scheduler =
-        Scheduler::new(me, &workers.rings, A::grants(world.state), fibers, workers.len() * in_flight);
+        Scheduler::new(me, &workers.rings, A::grants(world.state), fibers, workers.len() * slots);
     if A::COUNTS_IDLENESS {
         let Interval { from, to, .. } = home.statistics.interval();
         scheduler = scheduler.counting_idleness(from..to);
@@ -78,8 +91,9 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     let mut spin = cpu::Spin::new();
     let mut has_ended = false;
     loop {
+        let has_communicated = A::communicate(world.state);
         let turn = scheduler.turn();
-        if turn == Turn::Ran {
+        if turn == Turn::Ran || has_communicated {
             spin = cpu::Spin::new();
             continue;
         }
@@ -88,12 +102,16 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
             spin.give_way();
             continue;
         }
-        if !scheduler.has_living() && !has_ended {
+        if home.living == 0 && !has_ended && A::is_flushed(world.state) {
             home.statistics.all_have_ended();
             workers.one_has_ended();
             has_ended = true;
         }
         if workers.have_ended() {
+            A::close(world.state);
+            while scheduler.has_living() {
+                scheduler.turn();
+            }
             break;
         }
         match scheduler.next_wake() {
@@ -112,20 +130,30 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
     home.statistics.report()
 }
 
-/// A fiber's life.
-fn live<'e, A: InFibers<'e>, C: Client>(
+/// A transaction slot, in the fiber that runs.
+fn open_slot<'e, A: InFibers<'e>>(
     current: Current,
     slot: SlotId,
+    in_epochs: usize,
     allocations: &'e mut AllocationCache,
+    world: &World<'e, A>,
+) -> Txn<'e, A> {
+    let Run { epochs, options, .. } = world.run;
+    let back_off = BackOff::new(options, in_epochs as u32);
+    let architecture = A::new(current, slot, world.tables, world.state, back_off);
+    Txn::at_place(architecture, world.tables, epochs, slot, in_epochs, allocations)
+}
+
+/// A fiber's life.
+fn live<'e, A: InFibers<'e>, C: Client>(
+    txn: Txn<'e, A>,
     start: Ticks,
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
 ) {
-    let Run { epochs, options, .. } = world.run;
-    let back_off = BackOff::new(options, slot.0);
-    let architecture = A::new(current, slot, world.tables, world.state, back_off);
-    let txn = Txn::new(architecture, world.tables, epochs, slot, allocations);
-    let mut slot = Slot::new(txn, world.run);
+    let options = world.run.options;
+    let reach = txn.architecture.reach(options);
+    let mut slot = Slot::new(txn, reach, world.run);
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
@@ -167,7 +195,7 @@ fn live<'e, A: InFibers<'e>, C: Client>(
             }))
         });
         if outcome.is_err() {
-            slot.txn.abandon();
+            slot.abandon();
         }
         slot.txn.architecture.go_home();
         {
@@ -210,12 +238,14 @@ fn live<'e, A: InFibers<'e>, C: Client>(
         walk(&mut slot, walked, home);
     }
     // SAFETY: as above.
-    slot.leave(unsafe { &mut (*home).statistics }, free_since);
+    let at_home = unsafe { &mut *home };
+    at_home.living -= 1;
+    slot.leave(&mut at_home.statistics, free_since);
 }
 
 /// Takes part in a checkpoint of this log, if it wants that, and comes home. Called at home, with no borrow of it.
 fn walk<'e, A: InFibers<'e>, C: Client>(
-    slot: &mut Slot<'e, A>,
+    slot: &mut Slot<'e, A, A::Reach>,
     walked: Option<&'e Log>,
     home: *mut Home<'_, C>,
 ) {

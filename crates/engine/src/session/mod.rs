@@ -8,6 +8,7 @@
 //! | [`lent`] | slots for threads that are no workers |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
+//! | [`reach`] | how far a slot's transactions reach |
 //! | [`precedence`] | a bound for every transaction: who was aborted too often goes first |
 //! | [`walk`] | a slot's part in a checkpoint |
 //! | [`interval`] | when transactions count, and for what |
@@ -23,6 +24,7 @@ pub(crate) mod fibers;
 mod interval;
 pub(crate) mod lent;
 mod precedence;
+mod reach;
 mod ring;
 mod serving;
 mod slot;
@@ -31,6 +33,7 @@ mod walk;
 
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
+pub(crate) use reach::{Reach, Whole};
 pub(crate) use serving::serve;
 pub(crate) use statistics::Report;
 
@@ -67,7 +70,7 @@ pub(crate) fn run<A: Architecture, C: Client>(
     start: Ticks,
     run: Run<'_>,
 ) -> Report<C> {
-    let mut slot = Slot::new(txn, run);
+    let mut slot = Slot::new(txn, Whole, run);
     let mut statistics = WorkerStatistics::new(client, start, 1, run);
     let mut free_since = start;
     let mut rest = cpu::Spin::new();

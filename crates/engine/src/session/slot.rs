@@ -3,6 +3,7 @@
 use super::Run;
 use super::interval::Interval;
 use super::precedence::Precedence;
+use super::reach::{Reach, Whole};
 use super::ring::Drawn;
 use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
 use super::walk::Walk;
@@ -41,8 +42,9 @@ pub(super) struct Ended {
 }
 
 /// One slot.
-pub(super) struct Slot<'e, A: Architecture> {
+pub(super) struct Slot<'e, A: Architecture, R = Whole> {
     pub txn: Txn<'e, A>,
+    reach: R,
     sampling: Sampling,
     prefetch: bool,
     precedence: Option<&'e Precedence>,
@@ -56,9 +58,9 @@ pub(super) struct Slot<'e, A: Architecture> {
     pub(super) walk: Option<Box<Walk>>,
 }
 
-impl<'e, A: Architecture> Slot<'e, A> {
+impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     /// A slot that has run nothing.
-    pub fn new(mut txn: Txn<'e, A>, run: Run<'e>) -> Self {
+    pub fn new(mut txn: Txn<'e, A>, reach: R, run: Run<'e>) -> Self {
         txn.ids = run.ids;
         txn.snapshot_canary = run.options.snapshot_canary;
         txn.overwrites = run.options.overwrites;
@@ -71,6 +73,7 @@ impl<'e, A: Architecture> Slot<'e, A> {
         let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
         Slot {
             txn,
+            reach,
             sampling,
             prefetch,
             precedence,
@@ -84,7 +87,9 @@ impl<'e, A: Architecture> Slot<'e, A> {
 
     /// Whether transactions are planned before they run.
     pub fn plans(&self) -> bool {
-        self.prefetch || A::DECLARES || <A::Protocol as Protocol>::REQUESTS_AHEAD || self.txn.preclaims()
+        let wants_plans =
+            self.prefetch || A::DECLARES || <A::Protocol as Protocol>::REQUESTS_AHEAD || self.txn.preclaims();
+        R::MAY_PLAN && wants_plans
     }
 
     /// Lets a procedure plan, in a transaction of its own.
@@ -175,12 +180,12 @@ impl<'e, A: Architecture> Slot<'e, A> {
             }
             work::attempt();
             self.txn.begin(if attempts == 1 { Attempt::First } else { Attempt::Retry }, &drawn.plan);
-            let ended = match drawn.procedure.run(&mut self.txn) {
-                Ok(Outcome::Commit) => self.txn.commit().map(|()| Outcome::Commit),
+            let ended = match self.reach.run(&mut self.txn, &drawn.procedure) {
+                Ok(Outcome::Commit) => self.reach.commit(&mut self.txn).map(|()| Outcome::Commit),
                 // A poisoned transaction cannot roll back by its own will either: it saw what it must not rely on.
-                Ok(Outcome::Rollback) => self.txn.roll_back().map(|()| Outcome::Rollback),
+                Ok(Outcome::Rollback) => self.reach.roll_back(&mut self.txn).map(|()| Outcome::Rollback),
                 Err(abort) => {
-                    self.txn.abort();
+                    self.reach.abort(&mut self.txn);
                     Err(abort)
                 }
             };
@@ -257,7 +262,8 @@ impl<'e, A: Architecture> Slot<'e, A> {
         ended: Ended,
         began: Ticks,
     ) {
-        statistics.end(drawn, ended, began, &mut self.aborts, self.txn.receipts());
+        let aborts = &mut self.aborts;
+        self.reach.with_receipts(&self.txn, |receipts| statistics.end(drawn, ended, began, aborts, receipts));
         if self.txn.stopwatch.has_samples() {
             statistics.add_sample(&self.txn.stopwatch.take());
         }
@@ -270,6 +276,12 @@ impl<'e, A: Architecture> Slot<'e, A> {
                 statistics.fail(RunError::Memory { available_bytes: memory::available_bytes() });
             }
         }
+    }
+
+    /// After a panic in a procedure: what its transaction holds is released.
+    #[cold]
+    pub fn abandon(&mut self) {
+        self.reach.abandon(&mut self.txn);
     }
 
     /// Enters a transaction that was given up.

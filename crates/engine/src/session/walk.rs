@@ -5,6 +5,7 @@
 //! transactions go on; but not longer than [`LONGEST_PAUSE`], for where cores are scarce a step may have taken long because it waited.
 
 use super::interval::Interval;
+use super::reach::Reach;
 use super::ring::Drawn;
 use super::slot::Slot;
 use crate::architecture::Architecture;
@@ -132,7 +133,7 @@ impl Procedure for ReadRows {
     }
 }
 
-impl<A: Architecture> Slot<'_, A> {
+impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     /// Does a step, if the last one was long enough ago and there is a part to be walked. In fibers, away from home.
     #[cold]
     pub fn walk(&mut self, log: &Log) -> Result<(), RunError> {

@@ -42,6 +42,14 @@ impl<A: Architecture> Txn<'_, A> {
         Ok(())
     }
 
+    /// Excludes others from what the transaction has written, where it does not yet: the first part of [`Txn::prepare`], which does the rest. It aborts
+    /// if this fails.
+    pub fn lock(&mut self) -> Result<(), Abort> {
+        self.stopwatch.enter(TimeClass::Manager);
+        self.alive()?;
+        AccessOf::<A>::lock(self)
+    }
+
     /// Makes sure that the transaction can commit, or aborts it. Until it is decided it touches nothing more.
     #[inline(always)]
     pub fn prepare(&mut self) -> Result<Prepared, Abort> {

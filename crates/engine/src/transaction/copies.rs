@@ -12,7 +12,7 @@ use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::Wake;
 use crate::protocol::{Preparing, Verdict};
 use crate::storage::Table;
-use contract::{Abort, Key, Span, TableId};
+use contract::{Abort, AbortReason, Key, Span, TableId};
 use std::cmp::Ordering as Cmp;
 use zerocopy::IntoBytes;
 
@@ -205,6 +205,7 @@ impl<A: Architecture<Protocol: Preparing>> Txn<'_, A> {
         while self.prepared < self.write_set.len() {
             match self.prepare_next() {
                 Verdict::Granted => self.has_prepared_next(),
+                Verdict::Retry if A::DECIDES_ELSEWHERE => return Err(self.poison(AbortReason::Conflict)),
                 Verdict::Retry => return self.prepare_in_order(),
                 queued_or_aborted => match self.heed(queued_or_aborted, 0)? {
                     Wake::Granted => self.has_prepared_next(),

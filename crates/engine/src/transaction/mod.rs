@@ -169,6 +169,30 @@ impl Aside {
     }
 }
 
+/// A key, whatever transaction it is of: a number or a byte string.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Named<'k> {
+    Number(Key),
+    Bytes(&'k [u8]),
+}
+
+/// The same, had by itself.
+#[derive(Debug)]
+pub(crate) enum Name {
+    Number(Key),
+    Bytes(Vec<u8>),
+}
+
+impl Name {
+    /// Lent.
+    pub fn named(&self) -> Named<'_> {
+        match self {
+            Name::Number(key) => Named::Number(*key),
+            Name::Bytes(bytes) => Named::Bytes(bytes),
+        }
+    }
+}
+
 /// One transaction slot: runs transactions one after the other, and keeps its memory.
 pub(crate) struct Txn<'e, A: Architecture> {
     pub architecture: A,
@@ -181,6 +205,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     tables: &'e [Table],
     epochs: &'e Epochs,
     slot: SlotId,
+    /// Its number among those of the epochs.
+    in_epochs: usize,
     /// The slot's local epoch.
     epoch: u64,
     /// That in which the transaction commits, if its store is logged or has snapshots; once it is prepared.
@@ -255,6 +281,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
         slot: SlotId,
         allocations: &'e mut AllocationCache,
     ) -> Self {
+        Self::at_place(architecture, tables, epochs, slot, slot.0 as usize, allocations)
+    }
+
+    /// The same where the slot has another number among those of the epochs: slots of several instances have the same epochs.
+    pub fn at_place(
+        architecture: A,
+        tables: &'e [Table],
+        epochs: &'e Epochs,
+        slot: SlotId,
+        in_epochs: usize,
+        allocations: &'e mut AllocationCache,
+    ) -> Self {
         let largest_row = tables.iter().map(|table| table.shape.row_bytes).max().unwrap_or(0);
         Txn {
             architecture,
@@ -265,7 +303,8 @@ impl<'e, A: Architecture> Txn<'e, A> {
             tables,
             epochs,
             slot,
-            epoch: epochs.enter(slot.0 as usize),
+            in_epochs,
+            epoch: epochs.enter(in_epochs),
             commit_epoch: 0,
             keeps_versions: epochs.has_snapshots(),
             made_versions: Vec::new(),
@@ -387,7 +426,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn refresh_epoch(&mut self) {
         let (redo, draws) = (&mut self.redo, &mut self.draws);
-        self.epoch = self.epochs.refresh_after(self.slot.0 as usize, self.epoch, || {
+        self.epoch = self.epochs.refresh_after(self.in_epochs, self.epoch, || {
             draws.lose_batch();
             if let Some(redo) = redo {
                 redo.before_epoch();
@@ -411,7 +450,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Before the first transaction after [`Txn::suspend`].
     pub fn resume(&mut self) {
         self.draws.lose_batch();
-        self.epoch = self.epochs.enter(self.slot.0 as usize);
+        self.epoch = self.epochs.enter(self.in_epochs);
     }
 
     /// The slot is in no epoch from now on.
@@ -420,7 +459,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             redo.before_epoch();
         }
         AccessOf::<A>::rests(self);
-        self.epochs.leave(self.slot.0 as usize);
+        self.epochs.leave(self.in_epochs);
     }
 
     /// Before anything is touched in the place's partition.
@@ -515,6 +554,39 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn place(&self, table: &'e Table, key: Key) -> Place<'e> {
         let partition = table.partition_of(self.prefix(table, key));
         Place { table, key, partition, hash: Hash::of(key) }
+    }
+
+    /// The partition of a key.
+    #[inline(always)]
+    pub fn partition_of(&self, table: TableId, key: Key) -> PartitionId {
+        let table = self.table(table);
+        table.partition_of(self.prefix(table, key))
+    }
+
+    /// The same of a key, or of the prefix of one.
+    pub fn partition_of_prefix(&self, table: TableId, prefix: Key) -> PartitionId {
+        self.table(table).partition_of(prefix)
+    }
+
+    /// A key as other transactions name it.
+    pub fn name(&self, table: TableId, key: Key) -> Name {
+        match self.table(table).has_byte_strings() {
+            true => Name::Bytes(self.keys.bytes(key).to_vec()),
+            false => Name::Number(key),
+        }
+    }
+
+    /// As this transaction names it.
+    pub fn key_named(&mut self, table: TableId, named: Named<'_>) -> Key {
+        match named {
+            Named::Number(key) => key,
+            Named::Bytes(bytes) => contract::Transaction::key(self, table, bytes),
+        }
+    }
+
+    /// Whether it has written, inserted or deleted anything.
+    pub fn has_written(&self) -> bool {
+        !self.write_set.is_empty()
     }
 
     /// What decides a key's partition.

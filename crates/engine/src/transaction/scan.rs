@@ -228,7 +228,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 let PartitionId(only) = table.partition_of(key);
                 only..only + 1
             }
-            None => 0..table.partitions().len() as u32,
+            None => self.architecture.within().unwrap_or(0..table.partitions().len() as u32),
         }
     }
 

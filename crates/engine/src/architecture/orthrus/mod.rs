@@ -54,6 +54,7 @@ use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, Outbox, Rings};
 use crate::physical::Shared;
 use crate::protocol::{Mode, Planning, Rules, SlotId};
+use crate::session::Whole;
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use cc_thread::Message;
@@ -202,6 +203,7 @@ where
     P::Common<Shared>: Sync,
 {
     type State = ExecutionThread<'e, P>;
+    type Reach = Whole;
 
     const COUNTS_IDLENESS: bool = true;
 
@@ -225,6 +227,10 @@ where
             holds: false,
             effort: Effort::default(),
         }
+    }
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
     }
 
     fn workers<'s>(thread: &'s ExecutionThread<'e, P>) -> &'s Workers {

@@ -278,6 +278,12 @@ pub(crate) trait Access<A: Architecture>: Sized {
         false
     }
 
+    /// Excludes others from what was written, where that is not so since it was: the first part of [`Access::prepare`], which does the rest.
+    #[inline(always)]
+    fn lock(_: &mut Txn<'_, A>) -> Result<(), Abort> {
+        Ok(())
+    }
+
     /// Makes sure that the transaction can commit, and chooses the id of the versions that it writes.
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort>;
 

@@ -185,6 +185,10 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         ProtocolOf::<A>::validate(txn.watched(record), seen, true, &txn.state, 0) == Validity::Valid
     }
 
+    fn lock(txn: &mut Txn<'_, A>) -> Result<(), Abort> {
+        txn.prepare_write_set()
+    }
+
     #[inline(always)]
     fn prepare(txn: &mut Txn<'_, A>) -> Result<u64, Abort> {
         if ProtocolOf::<A>::LATCHES_READS {

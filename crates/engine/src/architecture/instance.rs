@@ -1,0 +1,249 @@
+//! Within an instance of a deployment: any of its workers touches any of its records, in place, from fibers.
+//!
+//! What shared-everything is for all cores, an instance is for some. Its workers keep several transactions in flight each, because one that waits for
+//! another instance's word ([`crate::deployment`]) must not keep the worker from what others ask of it. A worker alone in its instance touches what nobody else does:
+//! its metadata is [`Owned`](crate::physical::Owned), without latches and atomic instructions.
+//!
+//! A denied request that is queued parks the fiber until the release that grants it.
+
+use super::watchdog::{self, Watch};
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look};
+use crate::deployment::{self, Coordinator, Endpoint, Message};
+use crate::facade::clock::{self, Ticks};
+use crate::facade::cpu;
+use crate::fiber::{Current, Suspension, Workers};
+use crate::message::Grants;
+use crate::physical::Physical;
+use crate::protocol::{Protocol, SlotId};
+use crate::storage::Table;
+use crate::transaction::Txn;
+use contract::{AbortReason, Effort, EngineOptions, PartitionId};
+use std::ops::Range;
+
+/// What the fibers of one worker share.
+pub(crate) struct InstanceWorker<'e, P: Protocol, F: Physical> {
+    shared: &'e SharedState<P, F>,
+    /// Of the whole deployment.
+    workers: &'e Workers,
+    /// The instance's.
+    partitions: Range<u32>,
+    /// The fibers run one at a time, on this thread.
+    endpoint: *mut Endpoint<'e>,
+}
+
+impl<'e, P: Protocol, F: Physical> InstanceWorker<'e, P, F> {
+    /// A worker of the instance that has these partitions and this state, which sends and receives by `endpoint`. Nobody else uses that.
+    pub fn new(
+        shared: &'e SharedState<P, F>,
+        workers: &'e Workers,
+        partitions: Range<u32>,
+        endpoint: &'e mut Endpoint<'e>,
+    ) -> Self {
+        InstanceWorker { shared, workers, partitions, endpoint }
+    }
+
+    /// The end of all its streams.
+    #[expect(clippy::mut_from_ref, reason = "the worker's fibers have it, one at a time")]
+    fn endpoint(&self) -> &mut Endpoint<'e> {
+        // SAFETY: this thread alone has it; who calls this does not suspend itself while it has the reference.
+        unsafe { &mut *self.endpoint }
+    }
+}
+
+/// A transaction slot, in its fiber.
+pub(crate) struct Instance<'e, P: Protocol, F: Physical> {
+    current: Current,
+    slot: SlotId,
+    worker: &'e InstanceWorker<'e, P, F>,
+    site: Site<'e, P, F, Grants>,
+    back_off: BackOff,
+    effort: Effort,
+}
+
+impl<P: Protocol, F: Physical> Instance<'_, P, F> {
+    /// Its number among the slots of its worker.
+    fn number(&self) -> usize {
+        self.slot.0 as usize % self.worker.endpoint().way().slots()
+    }
+
+    /// The instance that a partition belongs to.
+    #[inline(always)]
+    pub fn instance_of(&self, partition: PartitionId) -> usize {
+        partition.index() / self.worker.partitions.len()
+    }
+
+    /// The instance of this slot.
+    pub fn instance(&self) -> usize {
+        self.worker.partitions.start as usize / self.worker.partitions.len()
+    }
+
+    /// How many instances there are.
+    pub fn instances(&self) -> usize {
+        self.worker.endpoint().way().instances
+    }
+
+    /// Sends a message to the slot that answers this one at another instance.
+    pub fn send_to_branch(&mut self, instance: usize, message: &[u8]) {
+        self.effort.messages += 1;
+        let number = self.number();
+        self.worker.endpoint().send_to_branch(instance, number, message);
+    }
+
+    /// Sends a message to the slot that this one answers.
+    pub fn send_to_coordinator(&mut self, message: &[u8]) {
+        self.effort.messages += 1;
+        let number = self.number();
+        self.worker.endpoint().send_to_coordinator(number, message);
+    }
+
+    /// Waits for the next message to this slot; `None`: the run is over, and there will be none.
+    pub fn receive(&mut self, into: &mut Message) -> Option<()> {
+        let number = self.number();
+        loop {
+            if self.worker.endpoint().take(number, into) {
+                // Nothing is queued beside: the word says no more than that something came.
+                let _ = self.site.waker.take(self.slot);
+                return Some(());
+            }
+            if self.worker.endpoint().is_closed() {
+                return None;
+            }
+            watchdog::aborted(self.site.waker);
+            self.current.suspend(Suspension::Park(self.slot, None));
+        }
+    }
+}
+
+impl<'e, P: Protocol, F: Physical> InFibers<'e> for Instance<'e, P, F>
+where
+    P::Common<F>: Sync,
+{
+    type State = InstanceWorker<'e, P, F>;
+    type Reach = Coordinator;
+
+    const COUNTS_IDLENESS: bool = true;
+
+    fn new(
+        current: Current,
+        slot: SlotId,
+        tables: &'e [Table],
+        worker: &'e InstanceWorker<'e, P, F>,
+        back_off: BackOff,
+    ) -> Self {
+        // SAFETY: the instance has this one state, and nobody but its workers touches its partitions, which is asserted where they are entered; of
+        // a policy that only one thread may touch, the instance has one worker.
+        let site = unsafe { worker.shared.site(tables) };
+        Instance { current, slot, worker, site, back_off, effort: Effort::default() }
+    }
+
+    fn reach(&self, options: &EngineOptions) -> Coordinator {
+        Coordinator::new(self.instances(), options)
+    }
+
+    fn branch_slots(worker: &InstanceWorker<'e, P, F>, slots: usize) -> usize {
+        slots - worker.endpoint().way().in_flight
+    }
+
+    fn first_slot(worker: &InstanceWorker<'e, P, F>, _: usize, slots: usize) -> usize {
+        worker.endpoint().way().rank * slots
+    }
+
+    fn serve_branches(mut txn: Txn<'e, Self>, options: &EngineOptions) {
+        deployment::serve(&mut txn, options.deployment_canary);
+    }
+
+    fn is_flushed(worker: &InstanceWorker<'e, P, F>) -> bool {
+        worker.endpoint().is_flushed()
+    }
+
+    fn workers<'s>(worker: &'s InstanceWorker<'e, P, F>) -> &'s Workers {
+        worker.workers
+    }
+
+    fn grants<'s>(worker: &'s InstanceWorker<'e, P, F>) -> &'s Grants {
+        &worker.shared.grants
+    }
+
+    fn communicate(worker: &InstanceWorker<'e, P, F>) -> bool {
+        worker.endpoint().communicate(&worker.shared.grants)
+    }
+
+    fn close(worker: &InstanceWorker<'e, P, F>) {
+        worker.endpoint().close(&worker.shared.grants);
+    }
+
+    #[inline(always)]
+    fn fiber(&mut self) -> &mut Current {
+        &mut self.current
+    }
+
+    /// It never leaves.
+    #[inline(always)]
+    fn go_home(&mut self) {}
+}
+
+impl<P: Protocol, F: Physical> Architecture for Instance<'_, P, F> {
+    type Protocol = P;
+    type Physical = F;
+    type Waker = Grants;
+
+    const DECIDES_ELSEWHERE: bool = true;
+
+    fn within(&self) -> Option<Range<u32>> {
+        Some(self.worker.partitions.clone())
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
+        assert!(
+            self.worker.partitions.contains(&partition.0),
+            "partition {} is entered by instance {}, which does not have it",
+            partition.0,
+            self.instance()
+        );
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn site(&self) -> &SiteOf<'_, Self> {
+        &self.site
+    }
+
+    fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
+        let (mut watch, mut looks) = (Watch::new(), 0u32);
+        loop {
+            self.current.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
+            if let Some(waited) = look(slot, until, &self.site) {
+                watch.over(slot, self.site.waker);
+                return waited;
+            }
+            match P::LOOKS_WHILE_WAITING {
+                true => watch.paused(slot, &self.site),
+                false => watch.look(slot, &self.site),
+            }
+            looks = looks.saturating_add(1);
+        }
+    }
+
+    fn back_off(&mut self, attempt: u32) {
+        watchdog::aborted(self.site.waker);
+        let until = self.back_off.until(attempt);
+        self.current.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
+            true => Suspension::Look(until),
+            false => Suspension::Sleep(until),
+        });
+    }
+
+    fn pause(&mut self, _: u32) {
+        self.current.suspend(Suspension::Look(clock::now()));
+    }
+
+    /// The worker rests, once none of its fibers has anything to do.
+    fn idle(&mut self, _: &mut cpu::Spin) {
+        self.current.suspend(Suspension::NothingNow);
+    }
+
+    fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.effort)
+    }
+}

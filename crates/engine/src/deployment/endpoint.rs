@@ -1,0 +1,308 @@
+//! A worker's end of the streams by which it talks with its counterparts, the workers of the same rank at the other instances.
+//!
+//! It is polled by the worker between the turns of its fibers ([`crate::session::fibers`]): what has come goes into the mailbox of the slot that it is for, which is
+//! woken; what was sent and found no room goes on. So nobody waits for room.
+//!
+//! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes.
+//!
+//! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
+//! their slots.
+
+use super::message::Message;
+use crate::message::Grants;
+use crate::message::stream::{Sink, Source, Streams};
+use crate::protocol::{SlotId, Wake, Waker};
+
+/// Where a worker is in its deployment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// How many instances there are.
+    pub instances: usize,
+    /// Workers of each.
+    pub workers: usize,
+    /// Transactions that a worker has in flight.
+    pub in_flight: usize,
+    /// The instance.
+    pub instance: usize,
+    /// The worker, among those of its instance.
+    pub rank: usize,
+}
+
+impl Way {
+    /// Transaction slots of a worker, those of branches among them.
+    pub fn slots(self) -> usize {
+        self.instances * self.in_flight
+    }
+
+    /// The stream from this worker to its counterpart at another instance.
+    fn stream_to(self, instance: usize) -> usize {
+        (self.instance * self.workers + self.rank) * self.instances + instance
+    }
+
+    /// Its counterpart at another instance.
+    fn counterpart(self, instance: usize) -> Way {
+        Way { instance, ..self }
+    }
+
+    /// Which of this worker's slots runs the branches of slot `number` of a counterpart.
+    fn branch_slot(self, coordinator: usize, number: usize) -> usize {
+        let others = coordinator - usize::from(coordinator > self.instance);
+        self.in_flight * (1 + others) + number
+    }
+
+    /// Whose branches one of this worker's slots runs: the instance, and the slot's number.
+    fn coordinator_of(self, slot: usize) -> (usize, usize) {
+        let others = slot / self.in_flight - 1;
+        (others + usize::from(others >= self.instance), slot % self.in_flight)
+    }
+}
+
+/// The streams of a deployment.
+pub(crate) fn streams(way: Way) -> Streams {
+    Streams::new(way.instances * way.workers * way.instances)
+}
+
+/// What leads to one counterpart and back.
+struct Counterpart<'e> {
+    source: Source<'e>,
+    sink: Sink<'e>,
+    /// What was sent, from `sent` on not yet written.
+    outgoing: Vec<u8>,
+    sent: usize,
+    /// What was read, from `taken` on not yet a whole message.
+    incoming: Vec<u8>,
+    taken: usize,
+}
+
+/// Messages that have come for a slot, behind one another, each after its length.
+#[derive(Default)]
+struct Mailbox {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+/// See the module.
+pub(crate) struct Endpoint<'e> {
+    way: Way,
+    /// By instance; none for this one.
+    counterparts: Vec<Option<Counterpart<'e>>>,
+    /// By slot of the worker.
+    mailboxes: Vec<Mailbox>,
+    is_closed: bool,
+}
+
+const LENGTH_BYTES: usize = size_of::<u32>();
+const HEAD_BYTES: usize = 2 * LENGTH_BYTES;
+
+/// The number in the first four bytes.
+fn number(bytes: &[u8]) -> usize {
+    let (first, _) = bytes.split_first_chunk().expect("four bytes");
+    u32::from_le_bytes(*first) as usize
+}
+
+fn put_number(bytes: &mut Vec<u8>, number: usize) {
+    let small = u32::try_from(number).expect("a message is shorter than 4 GiB");
+    bytes.extend_from_slice(&small.to_le_bytes());
+}
+
+impl<'e> Endpoint<'e> {
+    /// A worker's.
+    pub fn new(streams: &'e Streams, way: Way) -> Self {
+        let counterpart = |instance| {
+            (instance != way.instance).then(|| Counterpart {
+                source: Source::new(streams, way.stream_to(instance)),
+                sink: Sink::new(streams, way.counterpart(instance).stream_to(way.instance)),
+                outgoing: Vec::new(),
+                sent: 0,
+                incoming: Vec::new(),
+                taken: 0,
+            })
+        };
+        Endpoint {
+            way,
+            counterparts: (0..way.instances).map(counterpart).collect(),
+            mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
+            is_closed: false,
+        }
+    }
+
+    /// Where its worker is.
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Sends to the branch of slot `number` at another instance.
+    pub fn send_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
+        let slot = self.way.counterpart(instance).branch_slot(self.way.instance, number);
+        self.send(instance, slot, message);
+    }
+
+    /// Sends to the transaction whose branch slot `number` runs.
+    pub fn send_to_coordinator(&mut self, number: usize, message: &[u8]) {
+        let (instance, slot) = self.way.coordinator_of(number);
+        self.send(instance, slot, message);
+    }
+
+    fn send(&mut self, instance: usize, slot: usize, message: &[u8]) {
+        let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
+        put_number(&mut to.outgoing, message.len());
+        put_number(&mut to.outgoing, slot);
+        to.outgoing.extend_from_slice(message);
+        to.flush();
+    }
+
+    /// Reads and writes what there is; whether there was anything.
+    pub fn communicate(&mut self, grants: &Grants) -> bool {
+        let (mut has_moved, way) = (false, self.way);
+        let first = way.rank * way.slots();
+        let mailboxes = &mut self.mailboxes;
+        for counterpart in self.counterparts.iter_mut().flatten() {
+            has_moved |= counterpart.flush();
+            if counterpart.sink.read(&mut counterpart.incoming) == 0 {
+                continue;
+            }
+            has_moved = true;
+            counterpart.deliver(|slot, message| {
+                mailboxes[slot].put(message);
+                grants.wake(SlotId((first + slot) as u32), Wake::Granted);
+            });
+        }
+        has_moved
+    }
+
+    /// Whether all that was sent is on its way.
+    pub fn is_flushed(&self) -> bool {
+        self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
+    }
+
+    /// All transactions of all instances have ended, and what they sent has come: wakes the slots that wait for branches.
+    pub fn close(&mut self, grants: &Grants) {
+        while self.communicate(grants) {}
+        self.is_closed = true;
+        let first = self.way.rank * self.way.slots();
+        (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
+    }
+
+    /// Whether that was so.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Takes the next message for a slot, if one has come.
+    pub fn take(&mut self, slot: usize, into: &mut Message) -> bool {
+        self.mailboxes[slot].take(into)
+    }
+}
+
+impl Counterpart<'_> {
+    /// Writes what there is room for; whether there was anything.
+    fn flush(&mut self) -> bool {
+        if self.outgoing.is_empty() {
+            return false;
+        }
+        let written = self.source.write(&self.outgoing[self.sent..]);
+        self.sent += written;
+        if self.sent == self.outgoing.len() {
+            self.outgoing.clear();
+            self.sent = 0;
+        }
+        written > 0
+    }
+
+    /// Hands over the messages that have come whole, each with its slot.
+    fn deliver(&mut self, mut deliver: impl FnMut(usize, &[u8])) {
+        loop {
+            let left = &self.incoming[self.taken..];
+            if left.len() < HEAD_BYTES {
+                break;
+            }
+            let (length, slot) = (number(left), number(&left[LENGTH_BYTES..]));
+            let Some(message) = left[HEAD_BYTES..].get(..length) else { break };
+            deliver(slot, message);
+            self.taken += HEAD_BYTES + length;
+        }
+        if self.taken == self.incoming.len() {
+            self.incoming.clear();
+            self.taken = 0;
+        }
+    }
+}
+
+impl Mailbox {
+    fn put(&mut self, message: &[u8]) {
+        put_number(&mut self.bytes, message.len());
+        self.bytes.extend_from_slice(message);
+    }
+
+    fn take(&mut self, into: &mut Message) -> bool {
+        let left = &self.bytes[self.taken..];
+        if left.is_empty() {
+            return false;
+        }
+        let length = number(left);
+        into.become_copy_of(&left[LENGTH_BYTES..][..length]);
+        self.taken += LENGTH_BYTES + length;
+        if self.taken == self.bytes.len() {
+            self.bytes.clear();
+            self.taken = 0;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::stream::RING_BYTES;
+
+    const WAY: Way = Way { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
+
+    #[test]
+    fn every_slot_has_one_for_its_branches_at_every_other_instance() {
+        for instance in 0..WAY.instances {
+            let here = Way { instance, ..WAY };
+            let mut taken = vec![false; here.slots()];
+            for coordinator in (0..WAY.instances).filter(|other| *other != instance) {
+                for number in 0..WAY.in_flight {
+                    let slot = here.branch_slot(coordinator, number);
+                    assert!(slot >= WAY.in_flight && !std::mem::replace(&mut taken[slot], true));
+                    assert_eq!(here.coordinator_of(slot), (coordinator, number));
+                }
+            }
+            assert_eq!(taken.iter().filter(|taken| !**taken).count(), WAY.in_flight);
+        }
+    }
+
+    /// Messages longer than a ring, there and back, each to its slot.
+    #[test]
+    fn messages_come_whole_and_in_order() {
+        let streams = streams(WAY);
+        let grants = Grants::new(WAY.workers * WAY.slots(), None);
+        let mut one = Endpoint::new(&streams, WAY);
+        let mut other = Endpoint::new(&streams, Way { instance: 2, ..WAY });
+        let long: Vec<u8> = (0..2 * RING_BYTES + 5).map(|n| n as u8).collect();
+        one.send_to_branch(2, 1, b"first");
+        one.send_to_branch(2, 1, &long);
+        one.send_to_branch(2, 2, b"of another");
+        assert!(!one.is_flushed());
+        while one.communicate(&grants) | other.communicate(&grants) {}
+        assert!(one.is_flushed());
+        let mut message = Message::new();
+        let mut next = |endpoint: &mut Endpoint<'_>, slot| {
+            endpoint.take(slot, &mut message).then(|| message.bytes().to_vec())
+        };
+        let (first, second) = (other.way.branch_slot(0, 1), other.way.branch_slot(0, 2));
+        assert_eq!(next(&mut other, first).as_deref(), Some(&b"first"[..]));
+        assert_eq!(next(&mut other, first), Some(long));
+        assert_eq!(next(&mut other, first), None);
+        assert_eq!(next(&mut other, second).as_deref(), Some(&b"of another"[..]));
+        other.send_to_coordinator(second, b"");
+        while one.communicate(&grants) | other.communicate(&grants) {}
+        assert_eq!(next(&mut one, 2).as_deref(), Some(&b""[..]));
+        let slot = |number| SlotId((WAY.rank * WAY.slots() + number) as u32);
+        assert!(grants.is_decided(slot(2)) && !grants.is_decided(slot(0)));
+        assert!(!other.is_closed());
+        other.close(&grants);
+        assert!(other.is_closed() && grants.is_decided(slot(5)));
+    }
+}

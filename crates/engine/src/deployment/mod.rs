@@ -1,0 +1,47 @@
+//! Deployments: the store as several instances, and transactions that span them (*hardware-islands*).
+//!
+//! An instance has some of the partitions of every table, workers of its own, and all that transactions share: nobody else touches its records. A
+//! transaction belongs to the instance of its client, its *home*, and runs there as any other. What it does to keys of another instance goes there in messages, to a
+//! *branch*: a transaction of that instance which does what it is told. Home coordinates; the instances of the branches are participants.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`coordinator`] | a transaction with branches, at home: operations, two-phase commit |
+//! | [`participant`] | a slot that runs branches |
+//! | [`endpoint`] | a worker's end of the streams by which it talks with the other instances |
+//! | [`message`] | what is said |
+//!
+//! *Two-phase commit.* When the procedure has ended, the coordinator asks every branch to prepare, and each votes: it can commit, whatever happens
+//! ([`crate::transaction::commit`]), or it has aborted. If all can, the coordinator commits, and tells them so; nobody answers. Who has aborted, or has only read and
+//! voted for commit, has released all it held and is not told.
+//!
+//! | a transaction that spans two instances | messages |
+//! |---|---|
+//! | each operation away from home that asks for something | there and back |
+//! | what an update has made of a row | with the next message |
+//! | prepare | there and back |
+//! | the decision | there, if the branch has written |
+//!
+//! *Serializable.* A protocol orders the transactions of one instance by a moment at which a transaction holds what it must hold. They are in one order
+//! everywhere if that is the same moment at all instances:
+//! - Where records are locked when they are touched, it is when the procedure has ended: no branch releases anything before it is asked to prepare, and then one that
+//!   has only read may release.
+//! - Where what was read is validated (*hardware-islands* 6), every instance has locked what was written before any validates. With
+//!   one branch that is so in one round: home locks, the branch locks and validates, home validates. With several there is a round before in which those that have written
+//!   lock.
+//!
+//! *No deadlock.* A transaction that is prepared at one instance waits for the votes of others. So nobody waits for a lock in order to prepare: it aborts
+//! ([`crate::architecture::Architecture::DECIDES_ELSEWHERE`]). Who reads may wait until a prepared transaction is decided.
+//!
+//! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
+//! branch never waits for one.
+
+mod coordinator;
+mod endpoint;
+mod message;
+mod participant;
+
+pub(crate) use coordinator::Coordinator;
+pub(crate) use endpoint::{Endpoint, Way, streams};
+pub(crate) use message::Message;
+pub(crate) use participant::serve;

@@ -1,0 +1,238 @@
+//! A slot that runs branches: it does what the coordinator's messages say, and answers.
+//!
+//! ```text
+//!            first operation          asked to prepare           decided
+//!   no branch ------------> running ------------------> prepared --------> no branch
+//!       ^                      |  aborts, by itself or told    |
+//!       +----------------------+-------------------------------+
+//!                              or has only read, and votes for commit
+//! ```
+//!
+//! Between branches the slot is in no epoch. A branch that is refused something aborts at once, says so, and is gone: what the coordinator says next is
+//! of another one.
+
+use super::message::{Answer, Message, Operation, Vote};
+use crate::architecture::Instance;
+use crate::physical::Physical;
+use crate::protocol::{Attempt, Protocol};
+use crate::transaction::{Decision, Named, Prepared, Txn};
+use contract::{Abort, DeploymentCanary, Key, Plan, Presence, TableId, Transaction};
+
+/// Branches that end between two looks at what may be freed.
+const RECLAIM_EVERY: u64 = 64;
+
+/// Where a slot is in the life of a branch.
+enum Branch {
+    None,
+    Running,
+    Prepared(Prepared),
+}
+
+/// What an operation came to.
+enum Done {
+    /// It asked for nothing.
+    Silently,
+    /// The answer is in the message.
+    Answered,
+}
+
+struct Participant<'t, 'e, P: Protocol, F: Physical> {
+    txn: &'t mut Txn<'e, Instance<'e, P, F>>,
+    branch: Branch,
+    /// What a read has shown, or the rows of a scan.
+    shown: Message,
+    answer: Message,
+    canary: Option<DeploymentCanary>,
+}
+
+/// Runs branches until the run is over.
+pub(crate) fn serve<'e, P: Protocol, F: Physical>(
+    txn: &mut Txn<'e, Instance<'e, P, F>>,
+    canary: Option<DeploymentCanary>,
+) where
+    P::Common<F>: Sync,
+{
+    txn.suspend();
+    let (mut message, mut ended) = (Message::new(), 0u64);
+    let (shown, answer) = (Message::new(), Message::new());
+    let mut participant = Participant { txn, branch: Branch::None, shown, answer, canary };
+    while participant.txn.architecture.receive(&mut message).is_some() {
+        participant.follow(&message);
+        if matches!(participant.branch, Branch::None) {
+            ended += 1;
+            if ended.is_multiple_of(RECLAIM_EVERY) {
+                participant.txn.reclaim();
+            }
+        }
+    }
+    // The slot leaves its epoch when it is dropped.
+    participant.txn.resume();
+}
+
+impl<'e, P: Protocol, F: Physical> Participant<'_, 'e, P, F>
+where
+    P::Common<F>: Sync,
+{
+    /// Does what a message says.
+    fn follow(&mut self, message: &Message) {
+        let mut operations = message.read();
+        while let Some(operation) = operations.operation().expect("coordinators are of this engine") {
+            match self.step(operation) {
+                Ok(Done::Silently) => {}
+                Ok(Done::Answered) => return self.txn.architecture.send_to_coordinator(self.answer.bytes()),
+                Err(abort) => {
+                    // What comes behind is of a transaction that is no more.
+                    self.end(|txn| txn.abort());
+                    self.answers(abort.into());
+                    return self.txn.architecture.send_to_coordinator(self.answer.bytes());
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, operation: Operation<'_>) -> Result<Done, Abort> {
+        match operation {
+            Operation::Decide(decision) => {
+                self.decide(decision);
+                return Ok(Done::Silently);
+            }
+            Operation::Lock => {
+                self.txn.lock()?;
+                self.answers(Answer::Locked);
+            }
+            Operation::Prepare => self.prepare()?,
+            Operation::WriteBack { table, key, offset, bytes } => {
+                let key = self.key(table, key);
+                let presence = self.txn.write(table, key, offset, bytes)?;
+                assert!(presence == Presence::Present, "a row that was read to be written");
+                return Ok(Done::Silently);
+            }
+            asked => {
+                self.begin();
+                self.touch(asked)?;
+            }
+        }
+        Ok(Done::Answered)
+    }
+
+    /// Reads or writes, and answers.
+    fn touch(&mut self, operation: Operation<'_>) -> Result<(), Abort> {
+        use Operation as O;
+        let found =
+            |presence| if presence == Presence::Present { Answer::Present(b"") } else { Answer::Missing };
+        match operation {
+            O::Read { table, key, span } => {
+                let key = self.key(table, key);
+                let shown = &mut self.shown;
+                let presence = self.txn.read(table, key, span, &mut |bytes| shown.become_copy_of(bytes))?;
+                self.shows(presence);
+            }
+            O::ReadWhole { table, key } => {
+                let key = self.key(table, key);
+                let shown = &mut self.shown;
+                let presence = self.txn.read_whole(table, key, &mut |bytes| shown.become_copy_of(bytes))?;
+                self.shows(presence);
+            }
+            O::ReadToWrite { table, key, span } => {
+                let key = self.key(table, key);
+                let shown = &mut self.shown;
+                let presence = self.txn.update(table, key, span, &mut |bytes| shown.become_copy_of(bytes))?;
+                self.shows(presence);
+            }
+            O::Write { table, key, offset, bytes } => {
+                let key = self.key(table, key);
+                let presence = self.txn.write(table, key, offset, bytes)?;
+                self.answers(found(presence));
+            }
+            O::Replace { table, key, row } => {
+                let key = self.key(table, key);
+                let presence = self.txn.replace(table, key, row)?;
+                self.answers(found(presence));
+            }
+            O::Insert { table, key, row } => {
+                let key = self.key(table, key);
+                let insertion = self.txn.insert(table, key, row)?;
+                self.answers(Answer::Inserted(insertion));
+            }
+            O::Delete { table, key } => {
+                let key = self.key(table, key);
+                let presence = self.txn.delete(table, key)?;
+                self.answers(found(presence));
+            }
+            O::Scan(scan) => {
+                self.shown.clear();
+                let shown = &mut self.shown;
+                let _: usize = self.txn.scan(&scan, &mut |key, row| shown.row(key, row))?;
+                let rows = std::mem::take(&mut self.shown);
+                self.answers(Answer::Rows(rows.bytes()));
+                self.shown = rows;
+            }
+            O::WriteBack { .. } | O::Lock | O::Prepare | O::Decide(_) => unreachable!("steps of their own"),
+        }
+        Ok(())
+    }
+
+    /// The first operation of a branch begins it.
+    fn begin(&mut self) {
+        match self.branch {
+            Branch::None => {
+                self.txn.resume();
+                self.txn.begin(Attempt::First, &Plan::default());
+                self.branch = Branch::Running;
+            }
+            Branch::Running => {}
+            Branch::Prepared(_) => unreachable!("a coordinator asks a prepared branch for the decision only"),
+        }
+    }
+
+    fn prepare(&mut self) -> Result<(), Abort> {
+        if !self.txn.has_written() {
+            self.txn.commit()?;
+            self.end(|_| ());
+            self.answers(Answer::Votes(Vote::ReadOnly));
+            return Ok(());
+        }
+        let prepared = self.txn.prepare()?;
+        if self.canary == Some(DeploymentCanary::EarlyRelease) {
+            self.txn.decide(prepared, Decision::Commit);
+            self.end(|_| ());
+        } else {
+            self.branch = Branch::Prepared(prepared);
+        }
+        self.answers(Answer::Votes(Vote::Prepared));
+        Ok(())
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        match std::mem::replace(&mut self.branch, Branch::None) {
+            Branch::Prepared(prepared) => self.end(|txn| txn.decide(prepared, decision)),
+            Branch::Running => {
+                assert!(decision == Decision::Abort, "a branch commits once it has voted for that");
+                self.end(|txn| txn.abort());
+            }
+            Branch::None => assert!(self.canary.is_some(), "a decision for a branch that is gone"),
+        }
+    }
+
+    /// The branch ends.
+    fn end(&mut self, how: impl FnOnce(&mut Txn<'e, Instance<'e, P, F>>)) {
+        how(self.txn);
+        self.txn.suspend();
+        self.branch = Branch::None;
+    }
+
+    fn key(&mut self, table: TableId, key: Named<'_>) -> Key {
+        self.txn.key_named(table, key)
+    }
+
+    fn answers(&mut self, answer: Answer<'_>) {
+        self.answer.answer(self.txn.architecture.instance(), answer);
+    }
+
+    /// Answers with what a read has shown.
+    fn shows(&mut self, presence: Presence) {
+        let shown = std::mem::take(&mut self.shown);
+        self.answers(Answer::of(presence, shown.bytes()));
+        self.shown = shown;
+    }
+}

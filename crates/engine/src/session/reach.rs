@@ -1,0 +1,64 @@
+//! How far the transactions of a slot reach: as far as their architecture does, or to other instances of a deployment.
+
+use crate::architecture::Architecture;
+use crate::transaction::Txn;
+use contract::{Abort, Outcome, Procedure, Receipts};
+
+/// How a slot runs the transactions of its client and ends them.
+pub(crate) trait Reach<'e, A: Architecture> {
+    /// Whether procedures may look ahead, in a transaction of their own, to plan.
+    const MAY_PLAN: bool = true;
+
+    /// Runs a procedure in a transaction that has begun.
+    fn run<P: Procedure>(&mut self, txn: &mut Txn<'e, A>, procedure: &P) -> Result<Outcome, Abort>;
+
+    /// See [`Txn::commit`].
+    fn commit(&mut self, txn: &mut Txn<'e, A>) -> Result<(), Abort>;
+
+    /// See [`Txn::roll_back`].
+    fn roll_back(&mut self, txn: &mut Txn<'e, A>) -> Result<(), Abort>;
+
+    /// See [`Txn::abort`].
+    fn abort(&mut self, txn: &mut Txn<'e, A>);
+
+    /// See [`Txn::abandon`].
+    fn abandon(&mut self, txn: &mut Txn<'e, A>);
+
+    /// Shows what the merges of the last committed transaction left.
+    fn with_receipts<R>(&self, txn: &Txn<'e, A>, f: impl FnOnce(&dyn Receipts) -> R) -> R;
+}
+
+/// All that they touch is reached by steps of their architecture.
+pub(crate) struct Whole;
+
+impl<'e, A: Architecture> Reach<'e, A> for Whole {
+    #[inline(always)]
+    fn run<P: Procedure>(&mut self, txn: &mut Txn<'e, A>, procedure: &P) -> Result<Outcome, Abort> {
+        procedure.run(txn)
+    }
+
+    #[inline(always)]
+    fn commit(&mut self, txn: &mut Txn<'e, A>) -> Result<(), Abort> {
+        txn.commit()
+    }
+
+    #[inline(always)]
+    fn roll_back(&mut self, txn: &mut Txn<'e, A>) -> Result<(), Abort> {
+        txn.roll_back()
+    }
+
+    #[inline(always)]
+    fn abort(&mut self, txn: &mut Txn<'e, A>) {
+        txn.abort();
+    }
+
+    #[inline(always)]
+    fn abandon(&mut self, txn: &mut Txn<'e, A>) {
+        txn.abandon();
+    }
+
+    #[inline(always)]
+    fn with_receipts<R>(&self, txn: &Txn<'e, A>, f: impl FnOnce(&dyn Receipts) -> R) -> R {
+        f(txn.receipts())
+    }
+}
