@@ -84,6 +84,7 @@ const FIELDS: &[Field] = &[
     ("forwarding", Value::is_boolean),
     ("locks_by_hash", Value::is_boolean),
     ("shared_lock_table", Value::is_boolean),
+    ("instances", is_count),
     ("in_flight", is_count),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),

@@ -359,7 +359,7 @@ pub struct EngineOptions {
     /// each has a table of its own, of its part of the keys (*orthrus* 3.4).
     pub shared_lock_table: bool,
     /// Shared-everything: instances among which workers and partitions are divided; a transaction that touches several commits in two phases
-    /// (*hardware-islands*). One by default.
+    /// (*hardware-islands*). One by default; 0 for as many as there are workers.
     pub instances: usize,
     /// A step of two-phase commit that is left out, for tests; `None`: none is.
     #[serde(skip)]
@@ -488,6 +488,11 @@ impl EngineOptions {
     /// What a store's layout says of snapshots ([`Layout::snapshot_every`]).
     pub fn snapshots_of_layout(&self) -> u64 {
         if self.snapshots { self.snapshot_every } else { 0 }
+    }
+
+    /// How many instances so many workers are divided among.
+    pub fn instances_of(&self, workers: usize) -> usize {
+        if self.instances == 0 { workers } else { self.instances }
     }
 
     /// The latch of a partition, with so many workers on a machine of so many cores.

@@ -75,7 +75,7 @@ impl Engine for ThisEngine {
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
         let hosts = clients.len();
         let is_deployed = matrix::is_deployed(selection, store.layout().partitions, hosts, options);
-        let is_deployed = is_deployed.then(|| hosts / options.instances);
+        let is_deployed = is_deployed.then(|| hosts / options.instances_of(hosts));
         let run = begin(store, selection, clients, until, options);
         let (reports, slots) = match is_deployed {
             Some(workers) => matrix::run_deployed(selection, workers, run),

@@ -101,8 +101,8 @@ pub(crate) fn arrange(
         return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
     let (partitions, clients) = match architecture {
-        ArchitectureName::SharedEverything if options.instances > 1 => {
-            if let Some(misfit) = misfit_of_instances(selection.pair(), workers, options) {
+        ArchitectureName::SharedEverything if options.instances_of(workers) > 1 => {
+            if let Some(misfit) = misfit_of_instances(selection, workers, options) {
                 return Err(misfit);
             }
             (workers, workers)
@@ -214,14 +214,17 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
 const DEPLOYED: [ProtocolName; 2] = [ProtocolName::NoWait, ProtocolName::Silo];
 
 /// Why a system runs with so many workers as no deployment of these instances, if so.
-fn misfit_of_instances(pair: PairName, workers: usize, options: &EngineOptions) -> Option<Misfit> {
-    let EngineOptions { instances, in_flight, .. } = *options;
+fn misfit_of_instances(selection: Selection, workers: usize, options: &EngineOptions) -> Option<Misfit> {
+    let (instances, in_flight) = (options.instances_of(workers), options.in_flight);
     let misfit = |option, value: usize, allowed| Some(Misfit { option, value: value.to_string(), allowed });
-    if !DEPLOYED.contains(&pair.protocol) {
+    let protocol = selection.pair().protocol;
+    if matches!(selection, Selection::Canary(..)) {
+        return misfit("instances", instances, "1 with --canary".to_owned());
+    }
+    if !DEPLOYED.contains(&protocol) {
         let names = DEPLOYED.map(ProtocolName::name).join(" or ");
         let allowed = format!(
-            "1 under {}; several with {names}, under which nobody waits for a lock while another instance waits for him",
-            pair.protocol
+            "1 under {protocol}; several with {names}, under which nobody waits for a lock while another instance waits for him"
         );
         return misfit("instances", instances, allowed);
     }
@@ -253,7 +256,7 @@ pub(crate) fn is_deployed(
 ) -> bool {
     // Who looks at a quiescent store is alone.
     selection.architecture() == ArchitectureName::SharedEverything
-        && options.instances > 1
+        && options.instances_of(clients) > 1
         && clients == partitions as usize
 }
 

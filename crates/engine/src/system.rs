@@ -315,12 +315,13 @@ where
     }
 
     fn slots(clients: usize, options: &EngineOptions) -> usize {
-        clients * options.instances * options.in_flight
+        clients * options.instances_of(clients) * options.in_flight
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
-        let (hosts, instances, partitions) = (clients.len(), options.instances, partitions(tables));
+        let (hosts, partitions) = (clients.len(), partitions(tables));
+        let instances = options.instances_of(hosts);
         let way =
             Way { instances, workers: hosts / instances, in_flight: options.in_flight, instance: 0, rank: 0 };
         let state = |_| SharedState::<P, F>::new(way.workers * way.slots(), partitions as usize, options);

@@ -73,7 +73,18 @@ pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Fail
         return Err(Failure::Unsupported { pair, why });
     }
     admit_workers::<E>(pair, options)?;
-    Ok(without_transactions(pair, options)?)
+    without_transactions(pair, options)?;
+    Ok(without_instances(options)?)
+}
+
+/// What instances log is of several orders of epochs: there is no recovery from that yet.
+fn without_instances(options: &RunOptions) -> Result<(), Misfit> {
+    if options.engine.instances_of(options.workers) == 1 || options.logging.of_store(0).is_none() {
+        return Ok(());
+    }
+    let (option, value) = ("durability", options.logging.level.to_string());
+    let allowed = "none with --instances, whose logs are not recovered together yet".to_owned();
+    Err(Misfit { option, value, allowed })
 }
 
 /// Logs and snapshots are of transactions: a store without them has none.

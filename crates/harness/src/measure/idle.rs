@@ -101,6 +101,10 @@ enum Why {
 }
 
 impl Point<'_> {
+    fn is_divided(&self) -> bool {
+        OptionDescription::named("instances").is_some_and(|instances| instances.is_used_by(self.pair))
+    }
+
     fn told(&self) -> Told<'_> {
         let options = &self.subject.options;
         let cc_threads = match options.division {
@@ -134,7 +138,9 @@ impl Point<'_> {
         let Some(option) = OptionDescription::named(choice.name) else {
             return self.has_few_homes::<E>(&told, choice);
         };
-        if !option.is_used_by(self.pair) {
+        // Workers of instances have several in flight.
+        let is_deployed = told.engine.instances_of(told.options.workers) > 1 && self.is_divided();
+        if !(option.is_used_by(self.pair) || is_deployed && option.name == "in-flight") {
             return Some(Why::UsedBy(option.users().unwrap_or_default()));
         }
         let (_, rule) = RULES.iter().find(|(name, _)| *name == choice.name)?;

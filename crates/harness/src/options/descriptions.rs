@@ -78,6 +78,9 @@ const WITH_SNAPSHOTS: &[ProtocolName] = &[
     ProtocolName::Mocc,
 ];
 
+/// The protocols whose transactions span instances.
+const DEPLOYED: &[ProtocolName] = &[ProtocolName::NoWait, ProtocolName::Silo];
+
 /// Protocols, in words.
 fn either_of(protocols: &[ProtocolName]) -> String {
     protocols.iter().map(|protocol| protocol.name()).collect::<Vec<_>>().join(" or ")
@@ -444,6 +447,18 @@ pub static OPTIONS: &[OptionDescription] = &[
         in_checks: true,
         set: |options, value| assign(&mut options.engine.partitions, at_least_one_or("workers", value)),
         get: |options| show_unless_zero("workers", options.engine.partitions as u64),
+    },
+    OptionDescription {
+        name: "instances",
+        value: "N|per-core|one",
+        help: "Divide workers and tables among instances, whose transactions commit in two phases if they span several",
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
+        in_checks: true,
+        set: |options, value| {
+            let value = if value == "one" { "1" } else { value };
+            assign(&mut options.engine.instances, at_least_one_or("per-core", value))
+        },
+        get: |options| show_unless_zero("per-core", options.engine.instances as u64),
     },
     OptionDescription {
         name: "split-indexes",

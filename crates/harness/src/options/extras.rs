@@ -10,7 +10,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 17] = [
+const EXTRAS: [(&str, Said); 18] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -47,6 +47,11 @@ const EXTRAS: [(&str, Said); 17] = [
     ("forwarding", |engine| variant(!engine.forwarding, "no forwarding of requests")),
     ("shared-lock-table", |engine| variant(engine.shared_lock_table, "a shared lock table")),
     ("locks-by-hash", |engine| variant(engine.locks_by_hash, "locks divided by hash")),
+    ("instances", |engine| match engine.instances {
+        1 => String::new(),
+        0 => format!("an instance for each worker, {} in flight per worker", engine.in_flight),
+        instances => format!("{instances} instances, {} in flight per worker", engine.in_flight),
+    }),
     ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
     ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),
     ("selective-contention-analysis", |engine| {

@@ -1,0 +1,37 @@
+//! Deployments of instances, with as many workers as there are.
+
+mod shared;
+
+use contract::{ArchitectureName, EngineOptions, PairName, ProtocolName, Selection};
+use engine::ThisEngine;
+use shared::concurrent::bank_run;
+use shared::queues::queues_run;
+
+const TRANSACTIONS: u64 = 4_000;
+
+fn every_division(run: impl Fn(Selection, usize, &EngineOptions) -> Result<(), String>) {
+    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        for (workers, instances, in_flight) in [(2, 2, 1), (2, 2, 4), (4, 2, 2), (3, 0, 2)] {
+            let options = EngineOptions { instances, in_flight, ..EngineOptions::default() };
+            let broken = run(Selection::Pair(pair), workers, &options).err();
+            assert_eq!(broken, None, "{pair}, {workers} workers, {instances} instances");
+        }
+    }
+}
+
+#[test]
+fn transactions_that_span_instances_keep_the_sums() {
+    every_division(|selection, workers, options| {
+        bank_run::<ThisEngine>(selection, workers, 1, TRANSACTIONS, options)
+    });
+}
+
+#[test]
+fn scans_of_several_instances_miss_nothing() {
+    for indexing in shared::ORDERED {
+        every_division(|selection, workers, options| {
+            queues_run::<ThisEngine>(selection, indexing, workers, 1, TRANSACTIONS / 4, options)
+        });
+    }
+}
