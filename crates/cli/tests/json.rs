@@ -85,6 +85,7 @@ const FIELDS: &[Field] = &[
     ("locks_by_hash", Value::is_boolean),
     ("shared_lock_table", Value::is_boolean),
     ("instances", is_count),
+    ("channel", Value::is_string),
     ("in_flight", is_count),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),

@@ -7,7 +7,8 @@ use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
 use crate::measurement::Measurement;
 use crate::names::{
-    ArchitectureName, CanaryName, LatchName, PairName, PartitionLatchName, ProtocolName, TimestampsName,
+    ArchitectureName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName, ProtocolName,
+    TimestampsName,
 };
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Seat, Workload};
@@ -361,6 +362,8 @@ pub struct EngineOptions {
     /// Shared-everything: instances among which workers and partitions are divided; a transaction that touches several commits in two phases
     /// (*hardware-islands*). One by default; 0 for as many as there are workers.
     pub instances: usize,
+    /// By what they talk with each other.
+    pub channel: ChannelName,
     /// A step of two-phase commit that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub deployment_canary: Option<DeploymentCanary>,
@@ -465,6 +468,7 @@ impl Default for EngineOptions {
             locks_by_hash: false,
             shared_lock_table: false,
             instances: 1,
+            channel: ChannelName::SharedMemory,
             deployment_canary: None,
             in_flight: 4,
             partitions: 0,

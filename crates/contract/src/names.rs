@@ -160,6 +160,14 @@ names! {
 }
 
 names! {
+    /// By what the instances of a deployment talk with each other (*hardware-islands* 2).
+    ChannelName, "channel":
+    SharedMemory = "shared-memory", "rings that one worker writes and another reads";
+    Unix = "unix", "Unix domain sockets";
+    Tcp = "tcp", "TCP connections of the loopback interface";
+}
+
+names! {
     /// How transactions get their timestamps (*thousand-cores* 4.3, figure 6).
     TimestampsName, "way to allocate timestamps":
     Mutex = "mutex", "a counter behind a latch";

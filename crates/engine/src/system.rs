@@ -5,7 +5,7 @@ use crate::architecture::{
     PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
-use crate::deployment::{self, Endpoint, Way};
+use crate::deployment::{Channels, Endpoint, Way};
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
@@ -326,13 +326,13 @@ where
             Way { instances, workers: hosts / instances, in_flight: options.in_flight, instance: 0, rank: 0 };
         let state = |_| SharedState::<P, F>::new(way.workers * way.slots(), partitions as usize, options);
         let states: Vec<_> = (0..instances).map(state).collect();
-        let (streams, workers) = (deployment::streams(way), Workers::new(hosts));
+        let (channels, workers) = (Channels::open(options.channel, way), Workers::new(hosts));
         let cool_down = CoolDown::new(hosts);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let seats = clients.into_iter().zip(caches.chunks_mut(way.slots())).collect();
         let worker = |me, (client, caches), start| {
             let way = Way { instance: me / way.workers, rank: me % way.workers, ..way };
-            let mut endpoint = Endpoint::new(&streams, way);
+            let mut endpoint = Endpoint::new(&channels, way);
             let of_one = partitions / instances as u32;
             let own = way.instance as u32 * of_one..(way.instance as u32 + 1) * of_one;
             let here = InstanceWorker::new(&states[way.instance], &workers, own, &mut endpoint);

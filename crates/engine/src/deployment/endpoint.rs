@@ -8,9 +8,9 @@
 //! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
 //! their slots.
 
+use super::channel::{Channel, Channels};
 use super::message::Message;
 use crate::message::Grants;
-use crate::message::stream::{Sink, Source, Streams};
 use crate::protocol::{SlotId, Wake, Waker};
 
 /// Where a worker is in its deployment.
@@ -35,12 +35,12 @@ impl Way {
     }
 
     /// The stream from this worker to its counterpart at another instance.
-    fn stream_to(self, instance: usize) -> usize {
+    pub fn stream_to(self, instance: usize) -> usize {
         (self.instance * self.workers + self.rank) * self.instances + instance
     }
 
     /// Its counterpart at another instance.
-    fn counterpart(self, instance: usize) -> Way {
+    pub fn counterpart(self, instance: usize) -> Way {
         Way { instance, ..self }
     }
 
@@ -57,15 +57,9 @@ impl Way {
     }
 }
 
-/// The streams of a deployment.
-pub(crate) fn streams(way: Way) -> Streams {
-    Streams::new(way.instances * way.workers * way.instances)
-}
-
 /// What leads to one counterpart and back.
 struct Counterpart<'e> {
-    source: Source<'e>,
-    sink: Sink<'e>,
+    channel: Channel<'e>,
     /// What was sent, from `sent` on not yet written.
     outgoing: Vec<u8>,
     sent: usize,
@@ -107,11 +101,10 @@ fn put_number(bytes: &mut Vec<u8>, number: usize) {
 
 impl<'e> Endpoint<'e> {
     /// A worker's.
-    pub fn new(streams: &'e Streams, way: Way) -> Self {
+    pub fn new(channels: &'e Channels, way: Way) -> Self {
         let counterpart = |instance| {
             (instance != way.instance).then(|| Counterpart {
-                source: Source::new(streams, way.stream_to(instance)),
-                sink: Sink::new(streams, way.counterpart(instance).stream_to(way.instance)),
+                channel: channels.end(way, instance),
                 outgoing: Vec::new(),
                 sent: 0,
                 incoming: Vec::new(),
@@ -158,7 +151,7 @@ impl<'e> Endpoint<'e> {
         let mailboxes = &mut self.mailboxes;
         for counterpart in self.counterparts.iter_mut().flatten() {
             has_moved |= counterpart.flush();
-            if counterpart.sink.read(&mut counterpart.incoming) == 0 {
+            if counterpart.channel.read(&mut counterpart.incoming) == 0 {
                 continue;
             }
             has_moved = true;
@@ -200,7 +193,7 @@ impl Counterpart<'_> {
         if self.outgoing.is_empty() {
             return false;
         }
-        let written = self.source.write(&self.outgoing[self.sent..]);
+        let written = self.channel.write(&self.outgoing[self.sent..]);
         self.sent += written;
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
@@ -254,6 +247,7 @@ impl Mailbox {
 mod tests {
     use super::*;
     use crate::message::stream::RING_BYTES;
+    use contract::ChannelName;
 
     const WAY: Way = Way { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
 
@@ -276,10 +270,10 @@ mod tests {
     /// Messages longer than a ring, there and back, each to its slot.
     #[test]
     fn messages_come_whole_and_in_order() {
-        let streams = streams(WAY);
+        let channels = Channels::open(ChannelName::SharedMemory, WAY);
         let grants = Grants::new(WAY.workers * WAY.slots(), None);
-        let mut one = Endpoint::new(&streams, WAY);
-        let mut other = Endpoint::new(&streams, Way { instance: 2, ..WAY });
+        let mut one = Endpoint::new(&channels, WAY);
+        let mut other = Endpoint::new(&channels, Way { instance: 2, ..WAY });
         let long: Vec<u8> = (0..2 * RING_BYTES + 5).map(|n| n as u8).collect();
         one.send_to_branch(2, 1, b"first");
         one.send_to_branch(2, 1, &long);

@@ -9,6 +9,7 @@
 //! | [`coordinator`] | a transaction with branches, at home: operations, two-phase commit |
 //! | [`participant`] | a slot that runs branches |
 //! | [`endpoint`] | a worker's end of the streams by which it talks with the other instances |
+//! | [`channel`] | what the messages go through |
 //! | [`message`] | what is said |
 //!
 //! *Two-phase commit.* When the procedure has ended, the coordinator asks every branch to prepare, and each votes: it can commit, whatever happens
@@ -36,12 +37,14 @@
 //! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
 //! branch never waits for one.
 
+mod channel;
 mod coordinator;
 mod endpoint;
 mod message;
 mod participant;
 
+pub(crate) use channel::Channels;
 pub(crate) use coordinator::Coordinator;
-pub(crate) use endpoint::{Endpoint, Way, streams};
+pub(crate) use endpoint::{Endpoint, Way};
 pub(crate) use message::Message;
 pub(crate) use participant::serve;

@@ -35,7 +35,7 @@ struct Told<'a> {
 type Rule = fn(&Told<'_>) -> Option<&'static str>;
 
 /// Options that need others. What a system has no use for is not asked here.
-const RULES: [(&str, Rule); 9] = [
+const RULES: [(&str, Rule); 10] = [
     ("forwarding", |told| told.one_cc_thread("one concurrency-control thread has no next one")),
     ("locks-by-hash", |told| {
         told.one_cc_thread("one concurrency-control thread has all locks")
@@ -43,6 +43,10 @@ const RULES: [(&str, Rule); 9] = [
     }),
     ("shared-lock-table", |told| {
         told.one_cc_thread("one concurrency-control thread shares its lock table with nobody")
+    }),
+    ("channel", |told| {
+        let instances = told.engine.instances_of(told.options.workers);
+        (instances == 1).then_some("one instance has nobody to talk with")
     }),
     ("split-indexes", |told| {
         let hosts = match told.architecture {
@@ -256,6 +260,7 @@ mod tests {
             (ORTHRUS, ("forwarding", "off"), ("cc-threads", "2")),
             (ORTHRUS, ("locks-by-hash", "on"), ("shared-lock-table", "on")),
             (ORTHRUS, ("shared-lock-table", "on"), ("cc-threads", "2")),
+            (SILO, ("channel", "unix"), ("instances", "2")),
             (ORTHRUS, ("split-indexes", "on"), ("workers", "3")),
             (SILO, ("snapshot-every", "2"), ("snapshots", "on")),
             (serial, ("timestamps", "atomic"), ("partition-latch", "timestamp")),

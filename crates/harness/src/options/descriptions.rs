@@ -461,6 +461,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_unless_zero("per-core", options.engine.instances as u64),
     },
     OptionDescription {
+        name: "channel",
+        value: "NAME",
+        help: "By what instances talk with each other",
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.channel, named(value)),
+        get: |options| options.engine.channel.to_string(),
+    },
+    OptionDescription {
         name: "split-indexes",
         value: "on|off",
         help: "Split the indexes into as many parts as there are workers that host transactions",

@@ -10,7 +10,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 18] = [
+const EXTRAS: [(&str, Said); 19] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -51,6 +51,10 @@ const EXTRAS: [(&str, Said); 18] = [
         1 => String::new(),
         0 => format!("an instance for each worker, {} in flight per worker", engine.in_flight),
         instances => format!("{instances} instances, {} in flight per worker", engine.in_flight),
+    }),
+    ("channel", |engine| match engine.instances {
+        1 => String::new(),
+        _ => format!("{} between instances", engine.channel),
     }),
     ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
     ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),

@@ -22,6 +22,7 @@ pub mod payload;
 pub mod region;
 pub mod rounds;
 pub mod shared;
+pub mod socket;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]
 #[path = "../sole.rs"]
 pub mod sole;

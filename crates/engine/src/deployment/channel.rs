@@ -1,0 +1,90 @@
+//! Channels: what the messages of a deployment go through, a stream of bytes each way between every two counterparts.
+//!
+//! | channel | what carries a byte |
+//! |---|---|
+//! | shared memory | a ring that one worker writes and the other reads ([`crate::message::stream`]) |
+//! | Unix domain sockets, TCP | the operating system: a system call for each write, and for each look whether something has come |
+//!
+//! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
+
+use super::endpoint::Way;
+use crate::facade::latched::Latched;
+use crate::facade::socket::{Family, Socket};
+use crate::message::stream::{Sink, Source, Streams};
+use contract::ChannelName;
+
+/// All channels of a deployment.
+pub(crate) enum Channels {
+    Streams(Streams),
+    /// By the stream that the end writes to; each is taken once.
+    Sockets(Latched<Vec<Option<Socket>>>),
+}
+
+/// A worker's end of what leads to a counterpart and back.
+pub(crate) enum Channel<'e> {
+    Streams(Source<'e>, Sink<'e>),
+    Socket(Socket),
+}
+
+impl Channels {
+    /// Between all counterparts of a deployment. Panics if the system has no more sockets to give.
+    pub fn open(name: ChannelName, way: Way) -> Self {
+        let ends = way.instances * way.workers * way.instances;
+        let family = match name {
+            ChannelName::SharedMemory => return Channels::Streams(Streams::new(ends)),
+            ChannelName::Unix => Family::Unix,
+            ChannelName::Tcp => Family::Tcp,
+        };
+        let mut sockets: Vec<Option<Socket>> = std::iter::repeat_with(|| None).take(ends).collect();
+        for rank in 0..way.workers {
+            for one in 0..way.instances {
+                for other in 0..one {
+                    let (here, there) =
+                        Socket::pair(family).unwrap_or_else(|error| panic!("no {name} socket: {error}"));
+                    sockets[Way { instance: one, rank, ..way }.stream_to(other)] = Some(here);
+                    sockets[Way { instance: other, rank, ..way }.stream_to(one)] = Some(there);
+                }
+            }
+        }
+        Channels::Sockets(Latched::new(sockets))
+    }
+
+    /// A worker's end of what leads to its counterpart at another instance. To be taken once.
+    pub fn end(&self, way: Way, instance: usize) -> Channel<'_> {
+        let stream = way.stream_to(instance);
+        match self {
+            Channels::Streams(streams) => {
+                let back = way.counterpart(instance).stream_to(way.instance);
+                Channel::Streams(Source::new(streams, stream), Sink::new(streams, back))
+            }
+            Channels::Sockets(sockets) => {
+                let socket = sockets.with(|sockets| sockets[stream].take());
+                Channel::Socket(socket.expect("an end is taken once"))
+            }
+        }
+    }
+}
+
+impl Channel<'_> {
+    /// Writes as many of the bytes as there is room for; how many.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
+        match self {
+            Channel::Streams(source, _) => source.write(bytes),
+            Channel::Socket(socket) => socket.write(bytes).unwrap_or_else(|error| closed(&error)),
+        }
+    }
+
+    /// Appends what has come to `into`; how many bytes.
+    pub fn read(&mut self, into: &mut Vec<u8>) -> usize {
+        match self {
+            Channel::Streams(_, sink) => sink.read(into),
+            Channel::Socket(socket) => socket.read(into).unwrap_or_else(|error| closed(&error)),
+        }
+    }
+}
+
+/// Instances of one process end together: a channel that is closed before is one whose worker has panicked.
+#[cold]
+fn closed(error: &std::io::Error) -> ! {
+    panic!("another instance is gone: {error}")
+}

@@ -1,0 +1,129 @@
+//! Sockets: bytes between two workers, first in, first out, through the operating system.
+//!
+//! Nobody blocks: a write takes what the system has room for, a read what has come. Both ends are made together, on this host.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+
+/// Whether the machine has sockets.
+pub const HAS_SOCKETS: bool = true;
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 16 << 10;
+
+/// What connects the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A pair of Unix domain sockets.
+    Unix,
+    /// A connection of the loopback interface, whose segments are sent at once.
+    Tcp,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Socket(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    /// Two ends of a connection.
+    pub fn pair(family: Family) -> io::Result<(Socket, Socket)> {
+        let kinds = match family {
+            Family::Unix => {
+                let (one, other) = UnixStream::pair()?;
+                (Kind::Unix(one), Kind::Unix(other))
+            }
+            Family::Tcp => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                let one = TcpStream::connect(listener.local_addr()?)?;
+                let other = loop {
+                    let (other, from) = listener.accept()?;
+                    // Somebody else may have connected before.
+                    if from == one.local_addr()? {
+                        break other;
+                    }
+                };
+                (Kind::Tcp(one), Kind::Tcp(other))
+            }
+        };
+        Ok((Socket::new(kinds.0)?, Socket::new(kinds.1)?))
+    }
+
+    fn new(kind: Kind) -> io::Result<Socket> {
+        match &kind {
+            Kind::Unix(stream) => stream.set_nonblocking(true)?,
+            Kind::Tcp(stream) => {
+                stream.set_nonblocking(true)?;
+                stream.set_nodelay(true)?;
+            }
+        }
+        Ok(Socket(kind))
+    }
+
+    /// Writes as many of the bytes as there is room for; how many.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.0 {
+            Kind::Unix(stream) => stream.write(bytes),
+            Kind::Tcp(stream) => stream.write(bytes),
+        };
+        or_nothing(written)
+    }
+
+    /// Appends what has come to `into`; how many bytes. An error if the other end is closed.
+    pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+        let before = into.len();
+        into.resize(before + READ_BYTES, 0);
+        let read = match &mut self.0 {
+            Kind::Unix(stream) => stream.read(&mut into[before..]),
+            Kind::Tcp(stream) => stream.read(&mut into[before..]),
+        };
+        let read = match read {
+            Ok(0) => Err(io::ErrorKind::ConnectionAborted.into()),
+            other => or_nothing(other),
+        };
+        into.truncate(before + *read.as_ref().unwrap_or(&0));
+        read
+    }
+}
+
+/// Nothing was read or written if nothing could be now.
+fn or_nothing(result: io::Result<usize>) -> io::Result<usize> {
+    match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_in_order_and_an_end_that_is_closed_is_told() {
+        for family in [Family::Unix, Family::Tcp] {
+            let (mut one, mut other) = Socket::pair(family).expect("sockets");
+            let mut come = Vec::new();
+            assert_eq!(other.read(&mut come).expect("an open end"), 0);
+            let bytes: Vec<u8> = (0..1_000_000).map(|n| n as u8).collect();
+            let mut written = 0;
+            while come.len() < bytes.len() {
+                written += one.write(&bytes[written..]).expect("an open end");
+                other.read(&mut come).expect("an open end");
+            }
+            assert!(come == bytes, "{family:?}");
+            drop(one);
+            let error = loop {
+                if let Err(error) = other.read(&mut come) {
+                    break error;
+                }
+            };
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+        }
+    }
+}
