@@ -116,6 +116,33 @@ fn remote_rows_come_from_all_other_partitions_alike() {
 }
 
 #[test]
+fn so_many_transactions_have_one_row_from_home_and_the_others_from_anywhere() {
+    let given =
+        [("hot", "0"), ("hot-records", "0"), ("operations", "4"), ("multisite", "40"), ("records", "7001")];
+    let workload = micro(&given);
+    let mut client = workload.client(contract::Seat::new(3, 7, 42).over(7));
+    let (mut local, mut others) = (0, [0; 7]);
+    for _ in 0..10_000 {
+        let homes: Vec<u64> =
+            keys(&touched_as_planned(&workload, &mut client)).iter().map(|key| partition(*key, 7)).collect();
+        assert_eq!(homes[0], 3, "{homes:?}");
+        if homes.iter().all(|home| *home == 3) {
+            local += 1;
+        } else {
+            homes[1..].iter().for_each(|home| others[*home as usize] += 1);
+        }
+    }
+    // Of those that reach anywhere one in 7^3 is all at home.
+    let percent = 60.0 + 40.0 / 343.0;
+    assert!(deviation(local, 10_000, percent) < 4.0, "{local}");
+    let away = others.iter().enumerate().filter(|(home, _)| *home != 3);
+    assert!(away.clone().all(|(_, count)| deviation(*count, 12_000, 100.0 / 7.0) < 4.0), "{others:?}");
+    let never = [("hot", "0"), ("hot-records", "0"), ("records", "7001")];
+    let always_zero = [never.as_slice(), &[("multisite", "0")]].concat();
+    assert_eq!(keys_over(7, 3, &never), keys_over(7, 3, &always_zero));
+}
+
+#[test]
 fn hot_rows_are_remote_if_asked_and_if_there_are_such() {
     let remote = [("hot-from", "remote"), ("records", "1000")];
     for keys in keys_over(72, 5, &remote) {

@@ -81,8 +81,13 @@ impl Told<'_> {
 
 /// Parameters, each with its workload's name, that say how many of the other clients' keys a transaction touches: nothing where all clients are at home in
 /// all keys ([`Seat::homes`](contract::Seat)).
-const OF_HOMES: [(&str, &str); 4] =
-    [("ycsb", "touched-partitions"), ("ycsb", "multi-partition"), ("micro", "remote"), ("micro", "hot-from")];
+const OF_HOMES: [(&str, &str); 5] = [
+    ("micro", "multisite"),
+    ("ycsb", "touched-partitions"),
+    ("ycsb", "multi-partition"),
+    ("micro", "remote"),
+    ("micro", "hot-from"),
+];
 
 /// The one of them that is a number of partitions: a larger one than there are is as that.
 const TOUCHED: &str = "touched-partitions";

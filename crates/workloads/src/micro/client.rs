@@ -14,9 +14,26 @@ pub struct MicroClient {
     rng: Rng,
     hot: Draws,
     cold: Draws,
+    multisite: Option<Multisite>,
     update: Chance,
     order: Order,
     committed_updates: u64,
+}
+
+/// Some transactions touch rows anywhere (*hardware-islands* 3).
+#[derive(Clone, Copy, Debug)]
+struct Multisite {
+    chance: Chance,
+    /// Of their cold rows: those at home, and the others.
+    rows: [Draws; 2],
+}
+
+impl Multisite {
+    fn new(percent: f64, cold_rows: Rows, cold: u64) -> Option<Self> {
+        let local = cold.min(1).min(cold_rows.local());
+        let rows = [Draws::split(cold_rows, local, 0), Draws::anywhere(cold_rows, cold - local)];
+        (percent > 0.0).then(|| Multisite { chance: Chance::percent(percent), rows })
+    }
 }
 
 impl MicroClient {
@@ -34,6 +51,7 @@ impl MicroClient {
                 Remote::Any => Draws::anywhere(cold_rows, cold),
                 Remote::Operations(remote) => Draws::split(cold_rows, cold, remote),
             },
+            multisite: Multisite::new(parameters.multisite.0, cold_rows, cold),
             update: Chance::percent(parameters.writes.0.0),
             order: parameters.order,
             committed_updates: 0,
@@ -59,6 +77,14 @@ impl MicroClient {
         }
     }
 
+    #[inline(always)]
+    fn draw_set(&mut self, touches: &mut Touches, draws: Draws) {
+        if draws.remote > 0 {
+            self.draw_remote(touches, draws);
+        }
+        self.draw(touches, draws.near, |rng| draws.near_row(rng));
+    }
+
     /// Kept apart, so that clients without locality pay nothing for it.
     #[inline(never)]
     fn draw_remote(&mut self, touches: &mut Touches, draws: Draws) {
@@ -73,11 +99,12 @@ impl Client for MicroClient {
     fn next(&mut self) -> MicroTransaction {
         let mut transaction = MicroTransaction { touches: Touches::new() };
         let touches = &mut transaction.touches;
-        for draws in [self.hot, self.cold] {
-            if draws.remote > 0 {
-                self.draw_remote(touches, draws);
+        self.draw_set(touches, self.hot);
+        match self.multisite {
+            Some(multisite) if multisite.chance.happens(self.rng.u64(..)) => {
+                multisite.rows.into_iter().for_each(|draws| self.draw_set(touches, draws));
             }
-            self.draw(touches, draws.near, |rng| draws.near_row(rng));
+            _ => self.draw_set(touches, self.cold),
         }
         match self.order {
             Order::HotFirst => (),

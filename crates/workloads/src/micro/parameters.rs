@@ -21,6 +21,8 @@ parameters! {
     "operations" operations: Operations = "10";
     /// Cold operations on rows of other partitions than the client's, the others being local; or any, for no locality.
     "remote" remote: Remote = "0";
+    /// Transactions of which one cold row is local and the others are any, the rest being local (hardware-islands 3).
+    "multisite" multisite: Percent = "0";
     /// Operations that update: none, all, or so many percent.
     "writes" writes: Writes = "none";
     /// Order of the operations: hot rows first, random, or by primary key (trireme figure 3c).
@@ -171,6 +173,15 @@ impl MicroParameters {
                 with: "operations",
                 with_value: operations.to_string(),
                 allowed: "at most as many remote operations as cold ones (operations less hot)",
+            });
+        }
+        if parameters.multisite.0 > 0.0 && parameters.remote != Remote::Operations(0) {
+            return Err(ParameterError::Conflict {
+                parameter: "multisite",
+                value: parameters.multisite.to_string(),
+                with: "remote",
+                with_value: parameters.remote.to_string(),
+                allowed: "0, or remote=0",
             });
         }
         Ok(parameters)
