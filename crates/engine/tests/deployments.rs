@@ -2,7 +2,7 @@
 
 mod shared;
 
-use contract::{ArchitectureName, EngineOptions, PairName, ProtocolName, Selection};
+use contract::{ArchitectureName, ChannelName, EngineOptions, PairName, ProtocolName, Selection};
 use engine::ThisEngine;
 use shared::concurrent::bank_run;
 use shared::queues::queues_run;
@@ -32,6 +32,16 @@ fn scans_of_several_instances_miss_nothing() {
     for indexing in shared::ORDERED {
         every_division(|selection, workers, options| {
             queues_run::<ThisEngine>(selection, indexing, workers, 1, TRANSACTIONS / 4, options)
+        });
+    }
+}
+
+#[test]
+fn every_channel_carries_them() {
+    for &channel in ChannelName::ALL {
+        every_division(|selection, workers, options| {
+            let options = EngineOptions { channel, ..options.clone() };
+            bank_run::<ThisEngine>(selection, workers, 2, TRANSACTIONS / 8, &options)
         });
     }
 }
