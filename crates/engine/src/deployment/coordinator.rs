@@ -12,7 +12,7 @@ use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::Reach;
 use crate::transaction::access::Access;
-use crate::transaction::{Decision, Name, Prepared, Txn};
+use crate::transaction::{Decision, Prepared, Txn};
 use contract::{
     Abort, AbortReason, DeploymentCanary, Direction, EngineOptions, Insertion, Key, Merge, Outcome, Presence,
     Procedure, Receipts, Scan, Span, TableId, TimeClass, Transaction,

@@ -121,11 +121,6 @@ impl Message {
         self.0.clear();
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Takes these for its own.
     pub fn become_copy_of(&mut self, bytes: &[u8]) {
         self.0.clear();
