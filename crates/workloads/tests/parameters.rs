@@ -131,7 +131,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("micro", &[("theta", "0.5")]),
         "workload micro has no parameter 'theta'; \
-         allowed: records, hot-records, hot, hot-from, operations, remote, multisite, writes, order"
+         allowed: records, hot-records, hot, hot-from, operations, remote, multi-partition, writes, order"
     );
     assert_eq!(
         error("ycsb", &[("records", "1"), ("Theta", "0.5")]),
@@ -153,9 +153,9 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("micro", "writes", "some", "none | all | a percentage from 0 to 100"),
         ("micro", "writes", "101", "none | all | a percentage from 0 to 100"),
         ("micro", "hot-from", "local", "anywhere | remote"),
-        ("micro", "remote", "65", "a whole number from 0 to 64, or any"),
-        ("micro", "remote", "none", "a whole number from 0 to 64, or any"),
-        ("micro", "multisite", "101", "a percentage from 0 to 100"),
+        ("micro", "remote", "65", "a whole number from 0 to 64, any or any-but-one"),
+        ("micro", "remote", "none", "a whole number from 0 to 64, any or any-but-one"),
+        ("micro", "multi-partition", "101", "a percentage from 0 to 100"),
         ("micro", "order", "cold-first", "hot-first | random | key"),
         ("ycsb", "records", "many", "a whole number from 1 to 1_000_000_000_000"),
         ("ycsb", "records", "2T", "a whole number from 1 to 1_000_000_000_000"),

@@ -148,16 +148,16 @@ where
 
     /// Has branches do something at the same time, and waits for all; those that are gone then are forgotten. The first reason to abort, if there is one.
     fn ask_all(&mut self, operation: Operation<'_>, which: impl Fn(&Branch) -> bool) -> Result<(), Abort> {
-        let asked: Vec<usize> = self
-            .coordinator
-            .branches
-            .iter()
-            .filter(|branch| which(branch))
-            .map(|branch| branch.instance)
-            .collect();
-        asked.iter().for_each(|&instance| self.send(instance, operation));
+        let mut asked = 0;
+        for number in 0..self.coordinator.branches.len() {
+            let branch = &self.coordinator.branches[number];
+            if which(branch) {
+                self.send(branch.instance, operation);
+                asked += 1;
+            }
+        }
         let mut came = Ok(());
-        for number in 0..asked.len() {
+        for number in 0..asked {
             self.receive();
             let (instance, answer) = self.answered();
             match answer {
@@ -215,9 +215,10 @@ where
 
     /// Tells the branches that are left.
     fn decide(&mut self, decision: Decision) {
-        for branch in std::mem::take(&mut self.coordinator.branches) {
-            self.coordinator.pending[branch.instance].clear();
-            self.send(branch.instance, Operation::Decide(decision));
+        while let Some(Branch { instance, .. }) = self.coordinator.branches.pop() {
+            // What is pending is of no use any more.
+            self.coordinator.pending[instance].clear();
+            self.send(instance, Operation::Decide(decision));
         }
     }
 

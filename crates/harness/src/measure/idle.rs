@@ -82,7 +82,7 @@ impl Told<'_> {
 /// Parameters, each with its workload's name, that say how many of the other clients' keys a transaction touches: nothing where all clients are at home in
 /// all keys ([`Seat::homes`](contract::Seat)).
 const OF_HOMES: [(&str, &str); 5] = [
-    ("micro", "multisite"),
+    ("micro", "multi-partition"),
     ("ycsb", "touched-partitions"),
     ("ycsb", "multi-partition"),
     ("micro", "remote"),

@@ -13,45 +13,52 @@ use fastrand::Rng;
 pub struct MicroClient {
     rng: Rng,
     hot: Draws,
-    cold: Draws,
-    multisite: Option<Multisite>,
+    cold: Cold,
     update: Chance,
     order: Order,
     committed_updates: u64,
 }
 
-/// Some transactions touch rows anywhere (*hardware-islands* 3).
+/// Where a transaction's cold rows come from.
 #[derive(Clone, Copy, Debug)]
-struct Multisite {
-    chance: Chance,
-    /// Of their cold rows: those at home, and the others.
-    rows: [Draws; 2],
+struct Cold {
+    /// Drawn one after the other.
+    told: [Draws; 2],
+    /// If some transactions are local: how many are not.
+    multi_partition: Option<Chance>,
+    local: Draws,
 }
 
-impl Multisite {
-    fn new(percent: f64, cold_rows: Rows, cold: u64) -> Option<Self> {
-        let local = cold.min(1).min(cold_rows.local());
-        let rows = [Draws::split(cold_rows, local, 0), Draws::anywhere(cold_rows, cold - local)];
-        (percent > 0.0).then(|| Multisite { chance: Chance::percent(percent), rows })
+impl Cold {
+    fn new(parameters: &MicroParameters, seat: Seat) -> Self {
+        let rows = Rows::new(parameters.hot_records.get(), parameters.records.get(), seat);
+        let count = parameters.cold();
+        let nothing = Draws::anywhere(rows, 0);
+        let told = match parameters.remote {
+            Remote::Any => [Draws::anywhere(rows, count), nothing],
+            Remote::Operations(remote) => [Draws::split(rows, count, remote), nothing],
+            Remote::AnyButOne => {
+                let local = count.min(1).min(rows.local());
+                [Draws::split(rows, local, 0), Draws::anywhere(rows, count - local)]
+            }
+        };
+        let percent = parameters.multi_partition.0;
+        let multi_partition = (percent < 100.0).then(|| Chance::percent(percent));
+        Cold { told, multi_partition, local: Draws::split(rows, count, 0) }
     }
 }
 
 impl MicroClient {
     pub(super) fn new(parameters: &MicroParameters, seat: Seat) -> Self {
-        let (hot, cold) = (parameters.hot.get(), parameters.cold());
+        let hot = parameters.hot.get();
         let hot_rows = Rows::new(0, parameters.hot_records.get(), seat);
-        let cold_rows = Rows::new(parameters.hot_records.get(), parameters.records.get(), seat);
         MicroClient {
             rng: generator(seat),
             hot: match parameters.hot_from {
                 HotFrom::Anywhere => Draws::anywhere(hot_rows, hot),
                 HotFrom::Remote => Draws::split(hot_rows, hot, hot),
             },
-            cold: match parameters.remote {
-                Remote::Any => Draws::anywhere(cold_rows, cold),
-                Remote::Operations(remote) => Draws::split(cold_rows, cold, remote),
-            },
-            multisite: Multisite::new(parameters.multisite.0, cold_rows, cold),
+            cold: Cold::new(parameters, seat),
             update: Chance::percent(parameters.writes.0.0),
             order: parameters.order,
             committed_updates: 0,
@@ -100,11 +107,10 @@ impl Client for MicroClient {
         let mut transaction = MicroTransaction { touches: Touches::new() };
         let touches = &mut transaction.touches;
         self.draw_set(touches, self.hot);
-        match self.multisite {
-            Some(multisite) if multisite.chance.happens(self.rng.u64(..)) => {
-                multisite.rows.into_iter().for_each(|draws| self.draw_set(touches, draws));
-            }
-            _ => self.draw_set(touches, self.cold),
+        let Cold { told, multi_partition, local } = self.cold;
+        match multi_partition {
+            Some(chance) if !chance.happens(self.rng.u64(..)) => self.draw_set(touches, local),
+            _ => told.into_iter().for_each(|draws| self.draw_set(touches, draws)),
         }
         match self.order {
             Order::HotFirst => (),

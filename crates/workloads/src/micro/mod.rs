@@ -23,8 +23,8 @@
 //! hot records"). The paper's code, and the default here, draw from the whole hot set, which is nearly the same with
 //! many partitions. With few it is not: of two workers, each would have the other's hot rows to itself.
 //!
-//! `multisite` percent of the transactions reach further (*hardware-islands* 3): one of their cold rows is from home, and each of the others is any cold row.
-//! The other transactions are local.
+//! With `remote=any-but-one` one cold row comes from home, and each of the others is any cold row: a multisite transaction (*hardware-islands* 3). Of `multi-partition`
+//! percent of the transactions that is true; the others are local.
 //!
 //! How many rows a partition has is known only at the client's seat. Where one side, home or the others, has fewer
 //! distinct rows than a transaction wants of it, the other side makes up for it.

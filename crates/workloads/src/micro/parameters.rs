@@ -19,10 +19,10 @@ parameters! {
     "hot-from" hot_from: HotFrom = "anywhere";
     /// Operations of a transaction, all on distinct rows.
     "operations" operations: Operations = "10";
-    /// Cold operations on rows of other partitions than the client's, the others being local; or any, for no locality.
+    /// Cold operations on rows of other partitions than the client's, the others being local; or any, for no locality; or any-but-one: one is local, and the others are any.
     "remote" remote: Remote = "0";
-    /// Transactions of which one cold row is local and the others are any, the rest being local (hardware-islands 3).
-    "multisite" multisite: Percent = "0";
+    /// Transactions whose cold operations are remote as told, the others being local.
+    "multi-partition" multi_partition: Percent = "100";
     /// Operations that update: none, all, or so many percent.
     "writes" writes: Writes = "none";
     /// Order of the operations: hot rows first, random, or by primary key (trireme figure 3c).
@@ -74,16 +74,19 @@ pub(crate) enum Remote {
     Operations(u64),
     /// From anywhere.
     Any,
+    /// One from home, the others from anywhere.
+    AnyButOne,
 }
 
 impl ParameterValue for Remote {
-    const ALLOWED: &'static str = "a whole number from 0 to 64, or any";
+    const ALLOWED: &'static str = "a whole number from 0 to 64, any or any-but-one";
 
     fn parse(text: &str) -> Option<Self> {
-        if text == "any" {
-            return Some(Remote::Any);
+        match text {
+            "any" => Some(Remote::Any),
+            "any-but-one" => Some(Remote::AnyButOne),
+            _ => whole(text).filter(|operations| *operations <= Operations::MOST).map(Remote::Operations),
         }
-        whole(text).filter(|operations| *operations <= Operations::MOST).map(Remote::Operations)
     }
 }
 
@@ -92,6 +95,7 @@ impl fmt::Display for Remote {
         match self {
             Remote::Operations(operations) => write!(f, "{operations}"),
             Remote::Any => f.write_str("any"),
+            Remote::AnyButOne => f.write_str("any-but-one"),
         }
     }
 }
@@ -175,13 +179,13 @@ impl MicroParameters {
                 allowed: "at most as many remote operations as cold ones (operations less hot)",
             });
         }
-        if parameters.multisite.0 > 0.0 && parameters.remote != Remote::Operations(0) {
+        if parameters.multi_partition.0 < 100.0 && parameters.remote == Remote::Operations(0) {
             return Err(ParameterError::Conflict {
-                parameter: "multisite",
-                value: parameters.multisite.to_string(),
+                parameter: "multi-partition",
+                value: parameters.multi_partition.to_string(),
                 with: "remote",
                 with_value: parameters.remote.to_string(),
-                allowed: "0, or remote=0",
+                allowed: "100, or remote=N, any or any-but-one: what those touch",
             });
         }
         Ok(parameters)
