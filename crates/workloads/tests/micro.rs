@@ -150,6 +150,18 @@ fn so_many_transactions_have_one_row_from_home_and_the_others_from_anywhere() {
 }
 
 #[test]
+fn rows_of_home_are_updated_if_asked() {
+    let given = [("hot", "0"), ("operations", "4"), ("remote", "2"), ("writes", "home")];
+    let workload = micro(&given);
+    let mut client = workload.client(contract::Seat::new(3, 7, 42).over(7));
+    for _ in 0..100 {
+        for touched in touched_as_planned(&workload, &mut client) {
+            assert_eq!(touched.3 == Access::Write, partition(touched.1, 7) == 3, "{touched:?}");
+        }
+    }
+}
+
+#[test]
 fn hot_rows_are_remote_if_asked_and_if_there_are_such() {
     let remote = [("hot-from", "remote"), ("records", "1000")];
     for keys in keys_over(72, 5, &remote) {

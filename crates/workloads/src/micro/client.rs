@@ -1,11 +1,11 @@
 //! Draws the microbenchmark's transactions.
 
-use super::parameters::{HotFrom, MicroParameters, Order, Remote};
+use super::parameters::{HotFrom, MicroParameters, Order, Remote, Writes};
 use super::transaction::MicroTransaction;
 use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
 use crate::touches::{Touch, Touches};
-use contract::{Client, Completion, Outcome, Seat};
+use contract::{Client, Completion, Key, Outcome, Seat, TableDescription};
 use fastrand::Rng;
 
 /// One worker's source of transactions. The rows drawn do not depend on how many operations update.
@@ -14,9 +14,29 @@ pub struct MicroClient {
     rng: Rng,
     hot: Draws,
     cold: Cold,
-    update: Chance,
+    update: Update,
     order: Order,
     committed_updates: u64,
+}
+
+/// Which operations update.
+#[derive(Clone, Copy, Debug)]
+enum Update {
+    Some(Chance),
+    /// Those on rows of the seat's home.
+    Home(Seat),
+}
+
+impl Update {
+    #[inline(always)]
+    fn is_update(self, key: u64, rng: &mut Rng) -> bool {
+        match self {
+            Update::Some(chance) => chance.happens(rng.u64(..)),
+            Update::Home(seat) => {
+                TableDescription::partition_by_remainder(Key(key), seat.homes) == seat.home()
+            }
+        }
+    }
 }
 
 /// Where a transaction's cold rows come from.
@@ -59,7 +79,10 @@ impl MicroClient {
                 HotFrom::Remote => Draws::split(hot_rows, hot, hot),
             },
             cold: Cold::new(parameters, seat),
-            update: Chance::percent(parameters.writes.0.0),
+            update: match parameters.writes {
+                Writes::Percent(percent) => Update::Some(Chance::percent(percent.0)),
+                Writes::Home => Update::Home(seat),
+            },
             order: parameters.order,
             committed_updates: 0,
         }
@@ -77,7 +100,7 @@ impl MicroClient {
             loop {
                 let key = row(&mut self.rng);
                 if !touches.hold(key) {
-                    touches.push(Touch::new(key, 0, self.update.happens(self.rng.u64(..))));
+                    touches.push(Touch::new(key, 0, self.update.is_update(key, &mut self.rng)));
                     break;
                 }
             }

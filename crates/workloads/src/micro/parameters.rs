@@ -23,7 +23,7 @@ parameters! {
     "remote" remote: Remote = "0";
     /// Transactions whose cold operations are remote as told, the others being local.
     "multi-partition" multi_partition: Percent = "100";
-    /// Operations that update: none, all, or so many percent.
+    /// Operations that update: none, all, or so many percent; or home, those on rows of the client's partition.
     "writes" writes: Writes = "none";
     /// Order of the operations: hot rows first, random, or by primary key (trireme figure 3c).
     "order" order: Order = "hot-first";
@@ -102,26 +102,33 @@ impl fmt::Display for Remote {
 
 /// The part of operations that update.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Writes(pub(super) Percent);
+pub(crate) enum Writes {
+    /// So many, whatever their rows.
+    Percent(Percent),
+    /// Those on rows of the client's home partition.
+    Home,
+}
 
 impl ParameterValue for Writes {
-    const ALLOWED: &'static str = "none | all | a percentage from 0 to 100";
+    const ALLOWED: &'static str = "none | all | home | a percentage from 0 to 100";
 
     fn parse(text: &str) -> Option<Self> {
         match text {
-            "none" => Some(Writes(Percent(0.0))),
-            "all" => Some(Writes(Percent(100.0))),
-            _ => Percent::parse(text).map(Writes),
+            "none" => Some(Writes::Percent(Percent(0.0))),
+            "all" => Some(Writes::Percent(Percent(100.0))),
+            "home" => Some(Writes::Home),
+            _ => Percent::parse(text).map(Writes::Percent),
         }
     }
 }
 
 impl fmt::Display for Writes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Percent(0.0) => f.write_str("none"),
-            Percent(100.0) => f.write_str("all"),
-            percent => percent.fmt(f),
+        match self {
+            Writes::Percent(Percent(0.0)) => f.write_str("none"),
+            Writes::Percent(Percent(100.0)) => f.write_str("all"),
+            Writes::Percent(percent) => percent.fmt(f),
+            Writes::Home => f.write_str("home"),
         }
     }
 }
