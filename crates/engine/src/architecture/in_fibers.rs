@@ -54,6 +54,11 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         unreachable!("it has no such slots")
     }
 
+    /// A slot that ran branches has panicked: who waits for an answer must not do so for ever.
+    fn branch_has_panicked(state: &Self::State) {
+        let _ = state;
+    }
+
     /// Sends and receives what there is for other instances; whether there was anything.
     #[inline(always)]
     fn communicate(state: &Self::State) -> bool {

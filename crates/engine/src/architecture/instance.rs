@@ -108,6 +108,7 @@ impl<P: Protocol, F: Physical> Instance<'_, P, F> {
             if self.worker.endpoint().is_closed() {
                 return None;
             }
+            assert!(!self.worker.endpoint().is_broken(), "a branch of another instance has panicked");
             watchdog::aborted(self.site.waker);
             self.current.suspend(Suspension::Park(self.slot, None));
         }
@@ -150,6 +151,10 @@ where
 
     fn serve_branches(mut txn: Txn<'e, Self>, options: &EngineOptions) {
         deployment::serve(&mut txn, options.deployment_canary);
+    }
+
+    fn branch_has_panicked(worker: &InstanceWorker<'e, P, F>) {
+        worker.endpoint().break_off();
     }
 
     fn is_flushed(worker: &InstanceWorker<'e, P, F>) -> bool {

@@ -8,13 +8,22 @@
 //! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 
 use super::endpoint::Way;
+use crate::epoch::Line;
+use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::latched::Latched;
 use crate::facade::socket::{Family, Socket};
 use crate::message::stream::{Sink, Source, Streams};
 use contract::ChannelName;
+use std::io::ErrorKind;
 
 /// All channels of a deployment.
-pub(crate) enum Channels {
+pub(crate) struct Channels {
+    ends: Ends,
+    /// Whether a branch has panicked.
+    broken: Line<AtomicU32>,
+}
+
+enum Ends {
     Streams(Streams),
     /// By the stream that the end writes to; each is taken once.
     Sockets(Latched<Vec<Option<Socket>>>),
@@ -29,9 +38,43 @@ pub(crate) enum Channel<'e> {
 impl Channels {
     /// Between all counterparts of a deployment. Panics if the system has no more sockets to give.
     pub fn open(name: ChannelName, way: Way) -> Self {
+        Channels { ends: Ends::open(name, way), broken: Line::default() }
+    }
+
+    /// A branch has panicked.
+    #[cold]
+    pub fn break_off(&self) {
+        // Relaxed, here and below: it orders nothing.
+        self.broken.0.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether one has, so that nobody may answer any more.
+    #[inline(always)]
+    pub fn is_broken(&self) -> bool {
+        self.broken.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// A worker's end of what leads to its counterpart at another instance. To be taken once.
+    pub fn end(&self, way: Way, instance: usize) -> Channel<'_> {
+        let stream = way.stream_to(instance);
+        match &self.ends {
+            Ends::Streams(streams) => {
+                let back = way.counterpart(instance).stream_to(way.instance);
+                Channel::Streams(Source::new(streams, stream), Sink::new(streams, back))
+            }
+            Ends::Sockets(sockets) => {
+                let socket = sockets.with(|sockets| sockets[stream].take());
+                Channel::Socket(socket.expect("an end is taken once"))
+            }
+        }
+    }
+}
+
+impl Ends {
+    fn open(name: ChannelName, way: Way) -> Self {
         let ends = way.instances * way.workers * way.instances;
         let family = match name {
-            ChannelName::SharedMemory => return Channels::Streams(Streams::new(ends)),
+            ChannelName::SharedMemory => return Ends::Streams(Streams::new(ends)),
             ChannelName::Unix => Family::Unix,
             ChannelName::Tcp => Family::Tcp,
         };
@@ -46,22 +89,7 @@ impl Channels {
                 }
             }
         }
-        Channels::Sockets(Latched::new(sockets))
-    }
-
-    /// A worker's end of what leads to its counterpart at another instance. To be taken once.
-    pub fn end(&self, way: Way, instance: usize) -> Channel<'_> {
-        let stream = way.stream_to(instance);
-        match self {
-            Channels::Streams(streams) => {
-                let back = way.counterpart(instance).stream_to(way.instance);
-                Channel::Streams(Source::new(streams, stream), Sink::new(streams, back))
-            }
-            Channels::Sockets(sockets) => {
-                let socket = sockets.with(|sockets| sockets[stream].take());
-                Channel::Socket(socket.expect("an end is taken once"))
-            }
-        }
+        Ends::Sockets(Latched::new(sockets))
     }
 }
 
@@ -78,13 +106,17 @@ impl Channel<'_> {
     pub fn read(&mut self, into: &mut Vec<u8>) -> usize {
         match self {
             Channel::Streams(_, sink) => sink.read(into),
-            Channel::Socket(socket) => socket.read(into).unwrap_or_else(|error| closed(&error)),
+            Channel::Socket(socket) => socket.read(into).unwrap_or_else(|error| match error.kind() {
+                // Of a worker that has seen the end of the run before this one.
+                ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset => 0,
+                _ => closed(&error),
+            }),
         }
     }
 }
 
-/// Instances of one process end together: a channel that is closed before is one whose worker has panicked.
+/// Instances of one process end together: a channel that does not work before is a defect.
 #[cold]
 fn closed(error: &std::io::Error) -> ! {
-    panic!("another instance is gone: {error}")
+    panic!("a channel to another instance: {error}")
 }

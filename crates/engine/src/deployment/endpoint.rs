@@ -78,6 +78,7 @@ struct Mailbox {
 /// See the module.
 pub(crate) struct Endpoint<'e> {
     way: Way,
+    channels: &'e Channels,
     /// By instance; none for this one.
     counterparts: Vec<Option<Counterpart<'e>>>,
     /// By slot of the worker.
@@ -113,6 +114,7 @@ impl<'e> Endpoint<'e> {
         };
         Endpoint {
             way,
+            channels,
             counterparts: (0..way.instances).map(counterpart).collect(),
             mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
             is_closed: false,
@@ -174,6 +176,17 @@ impl<'e> Endpoint<'e> {
         self.is_closed = true;
         let first = self.way.rank * self.way.slots();
         (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
+    }
+
+    /// A branch has panicked.
+    #[cold]
+    pub fn break_off(&self) {
+        self.channels.break_off();
+    }
+
+    /// Whether one has, so that nobody may answer any more.
+    pub fn is_broken(&self) -> bool {
+        self.channels.is_broken()
     }
 
     /// Whether that was so.

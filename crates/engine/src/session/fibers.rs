@@ -75,7 +75,7 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
                 let txn = open_slot::<A>(current, slot, in_epochs, allocations, world);
                 match number < in_flight {
                     true => live::<A, C>(txn, start, place, world),
-                    false => A::serve_branches(txn, world.run.options),
+                    false => serve_branches::<A, C>(txn, place, world),
                 }
             })
         }
@@ -241,6 +241,20 @@ fn live<'e, A: InFibers<'e>, C: Client>(
     let at_home = unsafe { &mut *home };
     at_home.living -= 1;
     slot.leave(&mut at_home.statistics, free_since);
+}
+
+/// The life of a fiber that runs branches of other instances' transactions.
+fn serve_branches<'e, A: InFibers<'e>, C: Client>(
+    txn: Txn<'e, A>,
+    home: *mut Home<'_, C>,
+    world: &World<'e, A>,
+) {
+    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, world.run.options)));
+    if let Err(panic) = served {
+        A::branch_has_panicked(world.state);
+        // SAFETY: as in `live`: it never leaves home.
+        unsafe { &mut *home }.fail(panic);
+    }
 }
 
 /// Takes part in a checkpoint of this log, if it wants that, and comes home. Called at home, with no borrow of it.
