@@ -141,6 +141,26 @@ const LINES: &[(&str, &str)] = &[
         "--in-flight 9999: allowed: 1 to ",
     ),
     ("compare ycsb --workers 2 --in-flight 9999", "--in-flight 9999: allowed: 1 to "),
+    (
+        "run ycsb --protocol silo --workers 4 --instances 3",
+        "--instances 3: allowed: 1, 2, 4, for each of 4 workers has one",
+    ),
+    (
+        "run ycsb --protocol wait-die --workers 2 --instances 2",
+        "--instances 2: allowed: 1 under wait-die; several with ",
+    ),
+    (
+        "run ycsb --protocol silo --workers 2 --instances 0",
+        "--instances 0: allowed: a whole number, at least 1, or per-core",
+    ),
+    (
+        "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log",
+        "--durability group: allowed: none with --instances",
+    ),
+    (
+        "check micro --canary no-read-validation --workers 2 --instances 2",
+        "--instances 2: allowed: 1 with --canary",
+    ),
     ("check ycsb --in-flight 0", "--in-flight 0: allowed: a whole number, at least 1"),
     ("compare ycsb --split-indexes maybe", "--split-indexes maybe: allowed: on, off"),
     (

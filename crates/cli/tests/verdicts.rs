@@ -254,8 +254,8 @@ fn every_option_of_an_architecture_passes() {
         "--architecture partitioned-serial --partition-latch test-and-test-and-set",
         "--architecture partitioned-serial --partition-latch timestamp",
         "--architecture partitioned-serial --partition-latch timestamp --timestamps batch-8 --partitions 7",
-        "--protocol no-wait --instances 2",
-        "--protocol silo --instances 2 --in-flight 1",
+        "--protocol no-wait --instances 3",
+        "--protocol silo --instances per-core --in-flight 1",
         "--protocol silo --workers 4 --instances 2 --in-flight 8",
         "--protocol no-wait --workers 4 --instances per-core",
         "--architecture orthrus --in-flight 1",
@@ -314,6 +314,19 @@ fn every_option_of_an_architecture_passes() {
         let workers = if system.contains("--workers") { "" } else { " --workers 3" };
         let line = format!("{system} --transactions 6000{workers}");
         for workload in ["micro --records 100 --writes 50", "membership"] {
+            let ran = check(&folder, workload, &line.split(' ').collect::<Vec<_>>());
+            assert_nothing_wrong(&ran, &format!("{line} over {workload}"));
+        }
+    }
+}
+
+/// A branch does all that a transaction does: rows of any length, byte strings, ranges, deletes.
+#[test]
+fn deployments_pass_over_every_kind_of_table() {
+    let folder = fresh_folder("deployments");
+    for workload in ["growing-lists", "ranges", "tpcc --warehouses 2", "tatp", "write-skew"] {
+        for system in ["--protocol silo", "--protocol no-wait --channel unix"] {
+            let line = format!("{system} --instances 2 --workers 2 --transactions 4000");
             let ran = check(&folder, workload, &line.split(' ').collect::<Vec<_>>());
             assert_nothing_wrong(&ran, &format!("{line} over {workload}"));
         }

@@ -106,7 +106,7 @@ where
     }
 
     #[inline(always)]
-    fn alive(&self) -> Result<(), Abort> {
+    fn alive(&mut self) -> Result<(), Abort> {
         self.coordinator.aborted.map_or(Ok(()), |reason| Err(Abort(reason)))
     }
 
@@ -177,40 +177,34 @@ where
         came
     }
 
-    /// Makes sure that all instances can commit. If not, branches may be left, and home may be prepared.
+    /// Makes sure that all instances can commit. If not, home has aborted, and branches may be left.
     fn prepare(&mut self) -> Result<Prepared, Abort> {
-        self.alive()?;
         let everybody = |_: &Branch| true;
         if <P::Access<Instance<'e, P, F>> as Access<_>>::ENTRIES_ARE_LOCKS {
             // All is locked. Home draws its id before a branch that has only read lets go.
-            let prepared = self.home.prepare()?;
-            return self.with(prepared, Operation::Prepare, everybody);
+            self.or_abort(Self::alive)?;
+        } else {
+            self.or_abort(|this| this.alive().and_then(|()| this.home.lock()))?;
+            if self.coordinator.branches.len() == 1 && self.home.ids.is_none() {
+                self.or_abort(|this| this.ask_all(Operation::Prepare, everybody))?;
+                return self.home.prepare();
+            }
+            // An id is drawn once all is locked, and before anything is validated.
+            self.or_abort(|this| this.ask_all(Operation::Lock, |branch| branch.has_written))?;
         }
-        self.home.lock()?;
-        if self.coordinator.branches.len() == 1 && self.home.ids.is_none() {
-            self.ask_all(Operation::Prepare, everybody)?;
-            return self.home.prepare();
-        }
-        // An id is drawn once all is locked, and before anything is validated.
-        self.ask_all(Operation::Lock, |branch| branch.has_written)?;
         let prepared = self.home.prepare()?;
-        self.with(prepared, Operation::Prepare, everybody)
-    }
-
-    /// Asks all while home is prepared.
-    fn with(
-        &mut self,
-        prepared: Prepared,
-        operation: Operation<'_>,
-        which: impl Fn(&Branch) -> bool,
-    ) -> Result<Prepared, Abort> {
-        match self.ask_all(operation, which) {
+        match self.ask_all(Operation::Prepare, everybody) {
             Ok(()) => Ok(prepared),
             Err(abort) => {
                 self.home.decide(prepared, Decision::Abort);
                 Err(abort)
             }
         }
+    }
+
+    /// Does something before home is prepared; if it cannot be done, home aborts.
+    fn or_abort(&mut self, step: impl FnOnce(&mut Self) -> Result<(), Abort>) -> Result<(), Abort> {
+        step(self).inspect_err(|_| self.home.abort())
     }
 
     /// Tells the branches that are left.
@@ -230,7 +224,7 @@ where
                 Ok(())
             }
             Err(abort) => {
-                self.abort();
+                self.decide(Decision::Abort);
                 Err(abort)
             }
         }

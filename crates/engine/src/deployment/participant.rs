@@ -100,7 +100,7 @@ where
                 self.txn.lock()?;
                 self.answers(Answer::Locked);
             }
-            Operation::Prepare => self.prepare()?,
+            Operation::Prepare => self.prepare(),
             Operation::WriteBack { table, key, offset, bytes } => {
                 let key = self.key(table, key);
                 let presence = self.txn.write(table, key, offset, bytes)?;
@@ -185,22 +185,31 @@ where
         }
     }
 
-    fn prepare(&mut self) -> Result<(), Abort> {
-        if !self.txn.has_written() {
-            self.txn.commit()?;
-            self.end(|_| ());
-            self.answers(Answer::Votes(Vote::ReadOnly));
-            return Ok(());
+    /// Votes. A transaction that cannot commit, or is not to be decided, has ended.
+    fn prepare(&mut self) {
+        let vote = match self.txn.has_written() {
+            false => self.txn.commit().map(|()| None),
+            true => self.txn.prepare().map(Some),
+        };
+        match vote {
+            Ok(None) => {
+                self.end(|_| ());
+                self.answers(Answer::Votes(Vote::ReadOnly));
+            }
+            Ok(Some(prepared)) => {
+                if self.canary == Some(DeploymentCanary::EarlyRelease) {
+                    self.txn.decide(prepared, Decision::Commit);
+                    self.end(|_| ());
+                } else {
+                    self.branch = Branch::Prepared(prepared);
+                }
+                self.answers(Answer::Votes(Vote::Prepared));
+            }
+            Err(abort) => {
+                self.end(|_| ());
+                self.answers(abort.into());
+            }
         }
-        let prepared = self.txn.prepare()?;
-        if self.canary == Some(DeploymentCanary::EarlyRelease) {
-            self.txn.decide(prepared, Decision::Commit);
-            self.end(|_| ());
-        } else {
-            self.branch = Branch::Prepared(prepared);
-        }
-        self.answers(Answer::Votes(Vote::Prepared));
-        Ok(())
     }
 
     fn decide(&mut self, decision: Decision) {
