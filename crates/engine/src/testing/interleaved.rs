@@ -15,7 +15,7 @@ use crate::message::Grants;
 use crate::physical::Shared;
 use crate::protocol::{DlDetect, Dreadlocks, NoWait, Protocol, Silo, SlotId};
 use crate::record::header::RecordHeader;
-use crate::session::{self, CoolDown, fibers};
+use crate::session::{self, CoolDown, Whole, fibers};
 use crate::storage::Table;
 use crate::system::{Reports, Setting, SharedEverything, System};
 use contract::{ArchitectureName, Client, EngineOptions, Header};
@@ -39,11 +39,16 @@ where
     P::Common<Shared>: Send + Sync,
 {
     type State = State<P>;
+    type Reach = Whole;
 
     fn new(fiber: Current, _: SlotId, tables: &'e [Table], state: &'e State<P>, back_off: BackOff) -> Self {
         // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
         let site = unsafe { state.shared.site(tables) };
         Interleaved { fiber, site, back_off }
+    }
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
     }
 
     fn workers(state: &State<P>) -> &Workers {
