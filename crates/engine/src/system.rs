@@ -88,6 +88,11 @@ pub(crate) trait System {
         clients
     }
 
+    /// Those of them that run the clients' transactions: the others run branches of these.
+    fn client_slots(clients: usize, options: &EngineOptions) -> usize {
+        Self::slots(clients, options)
+    }
+
     /// Runs one client per worker that hosts transactions.
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C>;
 
@@ -318,6 +323,10 @@ where
         clients * options.instances_of(clients) * options.in_flight
     }
 
+    fn client_slots(clients: usize, options: &EngineOptions) -> usize {
+        clients * options.in_flight
+    }
+
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let (hosts, partitions) = (clients.len(), partitions(tables));
@@ -392,7 +401,7 @@ pub(crate) struct Run<'a, C> {
 }
 
 impl<C: Client> Dispatch for Run<'_, C> {
-    /// What the workers report, and how many transaction slots they had.
+    /// What the workers report, and how many transaction slots their clients had.
     type Output = (Reports<C>, usize);
 
     fn run<S: System>(self) -> Self::Output {
@@ -408,6 +417,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
         store.prepare(selection);
         store.epochs_mut().let_reclaim(options.reclaim);
         let slots = S::slots(clients.len(), options);
+        let client_slots = S::client_slots(clients.len(), options);
         let architecture = selection.architecture();
         let (tables, epochs, caches, log) = store.work_on(slots);
         let precedence = Precedence::after(options.precedence_after);
@@ -421,7 +431,7 @@ impl<C: Client> Dispatch for Run<'_, C> {
         let mut reports = S::run(setting, clients);
         unobserved(|| store.unlink_tombs());
         reports.log_failure = store.finish_log().and_then(Log::failure);
-        (reports, slots)
+        (reports, client_slots)
     }
 }
 
