@@ -5,12 +5,13 @@ use crate::architecture::{
     PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
-use crate::deployment::{Channels, Endpoint, Way};
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::{unobserved, worker};
 use crate::fiber::Workers;
+use crate::message::channel::Channels;
+use crate::message::endpoint::{Endpoint, Way};
 use crate::physical::{Concurrent, Owned, Physical, Shared};
 use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;

@@ -24,7 +24,6 @@ use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, step};
 use crate::physical::Owned;
 use crate::protocol::{Protocol, SlotId};
-use crate::session::Whole;
 use crate::storage::Table;
 use contract::{AbortReason, Effort, EngineOptions, PartitionId};
 use std::mem::MaybeUninit;
@@ -148,7 +147,6 @@ where
     P::Common<Owned>: Sync,
 {
     type State = DoraState<P>;
-    type Reach = Whole;
 
     fn new(
         current: Current,
@@ -169,10 +167,6 @@ where
             posted: Vec::with_capacity(64),
             effort: Effort::default(),
         }
-    }
-
-    fn reach(&self, _: &EngineOptions) -> Whole {
-        Whole
     }
 
     fn workers(state: &DoraState<P>) -> &Workers {

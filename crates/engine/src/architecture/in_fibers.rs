@@ -8,18 +8,13 @@ use super::{Architecture, BackOff};
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
 use crate::protocol::SlotId;
-use crate::session::Reach;
 use crate::storage::Table;
-use crate::transaction::Txn;
 use contract::EngineOptions;
 
 /// See the module.
 pub(crate) trait InFibers<'e>: Architecture + Sized {
     /// What its workers share, or the fibers of one.
     type State: 'e;
-
-    /// How far its transactions reach.
-    type Reach: Reach<'e, Self>;
 
     /// Whether workers count how long none of their fibers had anything to do ([`crate::fiber::Idleness`]).
     const COUNTS_IDLENESS: bool = false;
@@ -33,9 +28,6 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         back_off: BackOff,
     ) -> Self;
 
-    /// What a slot has to reach so far.
-    fn reach(&self, options: &EngineOptions) -> Self::Reach;
-
     /// Slots of a worker that run branches of other instances' transactions: the last of so many.
     fn branch_slots(state: &Self::State, slots: usize) -> usize {
         let _ = (state, slots);
@@ -46,12 +38,6 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
     fn first_slot(state: &Self::State, me: usize, slots: usize) -> usize {
         let _ = state;
         me * slots
-    }
-
-    /// Runs branches in a slot of the last ones, until the run is over.
-    fn serve_branches(txn: Txn<'e, Self>, options: &EngineOptions) {
-        let _ = (txn, options);
-        unreachable!("it has no such slots")
     }
 
     /// A slot that ran branches has panicked: who waits for an answer must not do so for ever.

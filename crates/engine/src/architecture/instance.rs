@@ -8,16 +8,15 @@
 
 use super::watchdog::{self, Watch};
 use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look};
-use crate::deployment::{self, Coordinator, Endpoint, Message};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
 use crate::message::Grants;
+use crate::message::endpoint::Endpoint;
 use crate::physical::Physical;
 use crate::protocol::{Protocol, SlotId};
 use crate::storage::Table;
-use crate::transaction::Txn;
-use contract::{AbortReason, Effort, EngineOptions, PartitionId};
+use contract::{AbortReason, Effort, PartitionId};
 use std::ops::Range;
 
 /// What the fibers of one worker share.
@@ -97,7 +96,7 @@ impl<P: Protocol, F: Physical> Instance<'_, P, F> {
     }
 
     /// Waits for the next message to this slot; `None`: the run is over, and there will be none.
-    pub fn receive(&mut self, into: &mut Message) -> Option<()> {
+    pub fn receive(&mut self, into: &mut Vec<u8>) -> Option<()> {
         let number = self.number();
         loop {
             if self.worker.endpoint().take(number, into) {
@@ -120,7 +119,6 @@ where
     P::Common<F>: Sync,
 {
     type State = InstanceWorker<'e, P, F>;
-    type Reach = Coordinator;
 
     const COUNTS_IDLENESS: bool = true;
 
@@ -137,20 +135,12 @@ where
         Instance { current, slot, worker, site, back_off, effort: Effort::default() }
     }
 
-    fn reach(&self, options: &EngineOptions) -> Coordinator {
-        Coordinator::new(self.instances(), options)
-    }
-
     fn branch_slots(worker: &InstanceWorker<'e, P, F>, slots: usize) -> usize {
         slots - worker.endpoint().way().in_flight
     }
 
     fn first_slot(worker: &InstanceWorker<'e, P, F>, _: usize, slots: usize) -> usize {
         worker.endpoint().way().rank * slots
-    }
-
-    fn serve_branches(mut txn: Txn<'e, Self>, options: &EngineOptions) {
-        deployment::serve(&mut txn, options.deployment_canary);
     }
 
     fn branch_has_panicked(worker: &InstanceWorker<'e, P, F>) {

@@ -121,7 +121,7 @@ where
     /// Waits for an answer, which is then in `coordinator.answer`.
     fn receive(&mut self) {
         let before = self.home.stopwatch.enter(TimeClass::Wait);
-        let come = self.home.architecture.receive(&mut self.coordinator.answer);
+        let come = self.home.architecture.receive(self.coordinator.answer.buffer());
         self.home.stopwatch.enter(before);
         come.expect("a run ends when all that was asked has been answered");
     }

@@ -116,6 +116,11 @@ impl Message {
         &self.0
     }
 
+    /// What others put them into.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+
     /// Forgets them, keeps the memory.
     pub fn clear(&mut self) {
         self.0.clear();

@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`coordinator`] | a transaction with branches, at home: operations, two-phase commit |
 //! | [`participant`] | a slot that runs branches |
-//! | [`endpoint`] | a worker's end of the streams by which it talks with the other instances |
-//! | [`channel`] | what the messages go through |
 //! | [`message`] | what is said |
+//!
+//! What carries the messages is in [`crate::message`].
 //!
 //! *Two-phase commit.* When the procedure has ended, the coordinator asks every branch to prepare, and each votes: it can commit, whatever happens
 //! ([`crate::transaction::commit`]), or it has aborted. If all can, the coordinator commits, and tells them so; nobody answers. Who has aborted, or has only read and
@@ -37,14 +37,29 @@
 //! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
 //! branch never waits for one.
 
-mod channel;
 mod coordinator;
-mod endpoint;
 mod message;
 mod participant;
 
-pub(crate) use channel::Channels;
-pub(crate) use coordinator::Coordinator;
-pub(crate) use endpoint::{Endpoint, Way};
-pub(crate) use message::Message;
-pub(crate) use participant::serve;
+use crate::architecture::Instance;
+use crate::physical::Physical;
+use crate::protocol::Protocol;
+use crate::session::InSlots;
+use crate::transaction::Txn;
+use contract::EngineOptions;
+use coordinator::Coordinator;
+
+impl<'e, P: Protocol, F: Physical> InSlots<'e> for Instance<'e, P, F>
+where
+    P::Common<F>: Sync,
+{
+    type Reach = Coordinator;
+
+    fn reach(&self, options: &EngineOptions) -> Coordinator {
+        Coordinator::new(self.instances(), options)
+    }
+
+    fn serve_branches(mut txn: Txn<'e, Self>, options: &EngineOptions) {
+        participant::serve(&mut txn, options.deployment_canary);
+    }
+}

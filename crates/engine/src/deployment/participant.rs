@@ -56,7 +56,7 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     let (mut message, mut ended) = (Message::new(), 0u64);
     let (shown, answer) = (Message::new(), Message::new());
     let mut participant = Participant { txn, branch: Branch::None, shown, answer, canary };
-    while participant.txn.architecture.receive(&mut message).is_some() {
+    while participant.txn.architecture.receive(message.buffer()).is_some() {
         participant.follow(&message);
         if matches!(participant.branch, Branch::None) {
             ended += 1;

@@ -6,10 +6,14 @@
 //! | [`turn`] | whose turn it is with a message |
 //! | [`grants`] | what a transaction that waits in a record's queue is told |
 //! | [`stream`] | bytes of any number from one worker to another |
+//! | [`channel`] | what carries the messages between instances: streams, sockets |
+//! | [`endpoint`] | a worker's end of its channels to other instances |
 //! | [`step`] | what a message carries: a step and its captures, and the step's answer |
 //!
 //! Delegation sends steps, DORA sends fibers; the rings are the same.
 
+pub(crate) mod channel;
+pub(crate) mod endpoint;
 mod grants;
 pub(crate) mod ring;
 pub(crate) mod step;

@@ -1,5 +1,5 @@
 //! The loop of a worker with several transactions in flight, each in a fiber, of any architecture that has them
-//! ([`InFibers`]).
+//! ([`InSlots`]).
 //!
 //! A fiber takes a transaction at home, runs it wherever it leads, comes home, and counts it in the worker's statistics. The
 //! statistics are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
@@ -10,9 +10,10 @@
 
 use super::Run;
 use super::interval::Interval;
+use super::reach::InSlots;
 use super::slot::Slot;
 use super::statistics::{Next, Report, WorkerStatistics};
-use crate::architecture::{BackOff, InFibers};
+use crate::architecture::BackOff;
 use crate::durability::Log;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
@@ -26,7 +27,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What all workers' loops are given.
-pub(crate) struct World<'e, A: InFibers<'e>> {
+pub(crate) struct World<'e, A: InSlots<'e>> {
     pub tables: &'e [Table],
     pub state: &'e A::State,
     pub run: Run<'e>,
@@ -51,7 +52,7 @@ impl<C: Client> Home<'_, C> {
 }
 
 /// Runs `client`'s transactions on worker `me`, as many in flight as there are caches.
-pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
+pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
     me: usize,
     client: C,
     caches: &'e mut [AllocationCache],
@@ -131,7 +132,7 @@ pub(crate) fn run<'e, A: InFibers<'e>, C: Client>(
 }
 
 /// A transaction slot, in the fiber that runs.
-fn open_slot<'e, A: InFibers<'e>>(
+fn open_slot<'e, A: InSlots<'e>>(
     current: Current,
     slot: SlotId,
     in_epochs: usize,
@@ -145,7 +146,7 @@ fn open_slot<'e, A: InFibers<'e>>(
 }
 
 /// A fiber's life.
-fn live<'e, A: InFibers<'e>, C: Client>(
+fn live<'e, A: InSlots<'e>, C: Client>(
     txn: Txn<'e, A>,
     start: Ticks,
     home: *mut Home<'_, C>,
@@ -244,7 +245,7 @@ fn live<'e, A: InFibers<'e>, C: Client>(
 }
 
 /// The life of a fiber that runs branches of other instances' transactions.
-fn serve_branches<'e, A: InFibers<'e>, C: Client>(
+fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     txn: Txn<'e, A>,
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
@@ -258,7 +259,7 @@ fn serve_branches<'e, A: InFibers<'e>, C: Client>(
 }
 
 /// Takes part in a checkpoint of this log, if it wants that, and comes home. Called at home, with no borrow of it.
-fn walk<'e, A: InFibers<'e>, C: Client>(
+fn walk<'e, A: InSlots<'e>, C: Client>(
     slot: &mut Slot<'e, A, A::Reach>,
     walked: Option<&'e Log>,
     home: *mut Home<'_, C>,

@@ -1,8 +1,10 @@
 //! How far the transactions of a slot reach: as far as their architecture does, or to other instances of a deployment.
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Dora, InFibers, Orthrus};
+use crate::physical::{Owned, Shared};
+use crate::protocol::{Planning, Protocol};
 use crate::transaction::Txn;
-use contract::{Abort, Outcome, Procedure, Receipts};
+use contract::{Abort, EngineOptions, Outcome, Procedure, Receipts};
 
 /// How a slot runs the transactions of its client and ends them.
 pub(crate) trait Reach<'e, A: Architecture> {
@@ -60,5 +62,42 @@ impl<'e, A: Architecture> Reach<'e, A> for Whole {
     #[inline(always)]
     fn with_receipts<R>(&self, txn: &Txn<'e, A>, f: impl FnOnce(&dyn Receipts) -> R) -> R {
         f(txn.receipts())
+    }
+}
+
+/// An architecture in fibers, and what its transaction slots do.
+pub(crate) trait InSlots<'e>: InFibers<'e> {
+    /// How far its transactions reach.
+    type Reach: Reach<'e, Self>;
+
+    /// What a slot has to reach so far.
+    fn reach(&self, options: &EngineOptions) -> Self::Reach;
+
+    /// Runs branches of other instances' transactions in a slot for them ([`InFibers::branch_slots`]), until the run is over.
+    fn serve_branches(txn: Txn<'e, Self>, options: &EngineOptions) {
+        let _ = (txn, options);
+        unreachable!("it has no such slots")
+    }
+}
+
+impl<'e, P: Protocol> InSlots<'e> for Dora<'e, P>
+where
+    P::Common<Owned>: Sync,
+{
+    type Reach = Whole;
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
+    }
+}
+
+impl<'e, P: Planning> InSlots<'e> for Orthrus<'e, P>
+where
+    P::Common<Shared>: Sync,
+{
+    type Reach = Whole;
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
     }
 }

@@ -15,7 +15,7 @@ use crate::message::Grants;
 use crate::physical::Shared;
 use crate::protocol::{DlDetect, Dreadlocks, NoWait, Protocol, Silo, SlotId};
 use crate::record::header::RecordHeader;
-use crate::session::{self, CoolDown, Whole, fibers};
+use crate::session::{self, CoolDown, InSlots, Whole, fibers};
 use crate::storage::Table;
 use crate::system::{Reports, Setting, SharedEverything, System};
 use contract::{ArchitectureName, Client, EngineOptions, Header};
@@ -39,16 +39,11 @@ where
     P::Common<Shared>: Send + Sync,
 {
     type State = State<P>;
-    type Reach = Whole;
 
     fn new(fiber: Current, _: SlotId, tables: &'e [Table], state: &'e State<P>, back_off: BackOff) -> Self {
         // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
         let site = unsafe { state.shared.site(tables) };
         Interleaved { fiber, site, back_off }
-    }
-
-    fn reach(&self, _: &EngineOptions) -> Whole {
-        Whole
     }
 
     fn workers(state: &State<P>) -> &Workers {
@@ -64,6 +59,17 @@ where
     }
 
     fn go_home(&mut self) {}
+}
+
+impl<'e, P: Protocol> InSlots<'e> for Interleaved<'e, P>
+where
+    P::Common<Shared>: Send + Sync,
+{
+    type Reach = Whole;
+
+    fn reach(&self, _: &EngineOptions) -> Whole {
+        Whole
+    }
 }
 
 impl<P: Protocol> Architecture for Interleaved<'_, P> {

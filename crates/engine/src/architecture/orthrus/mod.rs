@@ -54,7 +54,6 @@ use crate::fiber::{Current, Suspension, Workers};
 use crate::message::{Grants, Outbox, Rings};
 use crate::physical::Shared;
 use crate::protocol::{Mode, Planning, Rules, SlotId};
-use crate::session::Whole;
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use cc_thread::Message;
@@ -203,7 +202,6 @@ where
     P::Common<Shared>: Sync,
 {
     type State = ExecutionThread<'e, P>;
-    type Reach = Whole;
 
     const COUNTS_IDLENESS: bool = true;
 
@@ -227,10 +225,6 @@ where
             holds: false,
             effort: Effort::default(),
         }
-    }
-
-    fn reach(&self, _: &EngineOptions) -> Whole {
-        Whole
     }
 
     fn workers<'s>(thread: &'s ExecutionThread<'e, P>) -> &'s Workers {

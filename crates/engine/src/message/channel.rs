@@ -2,17 +2,17 @@
 //!
 //! | channel | what carries a byte |
 //! |---|---|
-//! | shared memory | a ring that one worker writes and the other reads ([`crate::message::stream`]) |
+//! | shared memory | a ring that one worker writes and the other reads ([`super::stream`]) |
 //! | Unix domain sockets, TCP | the operating system: a system call for each write, and for each look whether something has come |
 //!
 //! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 
 use super::endpoint::Way;
+use super::stream::{Sink, Source, Streams};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::latched::Latched;
 use crate::facade::socket::{Family, Socket};
-use crate::message::stream::{Sink, Source, Streams};
 use contract::ChannelName;
 use std::io::ErrorKind;
 

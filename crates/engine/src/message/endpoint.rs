@@ -8,9 +8,8 @@
 //! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
 //! their slots.
 
+use super::Grants;
 use super::channel::{Channel, Channels};
-use super::message::Message;
-use crate::message::Grants;
 use crate::protocol::{SlotId, Wake, Waker};
 
 /// Where a worker is in its deployment.
@@ -195,7 +194,7 @@ impl<'e> Endpoint<'e> {
     }
 
     /// Takes the next message for a slot, if one has come.
-    pub fn take(&mut self, slot: usize, into: &mut Message) -> bool {
+    pub fn take(&mut self, slot: usize, into: &mut Vec<u8>) -> bool {
         self.mailboxes[slot].take(into)
     }
 }
@@ -240,13 +239,14 @@ impl Mailbox {
         self.bytes.extend_from_slice(message);
     }
 
-    fn take(&mut self, into: &mut Message) -> bool {
+    fn take(&mut self, into: &mut Vec<u8>) -> bool {
         let left = &self.bytes[self.taken..];
         if left.is_empty() {
             return false;
         }
         let length = number(left);
-        into.become_copy_of(&left[LENGTH_BYTES..][..length]);
+        into.clear();
+        into.extend_from_slice(&left[LENGTH_BYTES..][..length]);
         self.taken += LENGTH_BYTES + length;
         if self.taken == self.bytes.len() {
             self.bytes.clear();
@@ -294,10 +294,9 @@ mod tests {
         assert!(!one.is_flushed());
         while one.communicate(&grants) | other.communicate(&grants) {}
         assert!(one.is_flushed());
-        let mut message = Message::new();
-        let mut next = |endpoint: &mut Endpoint<'_>, slot| {
-            endpoint.take(slot, &mut message).then(|| message.bytes().to_vec())
-        };
+        let mut message = Vec::new();
+        let mut next =
+            |endpoint: &mut Endpoint<'_>, slot| endpoint.take(slot, &mut message).then(|| message.clone());
         let (first, second) = (other.way.branch_slot(0, 1), other.way.branch_slot(0, 2));
         assert_eq!(next(&mut other, first).as_deref(), Some(&b"first"[..]));
         assert_eq!(next(&mut other, first), Some(long));
