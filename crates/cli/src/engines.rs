@@ -5,7 +5,7 @@
 //! [`Machine::run`] picks the compilation.
 
 use crate::simulation::{self, OnDescription};
-use contract::{Durability, Engine};
+use contract::{ChannelName, Durability, Engine, EngineOptions};
 use harness::failure::words;
 use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
@@ -92,6 +92,23 @@ impl Machine {
                 )))
             }
             Machine::Simulated(_) | Machine::Hardware => Ok(()),
+        }
+    }
+
+    /// Refuses a channel that a simulated machine does not have.
+    pub fn admit_channel(self, engine: &EngineOptions) -> Result<(), Failure> {
+        let Machine::Simulated(Description { channels, name, .. }) = self else { return Ok(()) };
+        let there = match engine.channel {
+            ChannelName::SharedMemory => return Ok(()),
+            ChannelName::Unix => channels.unix,
+            ChannelName::Tcp => channels.tcp,
+        };
+        match there {
+            None if engine.instances != 1 => Err(Failure::Usage(format!(
+                "--channel {0}: {name} has no such sockets: its file has no table [channels.{0}]",
+                engine.channel
+            ))),
+            _ => Ok(()),
         }
     }
 

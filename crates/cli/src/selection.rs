@@ -137,6 +137,7 @@ pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> 
     }
     machine.admit(options.workers)?;
     machine.admit_logging(&options.logging)?;
+    machine.admit_channel(&options.engine)?;
     Ok(options)
 }
 

@@ -86,6 +86,8 @@ const FIELDS: &[Field] = &[
     ("shared_lock_table", Value::is_boolean),
     ("instances", is_count),
     ("channel", Value::is_string),
+    ("readers_wait", Value::is_boolean),
+    ("one_shot", Value::is_boolean),
     ("in_flight", is_count),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),

@@ -364,6 +364,12 @@ pub struct EngineOptions {
     pub instances: usize,
     /// By what they talk with each other.
     pub channel: ChannelName,
+    /// SILO in shared-everything: who reads a record that another transaction has locked to commit waits for it; otherwise he aborts
+    /// (*hardware-islands* 6). By default.
+    pub readers_wait: bool,
+    /// Several instances: a transaction that can run in fragments does ([`Procedure::runs_in_fragments`](crate::Procedure::runs_in_fragments)); otherwise each of its
+    /// operations elsewhere is a message. By default.
+    pub one_shot: bool,
     /// A step of two-phase commit that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub deployment_canary: Option<DeploymentCanary>,
@@ -469,6 +475,8 @@ impl Default for EngineOptions {
             shared_lock_table: false,
             instances: 1,
             channel: ChannelName::SharedMemory,
+            readers_wait: true,
+            one_shot: true,
             deployment_canary: None,
             in_flight: 4,
             partitions: 0,

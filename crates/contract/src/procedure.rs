@@ -1,6 +1,7 @@
 //! Stored procedures: plain synchronous Rust, generic over the transaction.
 
 use crate::plan::Plan;
+use crate::table::{Key, TableId};
 use crate::transaction::{Abort, Transaction};
 
 /// How a procedure ended by its own will.
@@ -39,5 +40,22 @@ pub trait Procedure: Send {
     /// had committed when it began. Not by default.
     fn reads_snapshot(&self) -> bool {
         false
+    }
+
+    /// Whether the transaction can run in fragments, one at each instance that has something of it ("one-shot", Kallman et al., PVLDB 1(2), 2008). If so it
+    /// tells `at` a key of every partition that it may touch. Not by default.
+    ///
+    /// A fragment is `run` where other instances' rows are out of reach: what is read or changed there is found, and is all zeros; what is inserted there
+    /// was missing; a scan shows this instance's rows only. Whoever answers true promises that `run` then does to this instance's keys what it would do if
+    /// it had them all, and does not panic. Where a key turns out not to be there, or to be there already, the transaction is run again, without fragments.
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        let _ = at;
+        false
+    }
+
+    /// Appends what [`Client::decode`](crate::Client::decode) needs to make this procedure for another instance, where it runs as a fragment. To be written for
+    /// what [runs in fragments](Procedure::runs_in_fragments).
+    fn encode(&self, into: &mut Vec<u8>) {
+        let _ = into;
     }
 }

@@ -126,6 +126,17 @@ pub trait Client: Send + 'static {
     fn durable(&mut self, epoch: u64) {
         let _ = epoch;
     }
+
+    /// The procedure that was [encoded](Procedure::encode) for this instance; `None`: these bytes are none.
+    fn decode(&mut self, bytes: &[u8]) -> Option<Self::Procedure> {
+        let _ = bytes;
+        None
+    }
+
+    /// Takes a decoded procedure back that has run.
+    fn take_back(&mut self, fragment: Self::Procedure) {
+        let _ = fragment;
+    }
 }
 
 /// A committed transaction's place in the serial order. Of two that conflict, the one that comes later has the larger id; under a

@@ -45,14 +45,18 @@ fn bank(protocol: ProtocolName, workers: usize, seed: u64, options: &EngineOptio
 
 #[test]
 fn transactions_that_span_instances_keep_the_sums_under_every_schedule() {
-    for protocol in PROTOCOLS {
+    for (protocol, one_shot) in
+        PROTOCOLS.into_iter().flat_map(|protocol| [(protocol, true), (protocol, false)])
+    {
         for (workers, instances) in DIVISIONS {
-            for seed in 0..100 {
+            for seed in 0..70 {
                 for schedule in schedules(seed) {
-                    let options = options(seed, instances);
+                    let options = EngineOptions { one_shot, ..options(seed, instances) };
                     let run = in_words(schedule, || bank(protocol, workers, seed, &options));
                     run.unwrap_or_else(|broken| {
-                        panic!("{protocol}, {instances} instances, {schedule:?}: {broken}")
+                        panic!(
+                            "{protocol}, {instances} instances, fragments {one_shot}, {schedule:?}: {broken}"
+                        )
                     });
                 }
             }
@@ -105,13 +109,20 @@ fn transactions_that_have_ids_keep_the_sums_too() {
 
 #[test]
 fn two_phase_commit_with_a_step_removed_is_found() {
-    for canary in [DeploymentCanary::EarlyRelease, DeploymentCanary::EarlyDecision] {
+    let (release, decision) = (DeploymentCanary::EarlyRelease, DeploymentCanary::EarlyDecision);
+    let cases = [
+        (ProtocolName::Silo, release, false),
+        (ProtocolName::Silo, decision, false),
+        (ProtocolName::NoWait, release, true),
+    ];
+    for (protocol, canary, one_shot) in cases {
         let is_found = |seed| {
-            let options = EngineOptions { deployment_canary: Some(canary), ..options(seed, 3) };
-            let run = |schedule| in_words(schedule, || bank(ProtocolName::Silo, 3, seed, &options));
+            let canary = Some(canary);
+            let options = EngineOptions { deployment_canary: canary, one_shot, ..options(seed, 3) };
+            let run = |schedule| in_words(schedule, || bank(protocol, 3, seed, &options));
             schedules(seed).into_iter().any(|schedule| run(schedule).is_err())
         };
-        assert!((0..300).any(is_found), "{canary:?}");
+        assert!((0..300).any(is_found), "{protocol}, {canary:?}");
     }
 }
 

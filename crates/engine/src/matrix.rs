@@ -2,15 +2,15 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::facade::{clock, region, socket};
+use crate::facade::{clock, region};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{self, Protocol};
 use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
-    ArchitectureName, Arrangement, CanaryName, ChannelName, EngineOptions, Layout, Misfit, PairName,
-    ProtocolName, Selection, Support, TimestampsName,
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
+    Selection, Support, TimestampsName,
 };
 
 /// Each partition of each table takes address space of its own.
@@ -236,10 +236,6 @@ fn misfit_of_instances(selection: Selection, workers: usize, options: &EngineOpt
     if options.snapshots {
         let allowed = "off with --instances, whose snapshots would be of different times".to_owned();
         return Some(Misfit { option: "snapshots", value: "on".to_owned(), allowed });
-    }
-    if options.channel != ChannelName::SharedMemory && !socket::HAS_SOCKETS {
-        let allowed = "shared-memory on simulated machines, which have no sockets yet".to_owned();
-        return Some(Misfit { option: "channel", value: options.channel.to_string(), allowed });
     }
     let most = (MOST_SLOTS / workers).max(1);
     if in_flight > most {

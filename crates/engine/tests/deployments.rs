@@ -22,9 +22,12 @@ fn every_division(run: impl Fn(Selection, usize, &EngineOptions) -> Result<(), S
 
 #[test]
 fn transactions_that_span_instances_keep_the_sums() {
-    every_division(|selection, workers, options| {
-        bank_run::<ThisEngine>(selection, workers, 1, TRANSACTIONS, options)
-    });
+    for one_shot in [true, false] {
+        every_division(|selection, workers, options| {
+            let options = EngineOptions { one_shot, ..options.clone() };
+            bank_run::<ThisEngine>(selection, workers, 1, TRANSACTIONS, &options)
+        });
+    }
 }
 
 #[test]

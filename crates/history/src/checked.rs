@@ -6,7 +6,7 @@
 use crate::history::{Ending, History, WorkerHistory};
 use crate::key_names::{KeyNames, name_of};
 use crate::layout::Layouts;
-use crate::log::Log;
+use crate::log::{FRAGMENT_BYTES, Log};
 use crate::recording::Recording;
 use crate::version::{MOST_TRANSACTIONS, MOST_WORKERS, Stamp};
 use contract::{
@@ -189,11 +189,7 @@ impl<C: Client> Client for CheckedClient<C> {
             "a checked run has at most {MOST_TRANSACTIONS} transactions a worker"
         );
         self.history.issued = number;
-        // Allocates only until as many logs are about as the worker has transactions in flight.
-        let mut log = self
-            .pool
-            .pop()
-            .unwrap_or_else(|| Box::new(Log::new(self.worker, self.layouts.clone(), self.deletes)));
+        let mut log = self.take_log();
         log.begin_transaction(number);
         CheckedProcedure { inner: self.inner.next(), log: Cell::new(Some(log)) }
     }
@@ -222,6 +218,34 @@ impl<C: Client> Client for CheckedClient<C> {
 
     fn durable(&mut self, epoch: u64) {
         self.inner.durable(epoch);
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<Self::Procedure> {
+        let (writer, bytes) = bytes.split_first_chunk::<FRAGMENT_BYTES>()?;
+        let mut log = self.take_log();
+        log.begin_fragment(writer);
+        match self.inner.decode(bytes) {
+            Some(inner) => Some(CheckedProcedure { inner, log: Cell::new(Some(log)) }),
+            None => {
+                self.pool.push(log);
+                None
+            }
+        }
+    }
+
+    fn take_back(&mut self, fragment: Self::Procedure) {
+        let mut log = fragment.log.into_inner().expect("a procedure that ended holds its log");
+        log.end_fragment();
+        self.pool.push(log);
+        self.inner.take_back(fragment.inner);
+    }
+}
+
+impl<C> CheckedClient<C> {
+    /// Allocates only until as many logs are about as the worker has transactions and fragments in flight.
+    fn take_log(&mut self) -> Box<Log> {
+        let spare = self.pool.pop();
+        spare.unwrap_or_else(|| Box::new(Log::new(self.worker, self.layouts.clone(), self.deletes)))
     }
 }
 
@@ -271,5 +295,15 @@ impl<P: Procedure> Procedure for CheckedProcedure<P> {
 
     fn reads_snapshot(&self) -> bool {
         self.inner.reads_snapshot()
+    }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        self.inner.runs_in_fragments(at)
+    }
+
+    /// Whose stamps a fragment leaves, and the procedure inside.
+    fn encode(&self, into: &mut Vec<u8>) {
+        self.with_log(|log| into.extend_from_slice(&log.fragment()));
+        self.inner.encode(into);
     }
 }

@@ -19,7 +19,10 @@ use hashbrown::HashMap;
 pub(crate) struct Log {
     pub layouts: Layouts,
     pub deletes: Deletes,
+    /// Whose transaction it logs.
     worker: usize,
+    /// Whose pool it is of.
+    own: usize,
     /// The transaction's number among its worker's; 0 while the log is in the pool.
     transaction: u32,
     attempts: u32,
@@ -43,12 +46,16 @@ pub(crate) struct Log {
     pub plan: Plan,
 }
 
+/// Bytes of [`Log::fragment`].
+pub(crate) const FRAGMENT_BYTES: usize = 16;
+
 impl Log {
     pub fn new(worker: usize, layouts: Layouts, deletes: Deletes) -> Self {
         Log {
             layouts,
             deletes,
             worker,
+            own: worker,
             transaction: 0,
             attempts: 0,
             writes: 0,
@@ -90,6 +97,29 @@ impl Log {
     /// Ready for the pool.
     pub fn end_transaction(&mut self) {
         assert_ne!(self.transaction, 0, "a transaction ended twice");
+        self.transaction = 0;
+    }
+
+    /// Whose attempt comes next, for who runs a fragment of it.
+    pub fn fragment(&self) -> [u8; FRAGMENT_BYTES] {
+        let mut bytes = [0; FRAGMENT_BYTES];
+        bytes[..8].copy_from_slice(&(self.worker as u64).to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.transaction.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.attempts.to_le_bytes());
+        bytes
+    }
+
+    /// Takes the log out of the pool for a fragment of another worker's transaction.
+    pub fn begin_fragment(&mut self, whose: &[u8; FRAGMENT_BYTES]) {
+        assert_eq!(self.transaction, 0, "a log serves one transaction at a time");
+        self.worker = word(&whose[..8]) as usize;
+        let both = word(&whose[8..]);
+        (self.transaction, self.attempts) = (both as u32, (both >> 32) as u32);
+    }
+
+    /// Ready for the pool of its own worker.
+    pub fn end_fragment(&mut self) {
+        self.worker = self.own;
         self.transaction = 0;
     }
 

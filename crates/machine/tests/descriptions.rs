@@ -39,6 +39,9 @@ fn machines_are_what_the_papers_say() {
     assert_eq!(sockets.diameter(), 2);
     assert!(sockets.hops.iter().all(|row| row.iter().filter(|&&hops| hops == 1).count() == 3));
     assert_eq!(machine("nehalem-ex-4x8").cores, 32);
+    let islands = machine("westmere-ep-2x6");
+    assert_eq!((islands.cores, islands.sockets(), islands.frequency_mhz), (12, 2, 2800));
+    assert!(islands.channels.tcp.is_some() && orthrus.channels.unix.is_some() && trireme.channels.tcp.is_none());
     for cores in [64, 256, 1024] {
         let mesh = machine(&format!("graphite-mesh-{cores}"));
         assert_eq!((mesh.cores, mesh.l2, mesh.memory.controllers), (cores, None, cores));
@@ -58,6 +61,12 @@ fn spoilt_machines_are_refused_with_field_value_and_reason() {
     let mesh = |from, to| spoilt("graphite-mesh-64", from, to);
     for (error, expected) in [
         (haswell("cores = 72", ""), "cores: is missing"),
+        (
+            spoilt("westmere-ep-2x6", "poll_ns = 400", "poll_ns = 0"),
+            "channels.unix.poll_ns = 0: is to be 1 to 1,000,000",
+        ),
+        (spoilt("westmere-ep-2x6", "poll_ns = 400", ""), "channels.unix.poll_ns: is missing"),
+        (spoilt("westmere-ep-2x6", "[channels.tcp]", "[channels.mpi]"), "channels.mpi: is unknown"),
         (haswell("cores = 72", "cores = 0"), "cores = 0: is to be 1 to 1024"),
         (haswell("cores = 72", "cores = 70"), "cores = 70: is no multiple of the 4 sockets"),
         (haswell("cores = 72", "cores = \"many\""), "cores = \"many\": is to be a whole number"),

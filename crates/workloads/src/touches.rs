@@ -71,6 +71,22 @@ impl Touches {
         self.filter |= 1 << (touch.key().0 % 64);
     }
 
+    /// Appends them to bytes.
+    pub(crate) fn encode(&self, into: &mut Vec<u8>) {
+        into.extend(self.as_slice().iter().flat_map(|touch| touch.0.to_le_bytes()));
+    }
+
+    /// Those that were encoded; `None`: the bytes are none.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks();
+        if !rest.is_empty() || words.len() > MOST_TOUCHES {
+            return None;
+        }
+        let mut touches = Touches::new();
+        words.iter().for_each(|word| touches.push(Touch(u64::from_le_bytes(*word))));
+        Some(touches)
+    }
+
     #[inline]
     pub(crate) fn as_slice(&self) -> &[Touch] {
         &self.all[..self.len]

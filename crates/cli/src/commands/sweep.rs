@@ -116,6 +116,7 @@ pub fn prepare(
         }
         machine.admit_logging(logging)?;
         logging.each_apart = true;
+        machine.admit_channel(&case.subject.options.engine)?;
     }
     Ok((experiment, cases))
 }

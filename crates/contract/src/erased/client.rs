@@ -5,7 +5,8 @@
 
 use super::Erased;
 use crate::{
-    Abort, Arrival, Client, Completion, Outcome, Plan, Procedure, RunError, RunOutcome, Transaction,
+    Abort, Arrival, Client, Completion, Key, Outcome, Plan, Procedure, RunError, RunOutcome, TableId,
+    Transaction,
 };
 use std::any::Any;
 
@@ -41,6 +42,10 @@ trait AnyClient: Send {
 
     fn durable(&mut self, epoch: u64);
 
+    fn decode(&mut self, bytes: &[u8]) -> Option<ErasedProcedure>;
+
+    fn take_back(&mut self, fragment: ErasedProcedure);
+
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -59,13 +64,9 @@ impl<P> Filled<P> {
     }
 }
 
-impl<C: Client> AnyClient for Recycling<C> {
-    fn arrival(&mut self) -> Arrival {
-        self.client.arrival()
-    }
-
-    fn next(&mut self) -> ErasedProcedure {
-        let filled = Filled(Some(self.client.next()));
+impl<C: Client> Recycling<C> {
+    fn fill(&mut self, procedure: C::Procedure) -> ErasedProcedure {
+        let filled = Filled(Some(procedure));
         match self.spare.pop() {
             Some(mut spare) => {
                 *spare = filled;
@@ -75,16 +76,42 @@ impl<C: Client> AnyClient for Recycling<C> {
         }
     }
 
-    fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
+    fn empty(&mut self, procedure: ErasedProcedure) -> C::Procedure {
         let mut filled: Box<Filled<C::Procedure>> =
             procedure.0.into_any().downcast().expect("a procedure of this client");
         let procedure = filled.0.take().expect("a procedure that has not ended");
         self.spare.push(filled);
+        procedure
+    }
+}
+
+impl<C: Client> AnyClient for Recycling<C> {
+    fn arrival(&mut self) -> Arrival {
+        self.client.arrival()
+    }
+
+    fn next(&mut self) -> ErasedProcedure {
+        let next = self.client.next();
+        self.fill(next)
+    }
+
+    fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>) {
+        let procedure = self.empty(procedure);
         self.client.finished(procedure, completion);
     }
 
     fn durable(&mut self, epoch: u64) {
         self.client.durable(epoch);
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<ErasedProcedure> {
+        let fragment = self.client.decode(bytes)?;
+        Some(self.fill(fragment))
+    }
+
+    fn take_back(&mut self, fragment: ErasedProcedure) {
+        let fragment = self.empty(fragment);
+        self.client.take_back(fragment);
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -100,6 +127,10 @@ trait AnyProcedure: Send {
 
     fn reads_snapshot(&self) -> bool;
 
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool;
+
+    fn encode(&self, into: &mut Vec<u8>);
+
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -114,6 +145,14 @@ impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
 
     fn reads_snapshot(&self) -> bool {
         self.procedure().reads_snapshot()
+    }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        self.procedure().runs_in_fragments(at)
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        self.procedure().encode(into);
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -139,6 +178,14 @@ impl Client for ErasedClient {
     fn durable(&mut self, epoch: u64) {
         self.0.durable(epoch);
     }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<ErasedProcedure> {
+        self.0.decode(bytes)
+    }
+
+    fn take_back(&mut self, fragment: ErasedProcedure) {
+        self.0.take_back(fragment);
+    }
 }
 
 impl Procedure for ErasedProcedure {
@@ -152,5 +199,13 @@ impl Procedure for ErasedProcedure {
 
     fn reads_snapshot(&self) -> bool {
         self.0.reads_snapshot()
+    }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        self.0.runs_in_fragments(at)
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        self.0.encode(into);
     }
 }

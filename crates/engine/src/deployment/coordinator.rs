@@ -5,14 +5,18 @@
 //! with the next message.
 //!
 //! A branch that has aborted takes the transaction with it: all that follows is refused, and the other branches are told.
+//!
+//! A transaction that can run in fragments ([`super::fragment`]) begins with sending them. Home runs meanwhile, and waits for an instance's transcript where it wants the first thing from
+//! it.
 
-use super::message::{Answer, Message, Operation, Vote, rows};
+use super::fragment::Transcript;
+use super::message::{Answer, Kind, Message, Operation, Vote, rows};
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::Reach;
 use crate::transaction::access::Access;
-use crate::transaction::{Decision, Prepared, Txn};
+use crate::transaction::{Decision, Named, Prepared, Txn};
 use contract::{
     Abort, AbortReason, DeploymentCanary, Direction, EngineOptions, Insertion, Key, Merge, Outcome, Presence,
     Procedure, Receipts, Scan, Span, TableId, TimeClass, Transaction,
@@ -23,6 +27,17 @@ use std::ops::Range;
 struct Branch {
     instance: usize,
     has_written: bool,
+    fragment: Progress,
+}
+
+/// Where a branch is with its fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// It has none, and does what messages say.
+    None,
+    Running,
+    /// Its transcript has come, and with it, where records are locked when they are touched, its vote.
+    Ran,
 }
 
 /// Where the argument of a merge is that found its key.
@@ -39,6 +54,16 @@ pub(crate) struct Coordinator {
     branches: Vec<Branch>,
     /// By instance: what the next message to a branch begins with.
     pending: Vec<Message>,
+    /// By instance: what the fragment there has found.
+    transcripts: Vec<Transcript>,
+    /// The procedure, encoded.
+    encoded: Vec<u8>,
+    /// Whether transactions that can run in fragments do.
+    one_shot: bool,
+    /// The fragments of this transaction were wrong: it runs by messages until it ends.
+    by_messages: bool,
+    /// Something was missing, or there already, that fragments take for the other.
+    unforeseen: bool,
     answer: Message,
     /// Why it can only be aborted, because a branch has.
     aborted: Option<AbortReason>,
@@ -55,6 +80,11 @@ impl Coordinator {
         Coordinator {
             branches: Vec::with_capacity(instances),
             pending: std::iter::repeat_with(Message::new).take(instances).collect(),
+            transcripts: std::iter::repeat_with(Transcript::default).take(instances).collect(),
+            encoded: Vec::new(),
+            one_shot: options.one_shot,
+            by_messages: false,
+            unforeseen: false,
             answer: Message::new(),
             aborted: None,
             receipts: Vec::new(),
@@ -67,6 +97,7 @@ impl Coordinator {
     fn clear(&mut self) {
         assert!(self.branches.is_empty(), "the last transaction has ended");
         self.aborted = None;
+        self.unforeseen = false;
         self.receipts.clear();
         self.arguments.clear();
     }
@@ -75,7 +106,7 @@ impl Coordinator {
     fn branch(&mut self, instance: usize) -> &mut Branch {
         let there = self.branches.iter().position(|branch| branch.instance == instance);
         let position = there.unwrap_or_else(|| {
-            self.branches.push(Branch { instance, has_written: false });
+            self.branches.push(Branch { instance, has_written: false, fragment: Progress::None });
             self.branches.len() - 1
         });
         &mut self.branches[position]
@@ -84,6 +115,40 @@ impl Coordinator {
     fn is_gone(&mut self, instance: usize) {
         self.branches.retain(|branch| branch.instance != instance);
         self.pending[instance].clear();
+    }
+
+    /// The branch at an instance, if it has a fragment.
+    #[inline(always)]
+    fn fragment(&mut self, instance: usize) -> Option<&mut Branch> {
+        let has_fragment =
+            |branch: &&mut Branch| branch.instance == instance && branch.fragment != Progress::None;
+        self.branches.iter_mut().find(has_fragment)
+    }
+
+    fn fragments_run(&self) -> bool {
+        self.branches.iter().any(|branch| branch.fragment == Progress::Running)
+    }
+
+    /// What fragments did is of no use: the transaction runs again, by messages.
+    #[cold]
+    fn fragments_were_wrong(&mut self) -> Abort {
+        self.by_messages = true;
+        self.aborted = Some(AbortReason::Undeclared);
+        Abort(AbortReason::Undeclared)
+    }
+
+    /// Notes whether a row was found, as fragments take it to be.
+    #[inline(always)]
+    fn finds(&mut self, presence: Presence) -> Presence {
+        self.unforeseen |= presence == Presence::Missing;
+        presence
+    }
+
+    /// Notes whether a row was inserted, as fragments take it to be.
+    #[inline(always)]
+    fn inserts(&mut self, insertion: Insertion) -> Insertion {
+        self.unforeseen |= insertion == Insertion::Exists;
+        insertion
     }
 }
 
@@ -97,6 +162,9 @@ impl<'e, P: Protocol, F: Physical> Distributed<'_, 'e, P, F>
 where
     P::Common<F>: Sync,
 {
+    /// Where records are locked when they are touched, a branch that has run its fragment can commit.
+    const VOTES_WITH_FRAGMENT: bool = <P::Access<Instance<'e, P, F>> as Access<_>>::ENTRIES_ARE_LOCKS;
+
     /// The instance that has a key; `None`: this one.
     #[inline(always)]
     fn away(&self, table: TableId, key: Key) -> Option<usize> {
@@ -137,13 +205,94 @@ where
         let branch = self.coordinator.branch(instance);
         branch.has_written |= operation.writes();
         self.send(instance, operation);
-        self.receive();
+        while self.receive_from_any() != instance {}
         if let (_, Answer::Aborted(reason)) = self.answered() {
             self.coordinator.is_gone(instance);
             self.coordinator.aborted = Some(reason);
             return Err(Abort(reason));
         }
         Ok(self.answered().1)
+    }
+
+    /// Waits for an answer, and says whose it is. If it is to a fragment, that is noted.
+    fn receive_from_any(&mut self) -> usize {
+        self.receive();
+        let (instance, answer) = self.answered();
+        let reason = match answer {
+            Answer::Aborted(reason) => Some(reason),
+            _ => None,
+        };
+        if let Some(branch) = self.coordinator.fragment(instance)
+            && branch.fragment == Progress::Running
+        {
+            branch.fragment = Progress::Ran;
+            match reason {
+                Some(reason) => {
+                    self.coordinator.is_gone(instance);
+                    self.coordinator.aborted.get_or_insert(reason);
+                }
+                None => {
+                    let Coordinator { transcripts, answer, .. } = &mut *self.coordinator;
+                    transcripts[instance].take(answer);
+                }
+            }
+        }
+        instance
+    }
+
+    /// Sends the procedure to the other instances that have something of it, if it can run there.
+    fn send_fragments<Pr: Procedure>(&mut self, procedure: &Pr) {
+        if !self.coordinator.one_shot || self.coordinator.by_messages {
+            return;
+        }
+        let can = procedure.runs_in_fragments(&mut |table, key| {
+            if let Some(instance) = self.away(table, key) {
+                self.coordinator.branch(instance).fragment = Progress::Running;
+            }
+        });
+        if !can {
+            self.coordinator.branches.clear();
+        }
+        if self.coordinator.branches.is_empty() {
+            return;
+        }
+        let mut encoded = std::mem::take(&mut self.coordinator.encoded);
+        encoded.clear();
+        procedure.encode(&mut encoded);
+        for number in 0..self.coordinator.branches.len() {
+            let instance = self.coordinator.branches[number].instance;
+            self.send(instance, Operation::Run { votes: Self::VOTES_WITH_FRAGMENT, procedure: &encoded });
+        }
+        self.coordinator.encoded = encoded;
+    }
+
+    /// Waits until all fragments have run; if one could not, or they are not those of what home did, the transaction can only be aborted.
+    fn fragments_have_run(&mut self) -> Result<(), Abort> {
+        while self.coordinator.fragments_run() {
+            self.receive_from_any();
+        }
+        self.alive()?;
+        let Coordinator { branches, transcripts, unforeseen, .. } = &*self.coordinator;
+        let mut in_fragments = branches.iter().filter(|branch| branch.fragment == Progress::Ran).peekable();
+        let are_wrong = in_fragments.peek().is_some() && *unforeseen
+            || in_fragments.any(|branch| !transcripts[branch.instance].is_over());
+        if are_wrong { Err(self.coordinator.fragments_were_wrong()) } else { Ok(()) }
+    }
+
+    /// What the next operation of the fragment there has found.
+    fn replay(&mut self, instance: usize, kind: Kind, operation: Operation<'_>) -> Result<Answer<'_>, Abort> {
+        while let Some(branch) = self.coordinator.fragment(instance)
+            && branch.fragment == Progress::Running
+        {
+            self.receive_from_any();
+        }
+        self.alive()?;
+        self.coordinator.branch(instance).has_written |= operation.writes();
+        let (table, key) = operation.on();
+        match self.coordinator.transcripts[instance].advance(kind, table, key) {
+            true => Ok(self.coordinator.transcripts[instance].found()),
+            false => Err(self.coordinator.fragments_were_wrong()),
+        }
     }
 
     /// Has branches do something at the same time, and waits for all; those that are gone then are forgotten. The first reason to abort, if there is one.
@@ -179,21 +328,20 @@ where
 
     /// Makes sure that all instances can commit. If not, home has aborted, and branches may be left.
     fn prepare(&mut self) -> Result<Prepared, Abort> {
-        let everybody = |_: &Branch| true;
-        if <P::Access<Instance<'e, P, F>> as Access<_>>::ENTRIES_ARE_LOCKS {
-            // All is locked. Home draws its id before a branch that has only read lets go.
-            self.or_abort(Self::alive)?;
-        } else {
-            self.or_abort(|this| this.alive().and_then(|()| this.home.lock()))?;
+        self.or_abort(Self::fragments_have_run)?;
+        let has_not_voted = |branch: &Branch| !Self::VOTES_WITH_FRAGMENT || branch.fragment == Progress::None;
+        // Where all is locked, home draws its id before a branch that has only read lets go.
+        if !Self::VOTES_WITH_FRAGMENT {
+            self.or_abort(|this| this.home.lock())?;
             if self.coordinator.branches.len() == 1 && self.home.ids.is_none() {
-                self.or_abort(|this| this.ask_all(Operation::Prepare, everybody))?;
+                self.or_abort(|this| this.ask_all(Operation::Prepare, |_| true))?;
                 return self.home.prepare();
             }
             // An id is drawn once all is locked, and before anything is validated.
             self.or_abort(|this| this.ask_all(Operation::Lock, |branch| branch.has_written))?;
         }
         let prepared = self.home.prepare()?;
-        match self.ask_all(Operation::Prepare, everybody) {
+        match self.ask_all(Operation::Prepare, has_not_voted) {
             Ok(()) => Ok(prepared),
             Err(abort) => {
                 self.home.decide(prepared, Decision::Abort);
@@ -209,6 +357,9 @@ where
 
     /// Tells the branches that are left.
     fn decide(&mut self, decision: Decision) {
+        while self.coordinator.fragments_run() {
+            self.receive_from_any();
+        }
         while let Some(Branch { instance, .. }) = self.coordinator.branches.pop() {
             // What is pending is of no use any more.
             self.coordinator.pending[instance].clear();
@@ -243,8 +394,24 @@ impl Operation<'_> {
         match self {
             O::ReadToWrite { .. } | O::WriteBack { .. } | O::Write { .. } => true,
             O::Replace { .. } | O::Insert { .. } | O::Delete { .. } => true,
+            O::Run { .. } => unreachable!("a transcript tells"),
             O::Read { .. } | O::ReadWhole { .. } | O::Scan(_) => false,
             O::Lock | O::Prepare | O::Decide(_) => false,
+        }
+    }
+}
+
+impl<'m> Operation<'m> {
+    /// The table and the key of one that a transcript may have an entry of; scans have none.
+    fn on(&self) -> (TableId, Named<'m>) {
+        use Operation as O;
+        match *self {
+            O::Read { table, key, .. } | O::ReadWhole { table, key } => (table, key),
+            O::ReadToWrite { table, key, .. } | O::WriteBack { table, key, .. } => (table, key),
+            O::Write { table, key, .. } | O::Replace { table, key, .. } => (table, key),
+            O::Insert { table, key, .. } | O::Delete { table, key } => (table, key),
+            O::Scan(Scan { table, .. }) => (table, Named::Bytes(b"")),
+            O::Run { .. } | O::Lock | O::Prepare | O::Decide(_) => unreachable!("{self:?} is of no key"),
         }
     }
 }
@@ -270,9 +437,15 @@ where
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.read(table, key, span, see) };
-        let name = self.home.name(table, key);
-        self.show(instance, Operation::Read { table, key: name.named(), span }, see)
+        let presence = match self.away(table, key) {
+            None => self.home.read(table, key, span, see)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let key = name.named();
+                self.show(instance, Kind::Read, Operation::Read { table, key, span }, see)?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     fn update(
@@ -283,28 +456,24 @@ where
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.update(table, key, span, change) };
-        let mut row = std::mem::take(&mut self.coordinator.row);
-        let name = self.home.name(table, key);
-        let key = name.named();
-        let read = self.show(instance, Operation::ReadToWrite { table, key, span }, &mut |bytes| {
-            row.clear();
-            row.extend_from_slice(bytes);
-        });
-        if read == Ok(Presence::Present) {
-            aligned(&mut row, change);
-            let operation = Operation::WriteBack { table, key, offset: span.start(), bytes: &row };
-            self.coordinator.pending[instance].ask(operation);
-        }
-        self.coordinator.row = row;
-        read
+        let presence = match self.away(table, key) {
+            None => self.home.update(table, key, span, change)?,
+            Some(instance) => self.update_away(instance, (table, key), span, change)?,
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.write(table, key, offset, bytes) };
-        let name = self.home.name(table, key);
-        self.find(instance, Operation::Write { table, key: name.named(), offset, bytes })
+        let presence = match self.away(table, key) {
+            None => self.home.write(table, key, offset, bytes)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let operation = Operation::Write { table, key: name.named(), offset, bytes };
+                self.find(instance, Kind::Write, operation).map(presence)?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     /// Away from home it is an update: what was there before is locked, or validated.
@@ -339,7 +508,7 @@ where
         if presence == Presence::Present {
             self.coordinator.receipts.push(receipt);
         }
-        Ok(presence)
+        Ok(self.coordinator.finds(presence))
     }
 
     fn read_whole(
@@ -349,33 +518,57 @@ where
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.read_whole(table, key, see) };
-        let name = self.home.name(table, key);
-        self.show(instance, Operation::ReadWhole { table, key: name.named() }, see)
+        let presence = match self.away(table, key) {
+            None => self.home.read_whole(table, key, see)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let key = name.named();
+                self.show(instance, Kind::ReadWhole, Operation::ReadWhole { table, key }, see)?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     fn replace(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.replace(table, key, row) };
-        let name = self.home.name(table, key);
-        self.find(instance, Operation::Replace { table, key: name.named(), row })
+        let presence = match self.away(table, key) {
+            None => self.home.replace(table, key, row)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let operation = Operation::Replace { table, key: name.named(), row };
+                self.find(instance, Kind::Replace, operation).map(presence)?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     fn insert(&mut self, table: TableId, key: Key, row: &[u8]) -> Result<Insertion, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.insert(table, key, row) };
-        let name = self.home.name(table, key);
-        match self.ask(instance, Operation::Insert { table, key: name.named(), row })? {
-            Answer::Inserted(insertion) => Ok(insertion),
-            other => unreachable!("{other:?} to an insert"),
-        }
+        let insertion = match self.away(table, key) {
+            None => self.home.insert(table, key, row)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let operation = Operation::Insert { table, key: name.named(), row };
+                match self.find(instance, Kind::Insert, operation)? {
+                    Answer::Inserted(insertion) => insertion,
+                    other => unreachable!("{other:?} to an insert"),
+                }
+            }
+        };
+        Ok(self.coordinator.inserts(insertion))
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.alive()?;
-        let Some(instance) = self.away(table, key) else { return self.home.delete(table, key) };
-        let name = self.home.name(table, key);
-        self.find(instance, Operation::Delete { table, key: name.named() })
+        let presence = match self.away(table, key) {
+            None => self.home.delete(table, key)?,
+            Some(instance) => {
+                let name = self.home.name(table, key);
+                let operation = Operation::Delete { table, key: name.named() };
+                self.find(instance, Kind::Delete, operation).map(presence)?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
     }
 
     fn key(&mut self, table: TableId, bytes: &[u8]) -> Key {
@@ -402,7 +595,7 @@ where
                     self.home.scan(scan, &mut |key, row| shown.push((key.to_vec(), row.to_vec())))?;
                 continue;
             }
-            match self.ask(instance, Operation::Scan(*scan))? {
+            match self.find(instance, Kind::Scan, Operation::Scan(*scan))? {
                 Answer::Rows(bytes) => {
                     let all = rows(bytes).map(|row| row.expect("participants are of this engine"));
                     shown.extend(all.map(|(key, row)| (key.to_vec(), row.to_vec())));
@@ -426,23 +619,54 @@ impl<P: Protocol, F: Physical> Distributed<'_, '_, P, F>
 where
     P::Common<F>: Sync,
 {
-    /// Asks for bytes of a row, and shows them.
+    /// What an operation finds at another instance: what its fragment has found, or what the branch answers.
+    fn find(&mut self, instance: usize, kind: Kind, operation: Operation<'_>) -> Result<Answer<'_>, Abort> {
+        match self.coordinator.fragment(instance).is_some() {
+            true => self.replay(instance, kind, operation),
+            false => self.ask(instance, operation),
+        }
+    }
+
+    /// The same of one that shows bytes of a row.
     fn show(
         &mut self,
         instance: usize,
+        kind: Kind,
         operation: Operation<'_>,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        let answer = self.ask(instance, operation)?;
+        let answer = self.find(instance, kind, operation)?;
         if let Answer::Present(bytes) = answer {
             with_aligned(bytes, see);
         }
         Ok(presence(answer))
     }
 
-    /// Asks for something that finds a row or none.
-    fn find(&mut self, instance: usize, operation: Operation<'_>) -> Result<Presence, Abort> {
-        self.ask(instance, operation).map(presence)
+    /// Changes bytes of a row at another instance. What becomes of them it is told with the next message, unless it has done the same.
+    fn update_away(
+        &mut self,
+        instance: usize,
+        (table, key): (TableId, Key),
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        let mut row = std::mem::take(&mut self.coordinator.row);
+        let name = self.home.name(table, key);
+        let key = name.named();
+        let operation = Operation::ReadToWrite { table, key, span };
+        let read = self.show(instance, Kind::Update, operation, &mut |bytes| {
+            row.clear();
+            row.extend_from_slice(bytes);
+        });
+        if read == Ok(Presence::Present) {
+            aligned(&mut row, change);
+            if self.coordinator.fragment(instance).is_none() {
+                let operation = Operation::WriteBack { table, key, offset: span.start(), bytes: &row };
+                self.coordinator.pending[instance].ask(operation);
+            }
+        }
+        self.coordinator.row = row;
+        read
     }
 }
 
@@ -497,19 +721,25 @@ where
         procedure: &Pr,
     ) -> Result<Outcome, Abort> {
         self.clear();
-        procedure.run(&mut Distributed { home, coordinator: self })
+        let mut distributed = Distributed { home, coordinator: self };
+        distributed.send_fragments(procedure);
+        procedure.run(&mut distributed)
     }
 
     fn commit(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {
         if self.branches.is_empty() && self.aborted.is_none() {
+            self.by_messages = false;
             return home.commit();
         }
-        Distributed { home, coordinator: self }.commit()
+        let committed = Distributed { home, coordinator: self }.commit();
+        self.by_messages &= committed.is_err();
+        committed
     }
 
     fn roll_back(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {
         let alive = self.aborted.map_or(Ok(()), |reason| Err(Abort(reason)));
         Distributed { home, coordinator: self }.decide(Decision::Abort);
+        self.by_messages &= alive.is_err();
         alive.and(home.roll_back())
     }
 

@@ -32,12 +32,27 @@ pub(super) enum Operation<'m> {
     Delete { table: TableId, key: Named<'m> },
     /// The instance's rows of a range.
     Scan(Scan<'m>),
+    /// A fragment of a transaction, which is this procedure, and the branch's vote, if it does not come later.
+    Run { votes: bool, procedure: &'m [u8] },
     /// Lock what was written, where it is not locked yet.
     Lock,
     /// Vote.
     Prepare,
     /// What becomes of the transaction. Asks for nothing.
     Decide(Decision),
+}
+
+/// What an operation was that a transcript has an entry of ([`super::fragment`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    ReadWhole,
+    Update,
+    Write,
+    Replace,
+    Insert,
+    Delete,
+    Scan,
 }
 
 /// How a branch votes.
@@ -66,6 +81,8 @@ pub(super) enum Answer<'m> {
     Locked,
     /// The branch's vote.
     Votes(Vote),
+    /// A fragment has run; if it was to vote, it is prepared. Its transcript.
+    Ran(&'m [u8]),
 }
 
 /// Bytes that are no message of ours.
@@ -86,6 +103,8 @@ mod tag {
     pub const PREPARE: u8 = 10;
     pub const COMMIT: u8 = 11;
     pub const ABORT: u8 = 12;
+    pub const RUN: u8 = 13;
+    pub const RUN_AND_VOTE: u8 = 14;
 
     pub const ABORTED: u8 = 0;
     pub const MISSING: u8 = 1;
@@ -96,6 +115,7 @@ mod tag {
     pub const LOCKED: u8 = 6;
     pub const PREPARED: u8 = 7;
     pub const READ_ONLY: u8 = 8;
+    pub const RAN: u8 = 9;
 
     pub const UNBOUNDED: u8 = 0;
     pub const INCLUDED: u8 = 1;
@@ -149,6 +169,8 @@ impl Message {
             O::Insert { table, key, row } => self.head(tag::INSERT, table, key).string(row),
             O::Delete { table, key } => self.head(tag::DELETE, table, key),
             O::Scan(scan) => self.scan(&scan),
+            O::Run { votes: false, procedure } => self.byte(tag::RUN).string(procedure),
+            O::Run { votes: true, procedure } => self.byte(tag::RUN_AND_VOTE).string(procedure),
             O::Lock => self.byte(tag::LOCK),
             O::Prepare => self.byte(tag::PREPARE),
             O::Decide(Decision::Commit) => self.byte(tag::COMMIT),
@@ -160,6 +182,21 @@ impl Message {
     pub(super) fn answer(&mut self, instance: usize, answer: Answer<'_>) {
         self.clear();
         self.number(instance as u64);
+        self.put(answer);
+    }
+
+    /// Adds what an operation was, and on what; what it found comes behind.
+    pub(super) fn begin_entry(&mut self, kind: Kind, table: TableId, key: Named<'_>) {
+        self.head(kind as u8, table, key);
+    }
+
+    /// Forgets what is behind so many bytes.
+    pub(super) fn cut(&mut self, bytes: usize) {
+        self.0.truncate(bytes);
+    }
+
+    /// Adds an answer.
+    pub(super) fn put(&mut self, answer: Answer<'_>) {
         match answer {
             Answer::Aborted(reason) => self.byte(tag::ABORTED).byte(reason.index() as u8),
             Answer::Missing => self.byte(tag::MISSING),
@@ -170,6 +207,7 @@ impl Message {
             Answer::Locked => self.byte(tag::LOCKED),
             Answer::Votes(Vote::Prepared) => self.byte(tag::PREPARED),
             Answer::Votes(Vote::ReadOnly) => self.byte(tag::READ_ONLY),
+            Answer::Ran(transcript) => self.byte(tag::RAN).string(transcript),
         };
     }
 
@@ -181,6 +219,11 @@ impl Message {
     /// Reads it from the beginning.
     pub(super) fn read(&self) -> Reading<'_> {
         Reading(&self.0)
+    }
+
+    /// Reads it from there.
+    pub(super) fn read_from(&self, position: usize) -> Reading<'_> {
+        Reading(&self.0[position..])
     }
 
     fn byte(&mut self, byte: u8) -> &mut Self {
@@ -241,6 +284,8 @@ impl<'m> Reading<'m> {
         let tag = self.byte()?;
         Ok(Some(match tag {
             tag::SCAN => O::Scan(self.scan()?),
+            tag::RUN => O::Run { votes: false, procedure: self.string()? },
+            tag::RUN_AND_VOTE => O::Run { votes: true, procedure: self.string()? },
             tag::LOCK => O::Lock,
             tag::PREPARE => O::Prepare,
             tag::COMMIT => O::Decide(Decision::Commit),
@@ -267,7 +312,30 @@ impl<'m> Reading<'m> {
     /// An answer, and the instance that gave it.
     pub fn answer(mut self) -> Result<(usize, Answer<'m>), Malformed> {
         let instance = self.length()?;
-        let answer = match self.byte()? {
+        let answer = self.found()?;
+        self.0.is_empty().then_some((instance, answer)).ok_or(Malformed)
+    }
+
+    /// Of the next entry of a transcript, the bytes that say what the operation was, and those that say what it found; `None`: it is of another operation, or there is
+    /// none.
+    pub fn entry(
+        mut self,
+        kind: Kind,
+        table: TableId,
+        key: Named<'_>,
+    ) -> Result<Option<(usize, usize)>, Malformed> {
+        let all = self.0.len();
+        if all == 0 || self.byte()? != kind as u8 || self.table()? != table || self.key()? != key {
+            return Ok(None);
+        }
+        let behind_head = self.0.len();
+        let _ = self.found()?;
+        Ok(Some((all - behind_head, behind_head - self.0.len())))
+    }
+
+    /// What an operation found.
+    pub fn found(&mut self) -> Result<Answer<'m>, Malformed> {
+        Ok(match self.byte()? {
             tag::ABORTED => {
                 let reason = AbortReason::ALL.get(usize::from(self.byte()?));
                 Answer::Aborted(*reason.ok_or(Malformed)?)
@@ -280,9 +348,9 @@ impl<'m> Reading<'m> {
             tag::LOCKED => Answer::Locked,
             tag::PREPARED => Answer::Votes(Vote::Prepared),
             tag::READ_ONLY => Answer::Votes(Vote::ReadOnly),
+            tag::RAN => Answer::Ran(self.string()?),
             _ => return Err(Malformed),
-        };
-        self.0.is_empty().then_some((instance, answer)).ok_or(Malformed)
+        })
     }
 
     fn take(&mut self, bytes: usize) -> Result<&'m [u8], Malformed> {
@@ -406,6 +474,8 @@ mod tests {
             Operation::Delete { table, key },
             Operation::Scan(scan),
             Operation::Scan(whole),
+            Operation::Run { votes: true, procedure: row },
+            Operation::Run { votes: false, procedure: b"" },
             Operation::Lock,
             Operation::Prepare,
             Operation::Decide(Decision::Commit),
@@ -443,6 +513,7 @@ mod tests {
             Answer::Locked,
             Answer::Votes(Vote::Prepared),
             Answer::Votes(Vote::ReadOnly),
+            Answer::Ran(b"entries"),
         ];
         let mut message = Message::new();
         for answer in answers {
@@ -452,6 +523,21 @@ mod tests {
         }
         let both: Result<Vec<_>, _> = rows(shown_rows.bytes()).collect();
         assert_eq!(both, Ok(vec![(&b"key"[..], &b""[..]), (&b""[..], &b"row"[..])]));
+        let (table, key) = (TableId(2), Named::Number(Key(9)));
+        message.clear();
+        message.begin_entry(Kind::Update, table, key);
+        let start = message.bytes().len();
+        message.put(Answer::Present(b"a first look"));
+        message.cut(start);
+        message.put(Answer::Present(b"row"));
+        let whole = message.bytes().len();
+        let entry = |kind, table, key| message.read_from(0).entry(kind, table, key).expect("an entry");
+        assert_eq!(entry(Kind::Update, table, key), Some((start, whole - start)));
+        assert!(matches!(message.read_from(start).found(), Ok(Answer::Present(b"row"))));
+        assert!(entry(Kind::Read, table, key).is_none());
+        assert!(entry(Kind::Update, TableId(3), key).is_none());
+        assert!(entry(Kind::Update, table, Named::Bytes(b"9")).is_none());
+        assert!(message.read_from(whole).entry(Kind::Update, table, key).expect("nothing").is_none());
         message.become_copy_of(b"short");
         assert!(message.read().answer().is_err());
     }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`coordinator`] | a transaction with branches, at home: operations, two-phase commit |
 //! | [`participant`] | a slot that runs branches |
+//! | [`fragment`] | what a transaction does at one instance, in one go |
 //! | [`message`] | what is said |
 //!
 //! What carries the messages is in [`crate::message`].
@@ -16,17 +17,17 @@
 //! ([`crate::transaction::commit`]), or it has aborted. If all can, the coordinator commits, and tells them so; nobody answers. Who has aborted, or has only read and
 //! voted for commit, has released all it held and is not told.
 //!
-//! | a transaction that spans two instances | messages |
-//! |---|---|
-//! | each operation away from home that asks for something | there and back |
-//! | what an update has made of a row | with the next message |
-//! | prepare | there and back |
-//! | the decision | there, if the branch has written |
+//! | a transaction that spans two instances | by messages | in fragments (`--one-shot on`) |
+//! |---|---|---|
+//! | operations away from home that ask for something | there and back, each | there and back, all together |
+//! | what an update has made of a row | with the next message | |
+//! | prepare | there and back | where records are locked when they are touched: with the fragment; else there and back |
+//! | the decision | there, if the branch has written | there, if the branch has written, or has voted with its fragment |
 //!
 //! *Serializable.* A protocol orders the transactions of one instance by a moment at which a transaction holds what it must hold. They are in one order
 //! everywhere if that is the same moment at all instances:
 //! - Where records are locked when they are touched, it is when the procedure has ended: no branch releases anything before it is asked to prepare, and then one that
-//!   has only read may release.
+//!   has only read may release. One that has voted with its fragment, before home had all its locks, releases nothing before the decision.
 //! - Where what was read is validated (*hardware-islands* 6), every instance has locked what was written before any validates. With
 //!   one branch that is so in one round: home locks, the branch locks and validates, home validates. With several there is a round before in which those that have written
 //!   lock.
@@ -38,13 +39,14 @@
 //! branch never waits for one.
 
 mod coordinator;
+mod fragment;
 mod message;
 mod participant;
 
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
-use crate::session::InSlots;
+use crate::session::{Fragments, InSlots};
 use crate::transaction::Txn;
 use contract::EngineOptions;
 use coordinator::Coordinator;
@@ -59,7 +61,8 @@ where
         Coordinator::new(self.instances(), options)
     }
 
-    fn serve_branches(mut txn: Txn<'e, Self>, options: &EngineOptions) {
-        participant::serve(&mut txn, options.deployment_canary);
+    fn serve_branches(mut txn: Txn<'e, Self>, fragments: impl Fragments, options: &EngineOptions) {
+        txn.readers_wait = options.readers_wait;
+        participant::serve(&mut txn, fragments, options.deployment_canary);
     }
 }

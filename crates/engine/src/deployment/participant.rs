@@ -11,12 +11,14 @@
 //! Between branches the slot is in no epoch. A branch that is refused something aborts at once, says so, and is gone: what the coordinator says next is
 //! of another one.
 
+use super::fragment::Fragment;
 use super::message::{Answer, Message, Operation, Vote};
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::{Attempt, Protocol};
+use crate::session::Fragments;
 use crate::transaction::{Decision, Named, Prepared, Txn};
-use contract::{Abort, DeploymentCanary, Key, Plan, Presence, TableId, Transaction};
+use contract::{Abort, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId, Transaction};
 
 /// Branches that end between two looks at what may be freed.
 const RECLAIM_EVERY: u64 = 64;
@@ -36,11 +38,13 @@ enum Done {
     Answered,
 }
 
-struct Participant<'t, 'e, P: Protocol, F: Physical> {
+struct Participant<'t, 'e, P: Protocol, F: Physical, D> {
     txn: &'t mut Txn<'e, Instance<'e, P, F>>,
+    fragments: D,
     branch: Branch,
-    /// What a read has shown, or the rows of a scan.
+    /// What a read has shown, or the rows of a scan, or a fragment's transcript.
     shown: Message,
+    zeros: Vec<u64>,
     answer: Message,
     canary: Option<DeploymentCanary>,
 }
@@ -48,6 +52,7 @@ struct Participant<'t, 'e, P: Protocol, F: Physical> {
 /// Runs branches until the run is over.
 pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     txn: &mut Txn<'e, Instance<'e, P, F>>,
+    fragments: impl Fragments,
     canary: Option<DeploymentCanary>,
 ) where
     P::Common<F>: Sync,
@@ -55,7 +60,8 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     txn.suspend();
     let (mut message, mut ended) = (Message::new(), 0u64);
     let (shown, answer) = (Message::new(), Message::new());
-    let mut participant = Participant { txn, branch: Branch::None, shown, answer, canary };
+    let mut participant =
+        Participant { txn, fragments, branch: Branch::None, shown, zeros: Vec::new(), answer, canary };
     while participant.txn.architecture.receive(message.buffer()).is_some() {
         participant.follow(&message);
         if matches!(participant.branch, Branch::None) {
@@ -69,7 +75,7 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     participant.txn.resume();
 }
 
-impl<'e, P: Protocol, F: Physical> Participant<'_, 'e, P, F>
+impl<'e, P: Protocol, F: Physical, D: Fragments> Participant<'_, 'e, P, F, D>
 where
     P::Common<F>: Sync,
 {
@@ -100,6 +106,7 @@ where
                 self.txn.lock()?;
                 self.answers(Answer::Locked);
             }
+            Operation::Run { votes, procedure } => self.run(votes, procedure)?,
             Operation::Prepare => self.prepare(),
             Operation::WriteBack { table, key, offset, bytes } => {
                 let key = self.key(table, key);
@@ -167,7 +174,9 @@ where
                 self.answers(Answer::Rows(rows.bytes()));
                 self.shown = rows;
             }
-            O::WriteBack { .. } | O::Lock | O::Prepare | O::Decide(_) => unreachable!("steps of their own"),
+            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare | O::Decide(_) => {
+                unreachable!("steps of their own")
+            }
         }
         Ok(())
     }
@@ -183,6 +192,35 @@ where
             Branch::Running => {}
             Branch::Prepared(_) => unreachable!("a coordinator asks a prepared branch for the decision only"),
         }
+    }
+
+    /// Runs a fragment, and prepares, if it is to vote: it holds what it has read, too, because home may not have all that it wants yet.
+    fn run(&mut self, votes: bool, procedure: &[u8]) -> Result<(), Abort> {
+        self.begin();
+        let procedure = self.fragments.decode(procedure).expect("coordinators are of this engine");
+        self.shown.clear();
+        let (txn, entries, zeros) = (&mut *self.txn, &mut self.shown, &mut self.zeros);
+        let ran = procedure.run(&mut Fragment { txn, entries, zeros });
+        self.fragments.take_back(procedure);
+        // Whether it commits is for home to say, which sees all.
+        let _: Outcome = ran?;
+        if votes {
+            match self.txn.prepare() {
+                Ok(prepared) if self.canary == Some(DeploymentCanary::EarlyRelease) => {
+                    self.end(|txn| txn.decide(prepared, Decision::Commit));
+                }
+                Ok(prepared) => self.branch = Branch::Prepared(prepared),
+                Err(abort) => {
+                    self.end(|_| ());
+                    self.answers(abort.into());
+                    return Ok(());
+                }
+            }
+        }
+        let shown = std::mem::take(&mut self.shown);
+        self.answers(Answer::Ran(shown.bytes()));
+        self.shown = shown;
+        Ok(())
     }
 
     /// Votes. A transaction that cannot commit, or is not to be decided, has ended.

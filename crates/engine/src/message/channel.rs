@@ -3,7 +3,7 @@
 //! | channel | what carries a byte |
 //! |---|---|
 //! | shared memory | a ring that one worker writes and the other reads ([`super::stream`]) |
-//! | Unix domain sockets, TCP | the operating system: a system call for each write, and for each look whether something has come |
+//! | Unix domain sockets, TCP | the operating system: a system call for each write and for each read, and one to see from which counterparts something has come |
 //!
 //! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 
@@ -94,6 +94,14 @@ impl Ends {
 }
 
 impl Channel<'_> {
+    /// The socket, if it is one.
+    pub fn socket(&self) -> Option<&Socket> {
+        match self {
+            Channel::Streams(..) => None,
+            Channel::Socket(socket) => Some(socket),
+        }
+    }
+
     /// Writes as many of the bytes as there is room for; how many.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         match self {

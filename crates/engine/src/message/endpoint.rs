@@ -10,6 +10,7 @@
 
 use super::Grants;
 use super::channel::{Channel, Channels};
+use crate::facade::socket;
 use crate::protocol::{SlotId, Wake, Waker};
 
 /// Where a worker is in its deployment.
@@ -80,6 +81,8 @@ pub(crate) struct Endpoint<'e> {
     channels: &'e Channels,
     /// By instance; none for this one.
     counterparts: Vec<Option<Counterpart<'e>>>,
+    /// By counterpart, in their order: whether something has come, if several are asked for that at once.
+    ready: Vec<bool>,
     /// By slot of the worker.
     mailboxes: Vec<Mailbox>,
     is_closed: bool,
@@ -115,6 +118,7 @@ impl<'e> Endpoint<'e> {
             way,
             channels,
             counterparts: (0..way.instances).map(counterpart).collect(),
+            ready: Vec::new(),
             mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
             is_closed: false,
         }
@@ -149,10 +153,11 @@ impl<'e> Endpoint<'e> {
     pub fn communicate(&mut self, grants: &Grants) -> bool {
         let (mut has_moved, way) = (false, self.way);
         let first = way.rank * way.slots();
-        let mailboxes = &mut self.mailboxes;
-        for counterpart in self.counterparts.iter_mut().flatten() {
+        self.poll();
+        let (mailboxes, ready) = (&mut self.mailboxes, &self.ready);
+        for (number, counterpart) in self.counterparts.iter_mut().flatten().enumerate() {
             has_moved |= counterpart.flush();
-            if counterpart.channel.read(&mut counterpart.incoming) == 0 {
+            if ready.get(number) == Some(&false) || counterpart.channel.read(&mut counterpart.incoming) == 0 {
                 continue;
             }
             has_moved = true;
@@ -162,6 +167,15 @@ impl<'e> Endpoint<'e> {
             });
         }
         has_moved
+    }
+
+    /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each.
+    fn poll(&mut self) {
+        let sockets =
+            self.counterparts.iter().flatten().filter_map(|counterpart| counterpart.channel.socket());
+        if sockets.clone().nth(1).is_some() {
+            socket::poll(sockets, &mut self.ready).unwrap_or_else(|error| panic!("polling sockets: {error}"));
+        }
     }
 
     /// Whether all that was sent is on its way.

@@ -10,7 +10,7 @@
 
 use super::Run;
 use super::interval::Interval;
-use super::reach::InSlots;
+use super::reach::{Fragments, InSlots};
 use super::slot::Slot;
 use super::statistics::{Next, Report, WorkerStatistics};
 use crate::architecture::BackOff;
@@ -250,11 +250,28 @@ fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
 ) {
-    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, world.run.options)));
+    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run.options)));
     if let Err(panic) = served {
         A::branch_has_panicked(world.state);
         // SAFETY: as in `live`: it never leaves home.
         unsafe { &mut *home }.fail(panic);
+    }
+}
+
+/// The client of a worker, as its branches see it.
+struct AtHome<'e, C: Client>(*mut Home<'e, C>);
+
+impl<C: Client> Fragments for AtHome<'_, C> {
+    type Procedure = C::Procedure;
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<C::Procedure> {
+        // SAFETY: as in `live`: a branch never leaves home.
+        unsafe { &mut *self.0 }.statistics.client().decode(bytes)
+    }
+
+    fn take_back(&mut self, fragment: C::Procedure) {
+        // SAFETY: as above.
+        unsafe { &mut *self.0 }.statistics.client().take_back(fragment);
     }
 }
 

@@ -65,6 +65,18 @@ impl<'e, A: Architecture> Reach<'e, A> for Whole {
     }
 }
 
+/// Where procedures of other instances' clients are decoded: the worker's client.
+pub(crate) trait Fragments {
+    /// What its clients issue.
+    type Procedure: Procedure;
+
+    /// See [`contract::Client::decode`].
+    fn decode(&mut self, bytes: &[u8]) -> Option<Self::Procedure>;
+
+    /// See [`contract::Client::take_back`].
+    fn take_back(&mut self, fragment: Self::Procedure);
+}
+
 /// An architecture in fibers, and what its transaction slots do.
 pub(crate) trait InSlots<'e>: InFibers<'e> {
     /// How far its transactions reach.
@@ -74,8 +86,8 @@ pub(crate) trait InSlots<'e>: InFibers<'e> {
     fn reach(&self, options: &EngineOptions) -> Self::Reach;
 
     /// Runs branches of other instances' transactions in a slot for them ([`InFibers::branch_slots`]), until the run is over.
-    fn serve_branches(txn: Txn<'e, Self>, options: &EngineOptions) {
-        let _ = (txn, options);
+    fn serve_branches(txn: Txn<'e, Self>, fragments: impl Fragments, options: &EngineOptions) {
+        let _ = (txn, fragments, options);
         unreachable!("it has no such slots")
     }
 }

@@ -64,6 +64,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
         txn.ids = run.ids;
         txn.snapshot_canary = run.options.snapshot_canary;
         txn.overwrites = run.options.overwrites;
+        txn.readers_wait = run.options.readers_wait;
         txn.wait_at_most(run.options.deadlock_timeout_ns);
         txn.preclaim_if(run.options.preclaim);
         let Run { options, until, precedence, log, .. } = run;
@@ -107,6 +108,9 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     /// what the procedure touches when it runs ahead.
     #[cold]
     fn mend<P: Procedure>(&mut self, procedure: &P, plan: &mut Plan, number: u32) {
+        if !R::MAY_PLAN {
+            return;
+        }
         // Once it asks for whole tables it asks for all those of the last attempt again, and for one more, so it comes to its end.
         let asks_for_tables = A::LOCKS_PLANS && number > PLANS_BEFORE_TABLES && !plan.is_empty();
         if !asks_for_tables {

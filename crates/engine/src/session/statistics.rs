@@ -218,6 +218,11 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         Next::Drawn
     }
 
+    /// The client, to decode fragments.
+    pub fn client(&mut self) -> &mut C {
+        &mut self.client
+    }
+
     /// The client has no transaction, now or ever.
     #[cold]
     fn nothing_drawn(&mut self) -> Next {

@@ -170,7 +170,7 @@ impl Aside {
 }
 
 /// A key, whatever transaction it is of: a number or a byte string.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named<'k> {
     Number(Key),
     Bytes(&'k [u8]),
@@ -223,6 +223,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     pub snapshot_canary: Option<SnapshotCanary>,
     /// Whether rows are written over what they were, without keeping that.
     pub overwrites: bool,
+    /// Whether who validates waits for a record that is locked, to read it; otherwise he aborts.
+    pub readers_wait: bool,
     /// For how long it waits for one lock, if not for as long as it takes.
     deadlock_timeout_ticks: Option<u64>,
     /// The snapshot that it reads, if that is [`Aside::Snapshot`].
@@ -313,6 +315,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             shown_by: (0, 0),
             snapshot_canary: None,
             overwrites: true,
+            readers_wait: true,
             deadlock_timeout_ticks: None,
             snapshot: 0,
             stride: None,
@@ -566,6 +569,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// The same of a key, or of the prefix of one.
     pub fn partition_of_prefix(&self, table: TableId, prefix: Key) -> PartitionId {
         self.table(table).partition_of(prefix)
+    }
+
+    /// The bytes of a table's rows, if they do not vary.
+    pub fn row_bytes(&self, table: TableId) -> usize {
+        self.table(table).description.row_bytes
     }
 
     /// A key as other transactions name it.

@@ -12,7 +12,7 @@ use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{GapMode, Mode, Observation, Validating};
 use crate::record::RecordRef;
-use contract::{Abort, Span, TimeClass};
+use contract::{Abort, AbortReason, Span, TimeClass};
 use zerocopy::IntoBytes;
 
 /// Where a copy goes.
@@ -83,6 +83,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                     self.add(place, record, Kind::Absent, Some(Token(token)));
                     return Ok(None);
                 }
+                Observation::Locked if !self.readers_wait => return Err(self.poison(AbortReason::Conflict)),
                 Observation::Locked | Observation::Unlinked => {
                     AccessOf::<A>::before_waiting(self, place);
                     self.pause(asked);
@@ -132,6 +133,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
                 }
                 // Its key is missing, and if it is linked again, the leaf's token tells.
                 Observation::Unlinked => return Ok(None),
+                Observation::Locked if !self.readers_wait => return Err(self.poison(AbortReason::Conflict)),
                 Observation::Locked => {
                     AccessOf::<A>::before_waiting(self, place);
                     self.pause(asked);

@@ -35,7 +35,7 @@ struct Told<'a> {
 type Rule = fn(&Told<'_>) -> Option<&'static str>;
 
 /// Options that need others. What a system has no use for is not asked here.
-const RULES: [(&str, Rule); 10] = [
+const RULES: [(&str, Rule); 11] = [
     ("forwarding", |told| told.one_cc_thread("one concurrency-control thread has no next one")),
     ("locks-by-hash", |told| {
         told.one_cc_thread("one concurrency-control thread has all locks")
@@ -44,10 +44,8 @@ const RULES: [(&str, Rule); 10] = [
     ("shared-lock-table", |told| {
         told.one_cc_thread("one concurrency-control thread shares its lock table with nobody")
     }),
-    ("channel", |told| {
-        let instances = told.engine.instances_of(told.options.workers);
-        (instances == 1).then_some("one instance has nobody to talk with")
-    }),
+    ("channel", |told| told.one_instance("one instance has nobody to talk with")),
+    ("one-shot", |told| told.one_instance("in one instance nothing is elsewhere")),
     ("split-indexes", |told| {
         let hosts = match told.architecture {
             ArchitectureName::Orthrus => told.options.workers.checked_sub(told.cc_threads?)?,
@@ -71,6 +69,10 @@ const RULES: [(&str, Rule); 10] = [
 impl Told<'_> {
     fn one_cc_thread(&self, why: &'static str) -> Option<&'static str> {
         (self.cc_threads == Some(1)).then_some(why)
+    }
+
+    fn one_instance(&self, why: &'static str) -> Option<&'static str> {
+        (self.engine.instances_of(self.options.workers) == 1).then_some(why)
     }
 
     fn logs_nothing(&self) -> Option<&'static str> {
@@ -266,6 +268,7 @@ mod tests {
             (ORTHRUS, ("locks-by-hash", "on"), ("shared-lock-table", "on")),
             (ORTHRUS, ("shared-lock-table", "on"), ("cc-threads", "2")),
             (SILO, ("channel", "unix"), ("instances", "2")),
+            (SILO, ("one-shot", "off"), ("instances", "2")),
             (ORTHRUS, ("split-indexes", "on"), ("workers", "3")),
             (SILO, ("snapshot-every", "2"), ("snapshots", "on")),
             (serial, ("timestamps", "atomic"), ("partition-latch", "timestamp")),

@@ -10,7 +10,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 19] = [
+const EXTRAS: [(&str, Said); 21] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -56,6 +56,8 @@ const EXTRAS: [(&str, Said); 19] = [
         1 => String::new(),
         _ => format!("{} between instances", engine.channel),
     }),
+    ("readers-wait", |engine| variant(!engine.readers_wait, "readers abort at locks")),
+    ("one-shot", |engine| variant(engine.instances != 1 && !engine.one_shot, "no fragments")),
     ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
     ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),
     ("selective-contention-analysis", |engine| {

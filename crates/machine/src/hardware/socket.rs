@@ -2,12 +2,11 @@
 //!
 //! Nobody blocks: a write takes what the system has room for, a read what has come. Both ends are made together, on this host.
 
+use rustix::event::{self, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-
-/// Whether the machine has sockets.
-pub const HAS_SOCKETS: bool = true;
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 16 << 10;
@@ -29,6 +28,23 @@ pub struct Socket(Kind);
 enum Kind {
     Unix(UnixStream),
     Tcp(TcpStream),
+}
+
+/// Says of each of these sockets whether something can be read, or the other end is closed: one call of the system, whatever their number.
+pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>) -> io::Result<()> {
+    let mut asked: Vec<PollFd<'s>> = sockets
+        .map(|socket| match &socket.0 {
+            Kind::Unix(stream) => PollFd::new(stream, PollFlags::IN),
+            Kind::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+        })
+        .collect();
+    ready.clear();
+    match event::poll(&mut asked, Some(&Timespec::default())) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    ready.extend(asked.iter().map(|socket| !socket.revents().is_empty()));
+    Ok(())
 }
 
 impl Socket {
@@ -103,6 +119,26 @@ fn or_nothing(result: io::Result<usize>) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_polls_is_told_which_have_something() {
+        let mut pairs: Vec<_> =
+            [Family::Unix, Family::Tcp].map(|family| Socket::pair(family).expect("sockets")).into();
+        let mut ready = Vec::new();
+        let mut polled = |pairs: &[(Socket, Socket)]| {
+            poll(pairs.iter().map(|(_, other)| other), &mut ready).expect("open ends");
+            ready.clone()
+        };
+        assert_eq!(polled(&pairs), [false, false]);
+        assert_eq!(pairs[1].0.write(b"one").expect("an open end"), 3);
+        while polled(&pairs) != [false, true] {}
+        pairs[1].1.read(&mut Vec::new()).expect("an open end");
+        assert_eq!(polled(&pairs), [false, false]);
+        let (one, other) = pairs.swap_remove(0);
+        drop(one);
+        pairs.push((Socket::pair(Family::Unix).expect("sockets").0, other));
+        while polled(&pairs) != [false, true] {}
+    }
 
     #[test]
     fn bytes_come_in_order_and_an_end_that_is_closed_is_told() {

@@ -1,28 +1,132 @@
-//! Sockets, of which a simulated machine has none yet.
+//! Sockets in memory, as [`crate::hardware::socket`] are the operating system's.
+//!
+//! In an exploration other cores may go on before and after every call. **On a machine with clocks** a call takes the time that the machine's file says
+//! ([`Channel`](super::description::Channel)), and what is sent comes later by its latency.
 
+use super::access::{Access, access, timed};
+use super::description::Channel;
+use super::{clock, worker};
 pub use crate::hardware::socket::Family;
+use std::collections::VecDeque;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// As [`crate::hardware::socket::HAS_SOCKETS`].
-pub const HAS_SOCKETS: bool = false;
+/// Bytes that were sent and not received, at most: as many as Linux has room for by default.
+const ROOM_BYTES: usize = 208 << 10;
 
-/// As [`crate::hardware::socket::Socket`]: there is none.
+/// As [`crate::hardware::socket::Socket`].
 #[derive(Debug)]
-pub struct Socket(());
+pub struct Socket {
+    family: Family,
+    outgoing: Arc<Mutex<Pipe>>,
+    incoming: Arc<Mutex<Pipe>>,
+}
+
+/// Bytes on their way, one way.
+#[derive(Debug, Default)]
+struct Pipe {
+    /// What was sent at once, and when it has come, in nanoseconds.
+    sent: VecDeque<(u64, Vec<u8>)>,
+    bytes: usize,
+    is_closed: bool,
+}
+
+fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
+    pipe.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`crate::hardware::socket::poll`].
+pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>) -> io::Result<()> {
+    let mut sockets = sockets.peekable();
+    ready.clear();
+    if let Some(first) = sockets.peek() {
+        first.take_time(|channel| channel.poll_ns);
+    }
+    ready.extend(sockets.map(|socket| socket.has_come() > 0 || lock(&socket.incoming).is_closed));
+    Ok(())
+}
 
 impl Socket {
     /// As [`crate::hardware::socket::Socket::pair`].
-    pub fn pair(_: Family) -> io::Result<(Socket, Socket)> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub fn pair(family: Family) -> io::Result<(Socket, Socket)> {
+        let (there, back) = (Arc::default(), Arc::default());
+        let one = Socket { family, outgoing: Arc::clone(&there), incoming: Arc::clone(&back) };
+        Ok((one, Socket { family, outgoing: back, incoming: there }))
     }
 
     /// As [`crate::hardware::socket::Socket::write`].
-    pub fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        unreachable!("{self:?} is made nowhere")
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(ROOM_BYTES - lock(&self.outgoing).bytes);
+        self.take_time(|channel| channel.send_ns(taken as u64));
+        let comes_at = clock::passed_ns() + self.times().map_or(0, |channel| channel.latency_ns);
+        let mut pipe = lock(&self.outgoing);
+        if pipe.is_closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if taken > 0 {
+            pipe.bytes += taken;
+            pipe.sent.push_back((comes_at, bytes[..taken].to_vec()));
+        }
+        Ok(taken)
     }
 
     /// As [`crate::hardware::socket::Socket::read`].
-    pub fn read(&mut self, _: &mut Vec<u8>) -> io::Result<usize> {
-        unreachable!("{self:?} is made nowhere")
+    pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+        let come = self.has_come();
+        self.take_time(|channel| match come {
+            0 => channel.poll_ns,
+            _ => channel.receive_ns(come as u64),
+        });
+        let mut pipe = lock(&self.incoming);
+        let mut left = come;
+        while left > 0 {
+            let (_, piece) = pipe.sent.pop_front().expect("what has come is there until it is read");
+            left -= piece.len();
+            into.extend(piece);
+        }
+        pipe.bytes -= come;
+        match come {
+            0 if pipe.is_closed && pipe.sent.is_empty() => Err(io::ErrorKind::ConnectionAborted.into()),
+            come => Ok(come),
+        }
+    }
+
+    /// Bytes that can be read now.
+    fn has_come(&self) -> usize {
+        let now = clock::passed_ns();
+        let pipe = lock(&self.incoming);
+        pipe.sent.iter().take_while(|(at, _)| *at <= now).map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    /// What its messages take, on a machine with clocks.
+    fn times(&self) -> Option<Channel> {
+        let machine = timed().filter(|machine| machine.core().is_some())?;
+        let channels = machine.channels();
+        let (name, channel) = match self.family {
+            Family::Unix => ("unix", channels.unix),
+            Family::Tcp => ("tcp", channels.tcp),
+        };
+        Some(channel.unwrap_or_else(|| {
+            panic!("the machine has no such sockets: its file has no table [channels.{name}]")
+        }))
+    }
+
+    /// Lets the time pass that a call takes.
+    fn take_time(&self, ns: impl FnOnce(Channel) -> u64) {
+        match self.times() {
+            Some(channel) => {
+                let machine = timed().expect("a machine with clocks");
+                machine.sleep_until(clock::passed_ns() + ns(channel));
+            }
+            None if worker::current().is_some() => access(Access::Pause),
+            None => {}
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        lock(&self.outgoing).is_closed = true;
+        lock(&self.incoming).is_closed = true;
     }
 }

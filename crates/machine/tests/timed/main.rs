@@ -3,6 +3,7 @@
 mod clocks;
 mod elision;
 mod repeatable;
+mod sockets;
 mod spinning;
 mod stacks;
 

@@ -149,4 +149,8 @@ impl Client for MicroClient {
             self.committed_updates += transaction.touches.writes();
         }
     }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<MicroTransaction> {
+        Some(MicroTransaction { touches: Touches::decode(bytes)? })
+    }
 }

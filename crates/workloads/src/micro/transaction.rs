@@ -2,7 +2,7 @@
 
 use super::TABLE;
 use crate::touches::Touches;
-use contract::{Abort, Key, Outcome, Plan, Procedure, Span, Transaction, TransactionExt};
+use contract::{Abort, Key, Outcome, Plan, Procedure, Span, TableId, Transaction, TransactionExt};
 use std::hint::black_box;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -70,5 +70,14 @@ impl Procedure for MicroTransaction {
             plan.touch(TABLE, touch.key(), Span::whole(size_of::<Row>()), touch.access());
         }
         Ok(())
+    }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        self.touches.as_slice().iter().for_each(|touch| at(TABLE, touch.key()));
+        true
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        self.touches.encode(into);
     }
 }

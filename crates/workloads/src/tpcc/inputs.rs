@@ -54,11 +54,45 @@ impl NewOrderInput {
         &self.all[..usize::from(self.count)]
     }
 
+    /// Appends it to bytes.
+    pub(super) fn encode(&self, into: &mut Vec<u8>) {
+        into.extend([self.w_id, self.d_id, self.c_id].into_iter().flat_map(u32::to_le_bytes));
+        into.extend(self.entry_d.to_le_bytes());
+        for line in self.lines() {
+            into.extend([line.i_id, line.supply_w_id].into_iter().flat_map(u32::to_le_bytes));
+            into.push(line.quantity);
+        }
+    }
+
+    /// What was encoded; `None`: the bytes are none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let ([w_id, d_id, c_id], bytes) = numbers(bytes)?;
+        let (entry_d, bytes) = bytes.split_first_chunk()?;
+        let (mut all, mut count, mut left) = ([LineInput::default(); MOST_LINES], 0, bytes);
+        while !left.is_empty() {
+            let ([i_id, supply_w_id], rest) = numbers(left)?;
+            let (quantity, rest) = rest.split_first()?;
+            *all.get_mut(usize::from(count))? = LineInput { i_id, supply_w_id, quantity: *quantity };
+            (count, left) = (count + 1, rest);
+        }
+        Some(NewOrderInput { w_id, d_id, c_id, entry_d: u64::from_le_bytes(*entry_d), count, all })
+    }
+
     /// Whether all lines are supplied by the order's own warehouse: the column `o_all_local`.
     #[inline]
     pub fn is_local(&self) -> bool {
         self.lines().iter().all(|line| line.supply_w_id == self.w_id)
     }
+}
+
+/// The first numbers of bytes, and what is behind them.
+fn numbers<const N: usize>(mut bytes: &[u8]) -> Option<([u32; N], &[u8])> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        let (first, rest) = bytes.split_first_chunk()?;
+        (*number, bytes) = (u32::from_le_bytes(*first), rest);
+    }
+    Some((numbers, bytes))
 }
 
 /// A line of an order.

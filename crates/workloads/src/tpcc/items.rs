@@ -11,7 +11,7 @@
 use super::parameters::ItemTable;
 use super::parts::{self, ItemSale};
 use super::{ITEM, ITEMS, Scale, UNUSED_ITEM, keys, population};
-use contract::{Abort, Access, Plan, Transaction};
+use contract::{Abort, Access, Key, Plan, Transaction};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -64,14 +64,19 @@ impl Items {
         }
     }
 
+    /// Of the row that is read; `None`: it is none of the engine's.
+    #[inline]
+    pub(super) fn key(self, w_id: u32, i_id: u32) -> Option<Key> {
+        match self {
+            Items::Replicated => Some(keys::item(w_id - 1, i_id)),
+            Items::Shared => Some(keys::item(0, i_id)),
+            Items::Unprotected(_) => None,
+        }
+    }
+
     #[inline]
     pub(super) fn plan(self, w_id: u32, i_id: u32, plan: &mut Plan) {
-        let copy = match self {
-            Items::Replicated => w_id - 1,
-            Items::Shared => 0,
-            Items::Unprotected(_) => return,
-        };
-        let item = keys::item(copy, i_id);
+        let Some(item) = self.key(w_id, i_id) else { return };
         if i_id == UNUSED_ITEM {
             // It is looked up as any other, and is not there.
             plan.declare(ITEM, item);

@@ -15,8 +15,10 @@ use super::rows::{Entry, NULL, NewOrder, Order, OrderLine};
 use super::screens::{LineScreen, NewOrderScreen};
 use super::stale::added;
 use super::text::is_original;
-use super::{MOST_LINES, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE, STOCK, keys, rows};
-use contract::{Abort, Access, Plan, Span, Transaction, TransactionExt};
+use super::{
+    ITEM, MOST_LINES, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE, STOCK, WAREHOUSE, keys, rows,
+};
+use contract::{Abort, Access, Key, Plan, Span, TableId, Transaction, TransactionExt};
 
 /// Takes an order. `None`: an item does not exist, and the transaction is to be rolled back.
 pub(super) fn run<T: Transaction + ?Sized>(
@@ -169,9 +171,43 @@ pub(super) fn plan(input: &NewOrderInput, items: Items, plan: &mut Plan) {
     );
 }
 
+/// Whether it runs in fragments: what it takes from a stock depends on no other row, and all else is at home, but for items that all warehouses share. `at` is told where. Not where an item does not exist: its stock
+/// does not, either.
+pub(super) fn runs_in_fragments(
+    input: &NewOrderInput,
+    items: Items,
+    at: &mut dyn FnMut(TableId, Key),
+) -> bool {
+    if input.lines().iter().any(|line| line.i_id == super::UNUSED_ITEM) {
+        return false;
+    }
+    at(WAREHOUSE, keys::warehouse(input.w_id));
+    for line in input.lines() {
+        at(STOCK, keys::stock(line.supply_w_id, line.i_id));
+        if let Some(item) = items.key(input.w_id, line.i_id) {
+            at(ITEM, item);
+        }
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_order_is_decoded_as_it_was_encoded() {
+        let line = |n: u8| LineInput { i_id: 100_000, supply_w_id: n.into(), quantity: n };
+        let (mut all, count) = ([LineInput::default(); MOST_LINES], 7);
+        (0..count).for_each(|n| all[usize::from(n)] = line(n));
+        let input = NewOrderInput { w_id: u32::MAX, d_id: 10, c_id: 3000, entry_d: u64::MAX, count, all };
+        let mut bytes = Vec::new();
+        input.encode(&mut bytes);
+        assert_eq!(NewOrderInput::decode(&bytes), Some(input));
+        assert_eq!(NewOrderInput::decode(&bytes[..bytes.len() - 1]), None);
+        bytes.resize(20 + 9 * (MOST_LINES + 1), 0);
+        assert_eq!(NewOrderInput::decode(&bytes), None, "too many lines");
+    }
 
     fn counts(s_quantity: i32) -> StockCounts {
         StockCounts { s_quantity, s_ytd: 5, s_order_cnt: 2, s_remote_cnt: 1, s_data: [0; 50] }

@@ -1,11 +1,11 @@
 //! One of the five transactions with its input, and the client that issues them.
 
 use super::generator::InputGenerator;
-use super::inputs::Input;
+use super::inputs::{Input, NewOrderInput};
 use super::items::Items;
 use super::screens::{DeliveryScreen, NewOrderScreen, OrderStatusScreen, PaymentScreen, StockLevelScreen};
 use super::{TransactionKind, delivery, new_order, order_status, payment, stock_level};
-use contract::{Abort, Client, Completion, Outcome, Plan, Procedure, Transaction};
+use contract::{Abort, Client, Completion, Key, Outcome, Plan, Procedure, TableId, Transaction};
 use std::cell::Cell;
 use std::hint::black_box;
 
@@ -94,6 +94,21 @@ impl Procedure for TpccTransaction {
     fn reads_snapshot(&self) -> bool {
         matches!(self.input, Input::OrderStatus(_) | Input::StockLevel(_))
     }
+
+    /// A New-Order does. A Payment of another warehouse's customer does not: its row, among the customer's, holds names from home.
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        match &self.input {
+            Input::NewOrder(input) => new_order::runs_in_fragments(input, self.items, at),
+            _ => false,
+        }
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        match &self.input {
+            Input::NewOrder(input) => input.encode(into),
+            other => unreachable!("a {:?} does not run in fragments", other.kind()),
+        }
+    }
 }
 
 /// One worker's source of transactions: the terminals of its warehouses.
@@ -146,5 +161,11 @@ impl Client for TpccClient {
             }
             Outcome::Rollback => self.rolled_back += 1,
         }
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<TpccTransaction> {
+        let (items, reconnaissance) = (self.items, self.reconnaissance);
+        let input = Input::NewOrder(NewOrderInput::decode(bytes)?);
+        Some(TpccTransaction { input, items, reconnaissance, skipped: Cell::new(0) })
     }
 }

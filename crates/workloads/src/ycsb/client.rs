@@ -214,6 +214,10 @@ impl Client for YcsbClient {
             transaction.tell(sequences);
         }
     }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<YcsbTransaction> {
+        YcsbTransaction::decode(self.shape, bytes)
+    }
 }
 
 /// How many rows scans are of.

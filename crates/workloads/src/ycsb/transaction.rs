@@ -4,7 +4,9 @@ use super::sequences::{Search, Sequences};
 use super::{TABLE, text};
 use crate::random::choose;
 use crate::touches::{Touch, Touches};
-use contract::{Abort, Access, Direction, Key, Outcome, Plan, Presence, Procedure, Scan, Span, Transaction};
+use contract::{
+    Abort, Access, Direction, Key, Outcome, Plan, Presence, Procedure, Scan, Span, TableId, Transaction,
+};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::ops::Bound;
@@ -70,6 +72,13 @@ impl YcsbTransaction {
     #[inline]
     pub(super) fn new(shape: Shape) -> Self {
         YcsbTransaction { touches: Touches::new(), salt: 0, shape, missed: Cell::new(0), search: None }
+    }
+
+    /// One that was encoded ([`Procedure::encode`]).
+    pub(super) fn decode(shape: Shape, bytes: &[u8]) -> Option<Self> {
+        let (salt, touches) = bytes.split_first_chunk()?;
+        let (salt, touches) = (u64::from_le_bytes(*salt), Touches::decode(touches)?);
+        Some(YcsbTransaction { touches, salt, ..YcsbTransaction::new(shape) })
     }
 
     /// What it found out about the sequences of inserted rows, once it has committed.
@@ -184,6 +193,20 @@ impl Procedure for YcsbTransaction {
             self.plan_scans(plan);
         }
         Ok(())
+    }
+
+    /// Reads and updates of rows that were loaded; each is of one row.
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        if self.search.is_some() || self.shape.scans || self.shape.updates == Updates::Insert {
+            return false;
+        }
+        self.touches.as_slice().iter().for_each(|touch| at(TABLE, touch.key()));
+        true
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.salt.to_le_bytes());
+        self.touches.encode(into);
     }
 
     fn reads_snapshot(&self) -> bool {

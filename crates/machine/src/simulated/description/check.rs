@@ -23,8 +23,28 @@ pub(super) fn check(description: &Description) -> Checked {
         Layout::Mesh(mesh) => check_mesh(description, mesh)?,
     }
     memory(description)?;
+    channels(description)?;
     disk(description)?;
     core(description)
+}
+
+fn channels(description: &Description) -> Checked {
+    let most = 1_000_000;
+    for (name, channel) in [("unix", description.channels.unix), ("tcp", description.channels.tcp)] {
+        let Some(channel) = channel else { continue };
+        for (field, value) in [
+            ("send_ns", channel.send_ns),
+            ("receive_ns", channel.receive_ns),
+            // Who polls for ever is to see time pass.
+            ("poll_ns", channel.poll_ns),
+            ("latency_ns", channel.latency_ns),
+            ("copy_mb_per_s", channel.copy_mb_per_s),
+        ] {
+            let field = format!("channels.{name}.{field}");
+            ensure((1..=most).contains(&value), field, value, format!("is to be 1 to {most}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn disk(description: &Description) -> Checked {

@@ -13,10 +13,11 @@
 //! | `[memory]` | controllers, latency, bandwidth |
 //! | `[core]` | what a core does by itself, and how much of waiting overlaps |
 //! | `[contention]` | what a line that many want costs beyond its transfers |
+//! | `[channels.unix]`, `[channels.tcp]` | what a message through the operating system takes; without them no sockets of this kind |
 //! | `[disk]` | what writing and syncing a file takes; a machine without it logs nothing |
 //! | `[fitted]` | `"table.field" = { value = ..., figure = "..." }` |
 //!
-//! All fields but the second private level, `sockets.links` and `[disk]` must be there. What is missing, unknown, of the wrong
+//! All fields but the second private level, `sockets.links`, `[channels]` and `[disk]` must be there. What is missing, unknown, of the wrong
 //! type or inconsistent is refused with its dotted name, its value and why ([`DescriptionError`]).
 
 mod check;
@@ -56,6 +57,8 @@ pub struct Description {
     pub core: Core,
     /// What a line that many want costs beyond its transfers.
     pub contention: Contention,
+    /// What messages through the operating system take.
+    pub channels: Channels,
     /// What files take, if there is a disk: each folder is on one of its own.
     pub disk: Option<Disk>,
     /// The numbers above that were fitted.
@@ -185,6 +188,42 @@ pub struct Contention {
     pub transfer_percent: u64,
 }
 
+/// What messages through the operating system take, by how they go; `None`: they do not go so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    /// Unix domain sockets.
+    pub unix: Option<Channel>,
+    /// TCP, within the machine.
+    pub tcp: Option<Channel>,
+}
+
+/// What a message through the operating system takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// A call that sends, beside copying.
+    pub send_ns: u64,
+    /// A call that receives something, beside copying.
+    pub receive_ns: u64,
+    /// A call that looks whether something has come.
+    pub poll_ns: u64,
+    /// From the end of the call that sends until it has come.
+    pub latency_ns: u64,
+    /// Copying into the system's memory and out of it, in MB (10^6 bytes) a second.
+    pub copy_mb_per_s: u64,
+}
+
+impl Channel {
+    /// How long a call takes that sends so many bytes, in nanoseconds.
+    pub fn send_ns(&self, bytes: u64) -> u64 {
+        self.send_ns + bytes * 1000 / self.copy_mb_per_s
+    }
+
+    /// How long a call takes that receives so many bytes, in nanoseconds.
+    pub fn receive_ns(&self, bytes: u64) -> u64 {
+        self.receive_ns + bytes * 1000 / self.copy_mb_per_s
+    }
+}
+
 /// A disk, behind a system that keeps what is written in memory until it is synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disk {
@@ -284,6 +323,7 @@ impl Description {
         let memory = Memory::read(top.table("memory")?)?;
         let core = Core::read(top.table("core")?)?;
         let contention = Contention::read(top.table("contention")?)?;
+        let channels = top.optional_table("channels")?.map(Channels::read).transpose()?.unwrap_or_default();
         let disk = top.optional_table("disk")?.map(Disk::read).transpose()?;
         top.end()?;
         let last = LastLevel { bytes: last_bytes, latency_cycles };
@@ -300,6 +340,7 @@ impl Description {
             memory,
             core,
             contention,
+            channels,
             disk,
             fitted,
         })
@@ -447,6 +488,31 @@ impl Core {
         };
         table.end()?;
         Ok(core)
+    }
+}
+
+impl Channels {
+    fn read(mut table: Reader) -> Result<Channels, DescriptionError> {
+        let channels = Channels {
+            unix: table.optional_table("unix")?.map(Channel::read).transpose()?,
+            tcp: table.optional_table("tcp")?.map(Channel::read).transpose()?,
+        };
+        table.end()?;
+        Ok(channels)
+    }
+}
+
+impl Channel {
+    fn read(mut table: Reader) -> Result<Channel, DescriptionError> {
+        let channel = Channel {
+            send_ns: table.number("send_ns")?,
+            receive_ns: table.number("receive_ns")?,
+            poll_ns: table.number("poll_ns")?,
+            latency_ns: table.number("latency_ns")?,
+            copy_mb_per_s: table.number("copy_mb_per_s")?,
+        };
+        table.end()?;
+        Ok(channel)
     }
 }
 

@@ -16,7 +16,7 @@ use super::queue::{Key, Queue};
 use super::spin::{Spin, Watched};
 use super::{Progress, Report, Simulation, Statistics};
 use crate::simulated::cores::{self, CoreYielder};
-use crate::simulated::description::Disk;
+use crate::simulated::description::{Channels, Disk};
 use crate::simulated::model::{Line, Model, picoseconds};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -67,6 +67,7 @@ struct Work {
 
 struct Settings {
     cores: usize,
+    channels: Channels,
     disk: Option<Disk>,
     stack_bytes: usize,
     time_bound: u64,
@@ -130,6 +131,7 @@ impl Machine {
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {
             cores: description.cores,
+            channels: description.channels,
             disk: description.disk,
             stack_bytes: simulation.stack_bytes,
             time_bound: time_bound.saturating_mul(1000).min(Key::END_PS / 2),
@@ -173,6 +175,11 @@ impl Machine {
 
     pub fn cores(&self) -> usize {
         self.settings.cores
+    }
+
+    /// What its messages through the operating system take.
+    pub fn channels(&self) -> Channels {
+        self.settings.channels
     }
 
     /// Its disks, if it has any.
