@@ -170,13 +170,61 @@ fn a_corrupt_checkpoint_is_refused_by_file_and_byte_and_cannot_be_salvaged() {
     assert!(inspected.out.contains(&format!("log/{name}, byte ")), "{}", inspected.out);
 }
 
-/// As often as `TRIREME_KILLS` says, six times by default.
+/// Kills a run some time after its log's manifest says `until`, and says what is recovered of it, which is consistent.
+fn kill_and_recover(folder: &Path, arguments: &[&str], until: &str, kill: usize) -> Value {
+    let mut child = trireme(folder)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(folder.join("told")).expect("a file"))
+        .spawn()
+        .expect("the binary runs");
+    let has_begun =
+        || fs::read_to_string(folder.join("log/MANIFEST")).is_ok_and(|manifest| manifest.contains(until));
+    while !has_begun() {
+        let told = || fs::read_to_string(folder.join("told")).expect("text");
+        let has_ended = child.try_wait().expect("it can be asked").is_some();
+        assert!(!has_ended, "{arguments:?} has ended: {}", told());
+        sleep(Duration::from_millis(1));
+    }
+    sleep(Duration::from_millis(50 + kill as u64 * 37 % 300));
+    child.kill().expect("it runs");
+    child.wait().expect("it was killed");
+    let ran = run(folder, &["recover", "log", "--json"]);
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.out, ran.err);
+    assert!(checks_passed(&ran.json()), "{arguments:?}: {}", ran.out);
+    ran.json()
+}
+
+/// How often processes are killed: as `TRIREME_KILLS` says.
+fn kills(by_default: usize) -> usize {
+    std::env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(by_default)
+}
+
+/// Two-phase commit is cut off anywhere: a transaction of two instances is there at both, or at none.
+#[test]
+fn what_deployments_log_survives_the_end_of_the_process() {
+    let mut recovered_transactions = 0;
+    for kill in 0..kills(4) {
+        let folder = fresh_folder("killed");
+        let system = [("shared-everything", "silo"), ("shared-everything", "no-wait")][kill % 2];
+        let level = ["group", "buffered", "sync"][kill / 2 % 3];
+        let loggers = (kill % 3 + 1).to_string();
+        let channel = ["shared-memory", "unix", "tcp"][kill % 3];
+        let more = ["--instances", "2", "--channel", channel, "--mix", "new-order-payment"];
+        let more = [&more[..], &["--remote-payments", "60", "--remote-items", "20"]].concat();
+        let log = ["--durability", level, "--log", "log", "--loggers", &loggers, "--epoch", "3ms"];
+        let more = [&more[..], &log, &["--duration", "60s"]].concat();
+        let told = kill_and_recover(&folder, &tpcc(system, &more), "", kill);
+        recovered_transactions += told["transactions"].as_u64().expect("a number");
+    }
+    assert!(recovered_transactions > 0, "nothing was logged before any of the ends");
+}
+
+/// As often as `TRIREME_KILLS` says, once for each system by default.
 #[test]
 fn what_was_logged_survives_the_end_of_the_process() {
-    let kills =
-        std::env::var("TRIREME_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(SYSTEMS.len());
     let (mut recovered_transactions, mut recovered_checkpoints) = (0, 0);
-    for kill in 0..kills {
+    for kill in 0..kills(SYSTEMS.len()) {
         let (folder, system) = (fresh_folder("killed"), SYSTEMS[kill % SYSTEMS.len()]);
         let level = ["group", "buffered", "sync"][kill / SYSTEMS.len() % 3];
         let loggers = (kill % 3 + 1).to_string();
@@ -195,29 +243,10 @@ fn what_was_logged_survives_the_end_of_the_process() {
             "--duration",
             "60s",
         ];
-        let mut child = trireme(&folder)
-            .args(tpcc(system, &more))
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(folder.join("told")).expect("a file"))
-            .spawn()
-            .expect("the binary runs");
-        let has_begun = || match fs::read_to_string(folder.join("log/MANIFEST")) {
-            Ok(manifest) => every == "never" || manifest.contains("\"checkpoint\""),
-            Err(_) => false,
-        };
-        while !has_begun() {
-            let told = || fs::read_to_string(folder.join("told")).expect("text");
-            assert!(child.try_wait().expect("it can be asked").is_none(), "{system:?} has ended: {}", told());
-            sleep(Duration::from_millis(1));
-        }
-        sleep(Duration::from_millis(50 + kill as u64 * 37 % 300));
-        child.kill().expect("it runs");
-        child.wait().expect("it was killed");
-        let ran = run(&folder, &["recover", "log", "--json"]);
-        assert_eq!(ran.code, Some(0), "{system:?}, {level}: {}{}", ran.out, ran.err);
-        assert!(checks_passed(&ran.json()), "{system:?}, {level}: {}", ran.out);
-        recovered_transactions += ran.json()["transactions"].as_u64().expect("a number");
-        recovered_checkpoints += u64::from(!ran.json()["checkpoint"].is_null());
+        let until = if every == "never" { "" } else { "\"checkpoint\"" };
+        let told = kill_and_recover(&folder, &tpcc(system, &more), until, kill);
+        recovered_transactions += told["transactions"].as_u64().expect("a number");
+        recovered_checkpoints += u64::from(!told["checkpoint"].is_null());
     }
     assert!(recovered_transactions > 0, "nothing was logged before any of the ends");
     assert!(recovered_checkpoints > 0, "no checkpoint was taken before any of the ends");
@@ -260,6 +289,34 @@ fn a_step_left_out_of_logging_or_recovery_is_found_and_its_seed_replays_it() {
         let find = ran.json()["find"].clone();
         let seed = find["plan"]["seed"].to_string();
         assert_eq!(crash(&["--runs", "1", "--seed", &seed]).json()["find"], find, "{canary}");
+    }
+}
+
+/// Deployments are one in two of the runs of systems that have them.
+fn crash_deployed(protocol: &str, more: &[&str]) -> common::Ran {
+    let folder = fresh_folder("deployed");
+    let of = ["crash", "--architecture", "shared-everything", "--protocol", protocol, "--json"];
+    run(&folder, &[&of[..], more].concat())
+}
+
+#[test]
+fn crashes_of_deployments_leave_no_transaction_in_part() {
+    for protocol in ["no-wait", "silo"] {
+        let ran = crash_deployed(protocol, &["--runs", "60"]);
+        assert_eq!(ran.code, Some(0), "{protocol}: {}", ran.out);
+        let crashed = ran.json();
+        for (number, least) in [("deployed", 20), ("with_acknowledged", 500), ("with_left_out", 100)] {
+            assert!(crashed[number].as_u64() >= Some(least), "{number}\n{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn branches_that_are_logged_in_epochs_of_their_own_are_found() {
+    for protocol in ["no-wait", "silo"] {
+        let ran = crash_deployed(protocol, &["--runs", "200", "--canary", "branch-epochs"]);
+        assert_eq!(ran.code, Some(1), "{protocol}: {}", ran.out);
+        assert!(ran.json()["find"].is_object(), "{protocol}: {}", ran.out);
     }
 }
 

@@ -154,8 +154,8 @@ const LINES: &[(&str, &str)] = &[
         "--instances 0: allowed: a whole number, at least 1, or per-core",
     ),
     (
-        "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log",
-        "--durability group: allowed: none with --instances",
+        "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log --checkpoint-every 1s",
+        "--checkpoint-every 1s: allowed: never with --instances",
     ),
     (
         "check micro --canary no-read-validation --workers 2 --instances 2",

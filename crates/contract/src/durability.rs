@@ -80,17 +80,20 @@ pub enum DurabilityCanary {
     UndurableCheckpoint,
     /// A log that was recovered goes on, and what it was recovered from is not synced.
     UnsyncedRecovery,
+    /// A branch of a transaction of several instances is logged in the epoch in which it was prepared, and not in that of the transaction.
+    BranchEpochs,
 }
 
 impl DurabilityCanary {
     /// Every one.
-    pub const ALL: [DurabilityCanary; 6] = [
+    pub const ALL: [DurabilityCanary; 7] = [
         DurabilityCanary::PublishBeforeSync,
         DurabilityCanary::OneEpochTooMany,
         DurabilityCanary::UncheckedChecksum,
         DurabilityCanary::ForgetsADelete,
         DurabilityCanary::UndurableCheckpoint,
         DurabilityCanary::UnsyncedRecovery,
+        DurabilityCanary::BranchEpochs,
     ];
 
     /// Name on the command line and in results.
@@ -102,6 +105,7 @@ impl DurabilityCanary {
             DurabilityCanary::ForgetsADelete => "forgets-a-delete",
             DurabilityCanary::UndurableCheckpoint => "undurable-checkpoint",
             DurabilityCanary::UnsyncedRecovery => "unsynced-recovery",
+            DurabilityCanary::BranchEpochs => "branch-epochs",
         }
     }
 }

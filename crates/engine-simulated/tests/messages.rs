@@ -71,6 +71,15 @@ impl Procedure for Touch {
         }
         Ok(())
     }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        (0..3).for_each(|n| at(T, Key((self.first + n) % ROWS)));
+        matches!(self.task, Task::Update)
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.first.to_le_bytes());
+    }
 }
 
 impl Client for TaskClient {
@@ -79,6 +88,10 @@ impl Client for TaskClient {
     fn next(&mut self) -> Touch {
         self.drawn += 7;
         Touch { task: self.task, first: self.drawn }
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<Touch> {
+        Some(Touch { task: self.task, first: u64::from_le_bytes(bytes.try_into().ok()?) })
     }
 }
 
@@ -255,5 +268,32 @@ fn a_scan_under_dora_does_not_migrate_for_each_record() {
         let migrations = by_scan(pair, |effort| effort.migrations);
         println!("{pair}: {migrations} migrations a scan");
         assert!(migrations < SCANNED as f64 / 2.0, "{pair}: {migrations}");
+    }
+}
+
+/// Of three keys that follow each other one is at the other of two instances, or two are, by turns. By messages, each of them is asked for and answered, then the branch
+/// is asked for its vote, votes, and is told. A fragment is one message there and one back, which is the vote where locks are held.
+#[test]
+fn a_fragment_takes_the_place_of_a_message_for_each_row() {
+    let cases = [
+        (ProtocolName::NoWait, false, 6),
+        (ProtocolName::Silo, false, 6),
+        (ProtocolName::NoWait, true, 3),
+        (ProtocolName::Silo, true, 5),
+    ];
+    for (protocol, one_shot, each) in cases {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        let options = EngineOptions { instances: 2, in_flight: 1, one_shot, ..EngineOptions::default() };
+        let counts = (0..20).filter_map(|seed| {
+            let schedule = Schedule::Random { seed, switch_one_in: 5 };
+            let measured =
+                explore(schedule, || run(pair, Task::Update, 2, Until::Transactions(20), &options));
+            (measured.all_aborts() == 0).then_some((measured.effort.messages, measured.commits))
+        });
+        let counts: Vec<_> = counts.collect();
+        assert!(!counts.is_empty(), "{pair}: somebody aborts, whatever the schedule");
+        for (messages, commits) in counts {
+            assert_eq!(messages, each * commits, "{pair}, fragments {one_shot}");
+        }
     }
 }

@@ -42,7 +42,7 @@ pub fn arguments() -> Command {
         ))
         .arg(crate::arguments::json())
         .after_help(
-            "Workload, workers, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
+            "Workload, workers, instances, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
              interleaving are drawn from a run's seed. From each crash point a store is recovered: every commit that somebody was \
              told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not. With --canary it \
              exits with 1 both if the canary was found and if it was missed, and says which.",
@@ -86,6 +86,7 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         commits: crashed.commits,
         checkpoints,
         with_checkpoint,
+        deployed: crashed.deployed,
         find: crashed.find,
     };
     match matches.get_flag("json") {
@@ -188,6 +189,9 @@ fn one(seed: u64, pairs: &[PairName], canary: Option<DurabilityCanary>) -> Crash
 fn told(summary: &CrashSummary) -> String {
     let CrashSummary { runs, first_seed, points, with_acknowledged, with_left_out, commits, .. } = summary;
     let mut text = format!("{runs} runs of {} systems, from seed {first_seed}\n", summary.systems.len());
+    if summary.deployed > 0 {
+        let _ = writeln!(text, "{} of them of several instances", summary.deployed);
+    }
     let _ = writeln!(
         text,
         "{points} crash points of {commits} commits: {with_acknowledged} after something was acknowledged, {with_left_out} with \

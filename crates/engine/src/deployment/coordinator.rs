@@ -355,34 +355,40 @@ where
         step(self).inspect_err(|_| self.home.abort())
     }
 
-    /// Tells the branches that are left.
-    fn decide(&mut self, decision: Decision) {
+    /// Aborts the branches that are left.
+    fn abort_branches(&mut self) {
         while self.coordinator.fragments_run() {
             self.receive_from_any();
         }
+        self.tell(Operation::Abort);
+    }
+
+    /// Tells the branches that are left what becomes of them.
+    fn tell(&mut self, decision: Operation<'_>) {
         while let Some(Branch { instance, .. }) = self.coordinator.branches.pop() {
             // What is pending is of no use any more.
             self.coordinator.pending[instance].clear();
-            self.send(instance, Operation::Decide(decision));
+            self.send(instance, decision);
         }
     }
 
     fn commit(&mut self) -> Result<(), Abort> {
         match self.prepare() {
             Ok(prepared) => {
-                self.decide(Decision::Commit);
+                let place = self.home.place_in_log();
+                self.tell(Operation::Commit(place));
                 self.home.decide(prepared, Decision::Commit);
                 Ok(())
             }
             Err(abort) => {
-                self.decide(Decision::Abort);
+                self.abort_branches();
                 Err(abort)
             }
         }
     }
 
     fn abort(&mut self) {
-        self.decide(Decision::Abort);
+        self.abort_branches();
         self.home.abort();
     }
 }
@@ -396,7 +402,7 @@ impl Operation<'_> {
             O::Replace { .. } | O::Insert { .. } | O::Delete { .. } => true,
             O::Run { .. } => unreachable!("a transcript tells"),
             O::Read { .. } | O::ReadWhole { .. } | O::Scan(_) => false,
-            O::Lock | O::Prepare | O::Decide(_) => false,
+            O::Lock | O::Prepare | O::Commit(_) | O::Abort => false,
         }
     }
 }
@@ -411,7 +417,9 @@ impl<'m> Operation<'m> {
             O::Write { table, key, .. } | O::Replace { table, key, .. } => (table, key),
             O::Insert { table, key, .. } | O::Delete { table, key } => (table, key),
             O::Scan(Scan { table, .. }) => (table, Named::Bytes(b"")),
-            O::Run { .. } | O::Lock | O::Prepare | O::Decide(_) => unreachable!("{self:?} is of no key"),
+            O::Run { .. } | O::Lock | O::Prepare | O::Commit(_) | O::Abort => {
+                unreachable!("{self:?} is of no key")
+            }
         }
     }
 }
@@ -738,7 +746,7 @@ where
 
     fn roll_back(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {
         let alive = self.aborted.map_or(Ok(()), |reason| Err(Abort(reason)));
-        Distributed { home, coordinator: self }.decide(Decision::Abort);
+        Distributed { home, coordinator: self }.abort_branches();
         self.by_messages &= alive.is_err();
         alive.and(home.roll_back())
     }
@@ -748,7 +756,7 @@ where
     }
 
     fn abandon(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) {
-        Distributed { home, coordinator: self }.decide(Decision::Abort);
+        Distributed { home, coordinator: self }.abort_branches();
         home.abandon();
     }
 

@@ -3,8 +3,8 @@
 //! A coordinator's message is operations, one behind the other: any number that ask for nothing, and at most one that does, the last. A participant's is one answer, with
 //! the number of its instance before it. Numbers are little-endian.
 
-use crate::transaction::{Decision, Named};
-use contract::{Abort, AbortReason, Direction, Insertion, Key, Presence, Scan, Span, TableId};
+use crate::transaction::{LogPlace, Named};
+use contract::{Abort, AbortReason, CommitId, Direction, Insertion, Key, Presence, Scan, Span, TableId};
 use std::ops::Bound;
 
 /// Bytes that are put together, or that have come.
@@ -38,8 +38,10 @@ pub(super) enum Operation<'m> {
     Lock,
     /// Vote.
     Prepare,
-    /// What becomes of the transaction. Asks for nothing.
-    Decide(Decision),
+    /// The transaction commits, and stands there in the log. Asks for nothing.
+    Commit(LogPlace),
+    /// The transaction aborts. Asks for nothing.
+    Abort,
 }
 
 /// What an operation was that a transcript has an entry of ([`super::fragment`]).
@@ -173,8 +175,11 @@ impl Message {
             O::Run { votes: true, procedure } => self.byte(tag::RUN_AND_VOTE).string(procedure),
             O::Lock => self.byte(tag::LOCK),
             O::Prepare => self.byte(tag::PREPARE),
-            O::Decide(Decision::Commit) => self.byte(tag::COMMIT),
-            O::Decide(Decision::Abort) => self.byte(tag::ABORT),
+            O::Commit(LogPlace { id, epoch }) => {
+                self.byte(tag::COMMIT).byte(u8::from(id.is_some()));
+                self.number(id.map_or(0, |CommitId(id)| id)).number(epoch)
+            }
+            O::Abort => self.byte(tag::ABORT),
         };
     }
 
@@ -288,8 +293,11 @@ impl<'m> Reading<'m> {
             tag::RUN_AND_VOTE => O::Run { votes: true, procedure: self.string()? },
             tag::LOCK => O::Lock,
             tag::PREPARE => O::Prepare,
-            tag::COMMIT => O::Decide(Decision::Commit),
-            tag::ABORT => O::Decide(Decision::Abort),
+            tag::COMMIT => {
+                let (has_id, id, epoch) = (self.byte()? != 0, self.number()?, self.number()?);
+                O::Commit(LogPlace { id: has_id.then_some(CommitId(id)), epoch })
+            }
+            tag::ABORT => O::Abort,
             _ => {
                 let (table, key) = (self.table()?, self.key()?);
                 match tag {
@@ -478,8 +486,9 @@ mod tests {
             Operation::Run { votes: false, procedure: b"" },
             Operation::Lock,
             Operation::Prepare,
-            Operation::Decide(Decision::Commit),
-            Operation::Decide(Decision::Abort),
+            Operation::Commit(LogPlace { id: None, epoch: 0 }),
+            Operation::Commit(LogPlace { id: Some(CommitId(u64::MAX)), epoch: 7 }),
+            Operation::Abort,
         ];
         let mut all = Message::new();
         for operation in operations {

@@ -35,6 +35,11 @@
 //! *No deadlock.* A transaction that is prepared at one instance waits for the votes of others. So nobody waits for a lock in order to prepare: it aborts
 //! ([`crate::architecture::Architecture::DECIDES_ELSEWHERE`]). Who reads may wait until a prepared transaction is decided.
 //!
+//! *Durable.* A transaction has one epoch and one id at all instances, which home draws once all is locked and which go with the decision
+//! ([`crate::transaction::LogPlace`]). A branch is in an epoch from its first operation on, so that no logger takes an epoch for complete in which it may yet commit. So
+//! there are no records of votes and decisions: recovery cuts all logs at the same epoch, and what is of a durable one is there at all instances. Who crashed while it was
+//! prepared has aborted.
+//!
 //! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
 //! branch never waits for one.
 
@@ -46,7 +51,7 @@ mod participant;
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
-use crate::session::{Fragments, InSlots};
+use crate::session::{Fragments, InSlots, Run};
 use crate::transaction::Txn;
 use contract::EngineOptions;
 use coordinator::Coordinator;
@@ -61,8 +66,11 @@ where
         Coordinator::new(self.instances(), options)
     }
 
-    fn serve_branches(mut txn: Txn<'e, Self>, fragments: impl Fragments, options: &EngineOptions) {
-        txn.readers_wait = options.readers_wait;
-        participant::serve(&mut txn, fragments, options.deployment_canary);
+    fn serve_branches(mut txn: Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
+        txn.readers_wait = run.options.readers_wait;
+        if let Some(log) = run.log {
+            txn.log_to(log);
+        }
+        participant::serve(&mut txn, fragments, run.options.deployment_canary);
     }
 }

@@ -17,7 +17,7 @@ use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::{Attempt, Protocol};
 use crate::session::Fragments;
-use crate::transaction::{Decision, Named, Prepared, Txn};
+use crate::transaction::{Decision, LogPlace, Named, Prepared, Txn};
 use contract::{Abort, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId, Transaction};
 
 /// Branches that end between two looks at what may be freed.
@@ -98,8 +98,12 @@ where
 
     fn step(&mut self, operation: Operation<'_>) -> Result<Done, Abort> {
         match operation {
-            Operation::Decide(decision) => {
-                self.decide(decision);
+            Operation::Commit(place) => {
+                self.commit(place);
+                return Ok(Done::Silently);
+            }
+            Operation::Abort => {
+                self.abort();
                 return Ok(Done::Silently);
             }
             Operation::Lock => {
@@ -174,7 +178,7 @@ where
                 self.answers(Answer::Rows(rows.bytes()));
                 self.shown = rows;
             }
-            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare | O::Decide(_) => {
+            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare | O::Commit(_) | O::Abort => {
                 unreachable!("steps of their own")
             }
         }
@@ -250,13 +254,21 @@ where
         }
     }
 
-    fn decide(&mut self, decision: Decision) {
+    fn commit(&mut self, place: LogPlace) {
         match std::mem::replace(&mut self.branch, Branch::None) {
-            Branch::Prepared(prepared) => self.end(|txn| txn.decide(prepared, decision)),
-            Branch::Running => {
-                assert!(decision == Decision::Abort, "a branch commits once it has voted for that");
-                self.end(|txn| txn.abort());
+            Branch::Prepared(prepared) => {
+                self.txn.commits_as(place);
+                self.end(|txn| txn.decide(prepared, Decision::Commit));
             }
+            Branch::Running => panic!("a branch commits once it has voted for that"),
+            Branch::None => assert!(self.canary.is_some(), "a decision for a branch that is gone"),
+        }
+    }
+
+    fn abort(&mut self) {
+        match std::mem::replace(&mut self.branch, Branch::None) {
+            Branch::Prepared(prepared) => self.end(|txn| txn.decide(prepared, Decision::Abort)),
+            Branch::Running => self.end(|txn| txn.abort()),
             Branch::None => assert!(self.canary.is_some(), "a decision for a branch that is gone"),
         }
     }

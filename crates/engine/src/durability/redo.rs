@@ -17,6 +17,7 @@ use super::format::{BLOCK_HEADER_BYTES, MOST_PAYLOAD_BYTES, TRANSACTION_BYTES, W
 use super::log::Log;
 use crate::facade::cpu;
 use crate::facade::latched::Latched;
+use contract::DurabilityCanary;
 
 /// Bytes at which a block is handed over.
 const FULL_BYTES: usize = 128 << 10;
@@ -95,6 +96,11 @@ impl<'e> Redo<'e> {
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// A step that is left out, for crash tests.
+    pub fn canary(&self) -> Option<DurabilityCanary> {
+        self.log.canary()
     }
 
     /// Appends to what transaction `id` has written.

@@ -250,7 +250,7 @@ fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
 ) {
-    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run.options)));
+    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run)));
     if let Err(panic) = served {
         A::branch_has_panicked(world.state);
         // SAFETY: as in `live`: it never leaves home.

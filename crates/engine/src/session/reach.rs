@@ -3,6 +3,7 @@
 use crate::architecture::{Architecture, Dora, InFibers, Orthrus};
 use crate::physical::{Owned, Shared};
 use crate::protocol::{Planning, Protocol};
+use crate::session::Run;
 use crate::transaction::Txn;
 use contract::{Abort, EngineOptions, Outcome, Procedure, Receipts};
 
@@ -86,8 +87,8 @@ pub(crate) trait InSlots<'e>: InFibers<'e> {
     fn reach(&self, options: &EngineOptions) -> Self::Reach;
 
     /// Runs branches of other instances' transactions in a slot for them ([`InFibers::branch_slots`]), until the run is over.
-    fn serve_branches(txn: Txn<'e, Self>, fragments: impl Fragments, options: &EngineOptions) {
-        let _ = (txn, fragments, options);
+    fn serve_branches(txn: Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
+        let _ = (txn, fragments, run);
         unreachable!("it has no such slots")
     }
 }

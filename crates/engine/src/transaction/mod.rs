@@ -80,6 +80,7 @@ mod walk;
 mod write_log;
 
 pub(crate) use commit::{Decision, Prepared};
+pub(crate) use redo::LogPlace;
 pub use snapshot::SnapshotRead;
 
 use crate::architecture::{Architecture, Beginning};

@@ -13,9 +13,20 @@ use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::durability::format::LoggedKey;
 use crate::durability::{Log, Redo};
+use crate::protocol::SlotId;
 use crate::record::RecordRef;
 use crate::record::value::{Value, Word};
 use crate::storage::Table;
+use contract::{CommitId, DurabilityCanary};
+
+/// Where a transaction stands in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogPlace {
+    /// If transactions have ids, as they have where they are logged.
+    pub id: Option<CommitId>,
+    /// 0 where nothing is logged.
+    pub epoch: u64,
+}
 
 /// A key, as the log has it.
 fn logged_key<'k>(tables: &[Table], keys: &'k Keys, access: Access) -> LoggedKey<'k> {
@@ -51,7 +62,21 @@ fn log_value(redo: &mut Redo<'_>, id: u64, table: u16, key: LoggedKey<'_>, value
 impl<'e, A: Architecture> Txn<'e, A> {
     /// From now on, what the slot's transactions write is logged.
     pub fn log_to(&mut self, log: &'e Log) {
-        self.redo = Some(log.slot(self.slot));
+        self.redo = Some(log.slot(SlotId(self.in_epochs as u32)));
+    }
+
+    /// Which transaction it is, among those that are logged: it is one of this epoch if it commits.
+    pub fn place_in_log(&self) -> LogPlace {
+        LogPlace { id: self.id, epoch: self.commit_epoch }
+    }
+
+    /// It is a branch of that transaction, of another instance, which is about to commit.
+    pub fn commits_as(&mut self, LogPlace { id, epoch }: LogPlace) {
+        self.id = id;
+        let own_epoch = |redo: &Redo<'_>| redo.canary() == Some(DurabilityCanary::BranchEpochs);
+        if self.redo.as_ref().is_some_and(|redo| !own_epoch(redo)) {
+            self.commits_in(epoch);
+        }
     }
 
     /// The slot's side of the log.

@@ -27,7 +27,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name and version of [`CrashSummary`]'s fields.
-pub const SCHEMA: &str = "trireme.crash/1";
+pub const SCHEMA: &str = "trireme.crash/2";
 
 /// What is drawn from a seed.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -54,6 +54,10 @@ pub struct Plan {
     pub epoch_ns: u64,
     /// Nanoseconds from one checkpoint to the next; 0: none is taken.
     pub checkpoint_every_ns: u64,
+    /// Instances among which the workers are divided.
+    pub instances: usize,
+    /// Whether transactions run in fragments that can.
+    pub one_shot: bool,
     /// Whether the disk fails, and at which operation.
     pub fault: Option<String>,
 }
@@ -98,6 +102,8 @@ pub struct Crashed {
     pub commits: u64,
     /// Checkpoints taken beside them.
     pub checkpoints: u64,
+    /// Runs of several instances.
+    pub deployed: u64,
     /// What was found.
     pub find: Option<Find>,
 }
@@ -114,6 +120,7 @@ impl Crashed {
         self.flips_harmless += other.flips_harmless;
         self.failed_disks += other.failed_disks;
         self.commits += other.commits;
+        self.deployed += other.deployed;
         self.find = self.find.take().or(other.find);
     }
 }
@@ -149,6 +156,8 @@ pub struct CrashSummary {
     pub checkpoints: u64,
     /// See [`Crashed`].
     pub with_checkpoint: u64,
+    /// See [`Crashed`].
+    pub deployed: u64,
     /// What was found, if something was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub find: Option<Find>,

@@ -80,6 +80,8 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
         segment_bytes: random.choice([512, 4096, 1 << 20]).expect("three"),
         epoch_ns: random.u64(3_000..60_000),
         checkpoint_every_ns: 0,
+        instances: 1,
+        one_shot: true,
         fault: fault.map(|fault| format!("{:?} at operation {}", fault.failing, fault.operation)),
     };
     // Every second run; as soon as the last one has ended, or after some epochs.
@@ -88,6 +90,14 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
     let plan = Plan {
         checkpoint_every_ns: if checkpoints { 1 + half_epochs * plan.epoch_ns / 2 } else { 0 },
         ..plan
+    };
+    // Every second run of a system that can be deployed is, without checkpoints.
+    let instances = random.choice([1, workers]).expect("two");
+    let one_shot = random.bool();
+    let deployed = EngineOptions { instances, ..EngineOptions::default() };
+    let plan = match E::arrange(pair, workers, &deployed) {
+        Ok(_) if instances > 1 => Plan { instances, one_shot, checkpoint_every_ns: 0, ..plan },
+        _ => plan,
     };
     let disk = fault.map_or_else(Disk::new, |fault| Disk::failing(vec![fault]));
     let run = Run { plan: &plan, pair, canary, disk: &disk, random };
@@ -131,6 +141,8 @@ impl Run<'_> {
             commit_ids: true,
             seed: self.plan.seed,
             epoch_interval: Duration::from_nanos(self.plan.epoch_ns),
+            instances: self.plan.instances,
+            one_shot: self.plan.one_shot,
             ..EngineOptions::default()
         };
         let Arrangement { clients, .. } =
@@ -203,6 +215,7 @@ impl Run<'_> {
             let outcome = setting.run::<E, _>(&mut store, told).expect("procedures declare what they touch");
             let crashed = Crashed {
                 commits: outcome.measurement.commits,
+                deployed: u64::from(self.plan.instances > 1),
                 failed_disks: u64::from(outcome.log_failure.is_some()),
                 checkpoints: E::log_report(&store).map_or(0, |report| report.checkpoints),
                 ..Crashed::default()
