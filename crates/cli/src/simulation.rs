@@ -83,6 +83,14 @@ impl<C: Client> Client for Counted<C> {
         ENDED.fetch_add(1, Ordering::Relaxed);
         self.0.finished(procedure, completion);
     }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<C::Procedure> {
+        self.0.decode(bytes)
+    }
+
+    fn take_back(&mut self, fragment: C::Procedure) {
+        self.0.take_back(fragment);
+    }
 }
 
 /// Runs clients, counted, in a simulation of their own.

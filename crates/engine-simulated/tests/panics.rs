@@ -6,7 +6,7 @@
 mod writes;
 
 use Write::{Blind, Delete, Insert, Merge, Never, Panic, Update};
-use contract::{ArchitectureName, Engine, PairName, ProtocolName, Support, TableId};
+use contract::{ArchitectureName, Engine, EngineOptions, PairName, ProtocolName, Support, TableId};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Exploration, Schedule, Simulation, cpu, explore};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,18 @@ use writes::{Loaded, TABLES, Write};
 
 fn supported() -> impl Iterator<Item = PairName> {
     PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported)
+}
+
+/// Every pair, and deployments of instances: by messages, and in fragments, which panic at another instance, too.
+fn systems() -> Vec<(PairName, EngineOptions)> {
+    let alone = EngineOptions { in_flight: 1, ..EngineOptions::default() };
+    let deployed = |one_shot| EngineOptions { instances: 0, one_shot, ..alone.clone() };
+    let of = |protocol| PairName { architecture: ArchitectureName::SharedEverything, protocol };
+    let pairs = supported().map(|pair| (pair, alone.clone()));
+    let deployments = [ProtocolName::NoWait, ProtocolName::Silo]
+        .into_iter()
+        .flat_map(|protocol| [true, false].map(|one_shot| (of(protocol), deployed(one_shot))));
+    pairs.chain(deployments).collect()
 }
 
 /// Writes of every kind, then a merge that panics.
@@ -47,7 +59,7 @@ fn nothing_is_left(loaded: &mut Loaded<ThisEngine>, table: TableId, what: &str) 
 
 #[test]
 fn a_panic_is_told_once_and_leaves_nothing_behind_under_every_schedule() {
-    for pair in supported() {
+    for (pair, options) in systems() {
         for table in TABLES {
             for seed in 0..25 {
                 let schedules = [
@@ -56,7 +68,7 @@ fn a_panic_is_told_once_and_leaves_nothing_behind_under_every_schedule() {
                     Schedule::Pct { seed, depth: 3, steps: 20_000 },
                 ];
                 for schedule in schedules {
-                    let mut loaded = Loaded::load(pair);
+                    let mut loaded = Loaded::load_with(pair, options.clone());
                     let words = panic_of(|| explore(schedule, || one_panics(&mut loaded, table)));
                     assert_eq!(words.matches("a merge that panics").count(), 1, "{pair}: {words}");
                     assert!(words.starts_with("core "), "{pair}: {words}");
@@ -73,8 +85,8 @@ fn a_panic_is_told_once_and_leaves_nothing_behind_under_every_schedule() {
 fn a_panic_is_told_once_and_leaves_nothing_behind_on_a_timed_machine() {
     let file = include_str!("../../../machines/haswell-ex-4x18.toml");
     let machine = Description::parse(file).expect("a machine");
-    for pair in supported() {
-        let mut loaded = Loaded::load(pair);
+    for (pair, options) in systems() {
+        let mut loaded = Loaded::load_with(pair, options);
         let words = panic_of(|| Simulation::of(&machine).run(|| one_panics(&mut loaded, TABLES[0])));
         assert_eq!(words.matches("a merge that panics").count(), 1, "{pair}: {words}");
         nothing_is_left(&mut loaded, TABLES[0], &pair.to_string());

@@ -59,7 +59,7 @@ pub(crate) struct Instance<'e, P: Protocol, F: Physical> {
     effort: Effort,
 }
 
-impl<P: Protocol, F: Physical> Instance<'_, P, F> {
+impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
     /// Its number among the slots of its worker.
     fn number(&self) -> usize {
         self.slot.0 as usize % self.worker.endpoint().way().slots()
@@ -95,8 +95,17 @@ impl<P: Protocol, F: Physical> Instance<'_, P, F> {
         self.worker.endpoint().send_to_coordinator(number, message);
     }
 
-    /// Waits for the next message to this slot; `None`: the run is over, and there will be none.
+    /// Waits for the next message to this slot, which runs branches; `None`: the run is over, and there will be none.
     pub fn receive(&mut self, into: &mut Vec<u8>) -> Option<()> {
+        self.receive_unless(into, Endpoint::is_closed)
+    }
+
+    /// Waits for the next answer to this slot, which coordinates; `None`: a branch has panicked, and there may be none.
+    pub fn receive_answer(&mut self, into: &mut Vec<u8>) -> Option<()> {
+        self.receive_unless(into, Endpoint::is_broken)
+    }
+
+    fn receive_unless(&mut self, into: &mut Vec<u8>, ends: fn(&Endpoint<'e>) -> bool) -> Option<()> {
         let number = self.number();
         loop {
             if self.worker.endpoint().take(number, into) {
@@ -104,10 +113,9 @@ impl<P: Protocol, F: Physical> Instance<'_, P, F> {
                 let _ = self.site.waker.take(self.slot);
                 return Some(());
             }
-            if self.worker.endpoint().is_closed() {
+            if ends(self.worker.endpoint()) {
                 return None;
             }
-            assert!(!self.worker.endpoint().is_broken(), "a branch of another instance has panicked");
             watchdog::aborted(self.site.waker);
             self.current.suspend(Suspension::Park(self.slot, None));
         }

@@ -14,7 +14,7 @@ use super::message::{Answer, Kind, Message, Operation, Vote, rows};
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
-use crate::session::Reach;
+use crate::session::{BranchPanicked, Reach};
 use crate::transaction::access::Access;
 use crate::transaction::{Decision, Named, Prepared, Txn};
 use contract::{
@@ -22,6 +22,7 @@ use contract::{
     Procedure, Receipts, Scan, Span, TableId, TimeClass, Transaction,
 };
 use std::ops::Range;
+use std::panic::resume_unwind;
 
 /// A branch of the transaction that runs.
 struct Branch {
@@ -186,12 +187,18 @@ where
         message.clear();
     }
 
-    /// Waits for an answer, which is then in `coordinator.answer`.
+    /// Waits for an answer, which is then in `coordinator.answer`. If a branch has panicked, so that it may never come, the fiber is unwound.
     fn receive(&mut self) {
+        if self.try_to_receive().is_none() {
+            resume_unwind(Box::new(BranchPanicked));
+        }
+    }
+
+    fn try_to_receive(&mut self) -> Option<()> {
         let before = self.home.stopwatch.enter(TimeClass::Wait);
-        let come = self.home.architecture.receive(self.coordinator.answer.buffer());
+        let come = self.home.architecture.receive_answer(self.coordinator.answer.buffer());
         self.home.stopwatch.enter(before);
-        come.expect("a run ends when all that was asked has been answered");
+        come
     }
 
     /// What was answered last, and by whom.
@@ -217,6 +224,11 @@ where
     /// Waits for an answer, and says whose it is. If it is to a fragment, that is noted.
     fn receive_from_any(&mut self) -> usize {
         self.receive();
+        self.note()
+    }
+
+    /// Notes what the last answer says of a fragment, if it does, and says whose it is.
+    fn note(&mut self) -> usize {
         let (instance, answer) = self.answered();
         let reason = match answer {
             Answer::Aborted(reason) => Some(reason),
@@ -227,6 +239,10 @@ where
         {
             branch.fragment = Progress::Ran;
             match reason {
+                Some(AbortReason::Undeclared) => {
+                    self.coordinator.is_gone(instance);
+                    let _ = self.coordinator.fragments_were_wrong();
+                }
                 Some(reason) => {
                     self.coordinator.is_gone(instance);
                     self.coordinator.aborted.get_or_insert(reason);
@@ -357,8 +373,8 @@ where
 
     /// Aborts the branches that are left.
     fn abort_branches(&mut self) {
-        while self.coordinator.fragments_run() {
-            self.receive_from_any();
+        while self.coordinator.fragments_run() && self.try_to_receive().is_some() {
+            self.note();
         }
         self.tell(Operation::Abort);
     }

@@ -18,7 +18,9 @@ use crate::physical::Physical;
 use crate::protocol::{Attempt, Protocol};
 use crate::session::Fragments;
 use crate::transaction::{Decision, LogPlace, Named, Prepared, Txn};
-use contract::{Abort, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId, Transaction};
+use contract::{
+    Abort, AbortReason, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId, Transaction,
+};
 
 /// Branches that end between two looks at what may be freed.
 const RECLAIM_EVERY: u64 = 64;
@@ -201,7 +203,8 @@ where
     /// Runs a fragment, and prepares, if it is to vote: it holds what it has read, too, because home may not have all that it wants yet.
     fn run(&mut self, votes: bool, procedure: &[u8]) -> Result<(), Abort> {
         self.begin();
-        let procedure = self.fragments.decode(procedure).expect("coordinators are of this engine");
+        // Who cannot be told what to do at once is told step by step.
+        let procedure = self.fragments.decode(procedure).ok_or(Abort(AbortReason::Undeclared))?;
         self.shown.clear();
         let (txn, entries, zeros) = (&mut *self.txn, &mut self.shown, &mut self.zeros);
         let ran = procedure.run(&mut Fragment { txn, entries, zeros });

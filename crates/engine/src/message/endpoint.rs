@@ -86,6 +86,8 @@ pub(crate) struct Endpoint<'e> {
     /// By slot of the worker.
     mailboxes: Vec<Mailbox>,
     is_closed: bool,
+    /// Whether the slots were told that a branch has panicked.
+    is_broken: bool,
 }
 
 const LENGTH_BYTES: usize = size_of::<u32>();
@@ -121,6 +123,7 @@ impl<'e> Endpoint<'e> {
             ready: Vec::new(),
             mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
             is_closed: false,
+            is_broken: false,
         }
     }
 
@@ -166,7 +169,16 @@ impl<'e> Endpoint<'e> {
                 grants.wake(SlotId((first + slot) as u32), Wake::Granted);
             });
         }
+        if self.channels.is_broken() && !self.is_broken {
+            self.is_broken = true;
+            self.wake_all(grants);
+        }
         has_moved
+    }
+
+    fn wake_all(&self, grants: &Grants) {
+        let first = self.way.rank * self.way.slots();
+        (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
     }
 
     /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each.
@@ -187,8 +199,7 @@ impl<'e> Endpoint<'e> {
     pub fn close(&mut self, grants: &Grants) {
         while self.communicate(grants) {}
         self.is_closed = true;
-        let first = self.way.rank * self.way.slots();
-        (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
+        self.wake_all(grants);
     }
 
     /// A branch has panicked.
@@ -199,7 +210,7 @@ impl<'e> Endpoint<'e> {
 
     /// Whether one has, so that nobody may answer any more.
     pub fn is_broken(&self) -> bool {
-        self.channels.is_broken()
+        self.is_broken
     }
 
     /// Whether that was so.

@@ -10,7 +10,7 @@
 
 use super::Run;
 use super::interval::Interval;
-use super::reach::{Fragments, InSlots};
+use super::reach::{BranchPanicked, Fragments, InSlots};
 use super::slot::Slot;
 use super::statistics::{Next, Report, WorkerStatistics};
 use crate::architecture::BackOff;
@@ -213,6 +213,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
                 }
                 Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
                 Ok(Err(error)) => home.statistics.fail(error),
+                Err(panic) if panic.is::<BranchPanicked>() => home.statistics.stop(),
                 Err(panic) => home.fail(panic),
             }
         }

@@ -33,7 +33,7 @@ mod walk;
 
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
-pub(crate) use reach::{Fragments, InSlots, Reach, Whole};
+pub(crate) use reach::{BranchPanicked, Fragments, InSlots, Reach, Whole};
 pub(crate) use serving::serve;
 pub(crate) use statistics::Report;
 

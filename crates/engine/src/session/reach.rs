@@ -66,6 +66,9 @@ impl<'e, A: Architecture> Reach<'e, A> for Whole {
     }
 }
 
+/// What unwinds a transaction that waits for a branch which will never answer. The panic is told where it was.
+pub(crate) struct BranchPanicked;
+
 /// Where procedures of other instances' clients are decoded: the worker's client.
 pub(crate) trait Fragments {
     /// What its clients issue.

@@ -50,6 +50,24 @@ fn panic_half_way(row: &mut [u8], argument: &mut [u8]) {
 }
 
 impl Write {
+    /// For another instance; what never ends is not sent there.
+    fn encoded(self) -> [u8; 2] {
+        match self {
+            Write::Insert(key) => [0, key as u8],
+            Write::Blind(key) => [1, key as u8],
+            Write::Update(key) => [2, key as u8],
+            Write::Merge(key) => [3, key as u8],
+            Write::Delete(key) => [4, key as u8],
+            Write::Panic(key) => [5, key as u8],
+            Write::Never(_) => unreachable!("it runs at home"),
+        }
+    }
+
+    fn decoded([kind, key]: [u8; 2]) -> Write {
+        let of = [Write::Insert, Write::Blind, Write::Update, Write::Merge, Write::Delete, Write::Panic];
+        of[usize::from(kind)](key.into())
+    }
+
     fn make<X: Transaction + ?Sized>(self, table: TableId, txn: &mut X) -> Result<(), Abort> {
         let (whole, second) = (Span::whole(ROW_BYTES), Span::new(ROW_BYTES / 2, ROW_BYTES / 2));
         let presence = match self {
@@ -99,6 +117,15 @@ impl Procedure for Writes {
         (0..KEYS).for_each(|key| plan.declare(self.table, Key(key)));
         Ok(())
     }
+
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
+        (0..KEYS).for_each(|key| at(self.table, Key(key)));
+        !self.writes.iter().any(|write| matches!(write, Write::Never(_)))
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.extend(self.writes.iter().flat_map(|write| write.encoded()));
+    }
 }
 
 /// Makes one of its transactions after the other, and then the first again.
@@ -123,6 +150,12 @@ impl Client for WritesClient {
     fn finished(&mut self, writes: Writes, completion: &Completion<'_>) {
         self.seen = writes.seen.into_inner().expect("one worker");
         self.ids.extend(completion.id);
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<Writes> {
+        let (writes, _) = bytes.as_chunks();
+        let writes = writes.iter().map(|write| Write::decoded(*write)).collect();
+        Some(Writes { table: self.table, writes, seen: Mutex::default() })
     }
 }
 
@@ -184,7 +217,7 @@ impl<E: Engine> Loaded<E> {
         (loaded.layout.snapshot_every > 0).then_some(loaded)
     }
 
-    fn load_with(pair: PairName, options: EngineOptions) -> Self {
+    pub fn load_with(pair: PairName, options: EngineOptions) -> Self {
         let arrangement = E::arrange(pair, WORKERS, &options);
         let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
         let store = E::load(&Loading, layout, &|_| ()).expect("small tables");

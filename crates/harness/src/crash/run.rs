@@ -260,6 +260,14 @@ impl<C: Client> Client for Acknowledged<C> {
         self.disk.acknowledge(epoch);
         self.client.durable(epoch);
     }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<C::Procedure> {
+        self.client.decode(bytes)
+    }
+
+    fn take_back(&mut self, fragment: C::Procedure) {
+        self.client.take_back(fragment);
+    }
 }
 
 /// The seat of a reader: one worker reads.
