@@ -2,10 +2,12 @@
 //! and after each, for virtual machines move their cores.
 
 use engine::testing::inner_steps;
-use machine::hardware::facts;
 use machine::hardware::rounds::{Fact, factor};
+use machine::hardware::socket::{Family, Socket};
 use machine::hardware::topology::Topology;
+use machine::hardware::{clock, facts, worker};
 use serde::Serialize;
+use std::sync::Mutex;
 
 /// Between the first two workers, over several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -26,6 +28,10 @@ pub struct WorkerFacts {
     pub lock_set_of_thread_ns: Fact,
     /// The same where sixteen transactions are in flight, whose lines come at once.
     pub lock_set_of_thread_in_flight_ns: Fact,
+    /// Eight bytes there and back over a pair of Unix domain sockets, at both ends of which a thread polls; `None`: there are none.
+    pub unix_round_trip_ns: Option<Fact>,
+    /// The same over TCP and the loopback interface.
+    pub tcp_round_trip_ns: Option<Fact>,
     /// Rounds in which a line took another time before than after, so that nothing can be said in line round trips.
     pub rounds_that_moved: usize,
 }
@@ -40,6 +46,8 @@ pub struct Round {
     lock_set_ns: f64,
     lock_set_of_thread_ns: f64,
     lock_set_of_thread_in_flight_ns: f64,
+    unix_ns: Option<f64>,
+    tcp_ns: Option<f64>,
 }
 
 /// Keys of the lock set.
@@ -68,6 +76,8 @@ impl Round {
             lock_set_ns: locks.there_and_back_ns,
             lock_set_of_thread_ns: locks.of_thread_ns,
             lock_set_of_thread_in_flight_ns: in_flight.of_thread_ns,
+            unix_ns: socket_round_trip_ns(Family::Unix),
+            tcp_ns: socket_round_trip_ns(Family::Tcp),
         })
     }
 
@@ -104,10 +114,53 @@ impl WorkerFacts {
             lock_set_in_round_trips: ratio(Round::lock_set_in_round_trips),
             lock_set_of_thread_ns: of(|round| round.lock_set_of_thread_ns)?,
             lock_set_of_thread_in_flight_ns: of(|round| round.lock_set_of_thread_in_flight_ns)?,
+            unix_round_trip_ns: Fact::of(rounds.iter().filter_map(|round| round.unix_ns)),
+            tcp_round_trip_ns: Fact::of(rounds.iter().filter_map(|round| round.tcp_ns)),
             rounds_that_moved: rounds.iter().filter(|round| round.moved()).count(),
         })
     }
 }
+
+/// Messages there and back of a batch, and batches.
+const MESSAGES: u32 = 50;
+const BATCHES: usize = 11;
+
+/// Eight bytes there and back between the first two workers, each of which looks again until they have come; the median of some batches. `None`: the system gives no
+/// such sockets.
+fn socket_round_trip_ns(family: Family) -> Option<f64> {
+    let (one, other) = Socket::pair(family).ok()?;
+    let ends = [Mutex::new(one), Mutex::new(other)];
+    let mut batches = worker::run(2, |me| {
+        let mut end = ends[me].lock().expect("each has its own end");
+        let (mut come, mut batches) = (Vec::new(), Vec::with_capacity(BATCHES));
+        let mut receive = |end: &mut Socket| {
+            come.clear();
+            while come.len() < MESSAGE.len() {
+                end.read(&mut come).expect("the other end is open");
+            }
+        };
+        for _ in 0..BATCHES {
+            let began = clock::now();
+            for _ in 0..MESSAGES {
+                if me == 1 {
+                    receive(&mut end);
+                }
+                // There is room for more than one message.
+                end.write(&MESSAGE).expect("the other end is open");
+                if me == 0 {
+                    receive(&mut end);
+                }
+            }
+            batches.push(clock::nanoseconds(clock::now().since(began)) as f64 / f64::from(MESSAGES));
+        }
+        batches
+    })
+    .swap_remove(0);
+    batches.sort_by(f64::total_cmp);
+    Some(batches[BATCHES / 2])
+}
+
+const MESSAGE: [u8; 8] = [7; 8];
 
 #[cfg(test)]
 pub mod tests {
@@ -122,6 +175,16 @@ pub mod tests {
             lock_set_ns: 3.0 * after,
             lock_set_of_thread_ns: 300.0,
             lock_set_of_thread_in_flight_ns: 200.0,
+            unix_ns: Some(8_000.0),
+            tcp_ns: None,
+        }
+    }
+
+    #[test]
+    fn a_message_over_sockets_takes_longer_than_a_system_call() {
+        for family in [Family::Unix, Family::Tcp] {
+            let ns = socket_round_trip_ns(family).expect("sockets");
+            assert!(ns > 100.0, "{family:?}: {ns}");
         }
     }
 

@@ -275,6 +275,22 @@ pub(crate) fn run_deployed<D: Dispatch>(selection: Selection, workers: usize, di
     }
 }
 
+/// As [`run_deployed`], for instances of one worker, whose transactions touch what is at home as cheaply as can be; gives `dispatch` back for larger ones.
+pub(crate) fn run_deployed_alone<D: Dispatch>(
+    selection: Selection,
+    workers: usize,
+    dispatch: D,
+) -> Result<D::Output, D> {
+    match workers {
+        1 => match selection.pair().protocol {
+            ProtocolName::NoWait => Ok(dispatch.run::<system::Deployed<protocol::NoWait, Owned>>()),
+            ProtocolName::Silo => Ok(dispatch.run::<system::Deployed<protocol::Silo, Owned>>()),
+            _ => Err(dispatch),
+        },
+        _ => Err(dispatch),
+    }
+}
+
 /// Hands the selected system to `dispatch`. Panics if it is not supported.
 pub(crate) fn run<D: Dispatch>(selection: Selection, dispatch: D) -> D::Output {
     match selection {

@@ -333,6 +333,14 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
         line("ten ORTHRUS locks, asked and given back", &locks);
         line("  of which the ORTHRUS thread works", &ns(&workers.lock_set_of_thread_ns));
         line("  and with 16 in flight", &ns(&workers.lock_set_of_thread_in_flight_ns));
+        for (name, trip) in [
+            ("eight bytes there and back, Unix sockets", &workers.unix_round_trip_ns),
+            ("eight bytes there and back, TCP", &workers.tcp_round_trip_ns),
+        ] {
+            if let Some(trip) = trip {
+                line(name, &ns(trip));
+            }
+        }
     }
     if let Some(rate) = &facts.copy_bytes_per_second {
         let per_s = |rate: f64| format!("{}/s", bytes(rate as u64));

@@ -126,6 +126,10 @@ impl Coordinator {
         self.branches.iter_mut().find(has_fragment)
     }
 
+    fn has_fragments(&self) -> bool {
+        self.branches.iter().any(|branch| branch.fragment != Progress::None)
+    }
+
     fn fragments_run(&self) -> bool {
         self.branches.iter().any(|branch| branch.fragment == Progress::Running)
     }
@@ -289,10 +293,12 @@ where
         }
         self.alive()?;
         let Coordinator { branches, transcripts, unforeseen, .. } = &*self.coordinator;
-        let mut in_fragments = branches.iter().filter(|branch| branch.fragment == Progress::Ran).peekable();
-        let are_wrong = in_fragments.peek().is_some() && *unforeseen
-            || in_fragments.any(|branch| !transcripts[branch.instance].is_over());
-        if are_wrong { Err(self.coordinator.fragments_were_wrong()) } else { Ok(()) }
+        let has_more =
+            |branch: &Branch| branch.fragment == Progress::Ran && !transcripts[branch.instance].is_over();
+        if *unforeseen && self.coordinator.has_fragments() || branches.iter().any(has_more) {
+            return Err(self.coordinator.fragments_were_wrong());
+        }
+        Ok(())
     }
 
     /// What the next operation of the fragment there has found.
@@ -761,6 +767,10 @@ where
     }
 
     fn roll_back(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {
+        if self.unforeseen && self.has_fragments() && self.aborted.is_none() {
+            // It may have been decided by what is not so.
+            let _ = self.fragments_were_wrong();
+        }
         let alive = self.aborted.map_or(Ok(()), |reason| Err(Abort(reason)));
         Distributed { home, coordinator: self }.abort_branches();
         self.by_messages &= alive.is_err();

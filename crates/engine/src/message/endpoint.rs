@@ -81,14 +81,19 @@ pub(crate) struct Endpoint<'e> {
     channels: &'e Channels,
     /// By instance; none for this one.
     counterparts: Vec<Option<Counterpart<'e>>>,
-    /// By counterpart, in their order: whether something has come, if several are asked for that at once.
+    /// By instance: whether something has come, if several are asked for that at once.
     ready: Vec<bool>,
+    /// The instance to look at next.
+    next: usize,
     /// By slot of the worker.
     mailboxes: Vec<Mailbox>,
     is_closed: bool,
     /// Whether the slots were told that a branch has panicked.
     is_broken: bool,
 }
+
+/// Streams that are looked at between two transactions: as many lines as are there at once.
+const STREAMS_AT_ONCE: usize = 8;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 const HEAD_BYTES: usize = 2 * LENGTH_BYTES;
@@ -121,6 +126,7 @@ impl<'e> Endpoint<'e> {
             channels,
             counterparts: (0..way.instances).map(counterpart).collect(),
             ready: Vec::new(),
+            next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
             is_closed: false,
             is_broken: false,
@@ -152,15 +158,31 @@ impl<'e> Endpoint<'e> {
         to.flush();
     }
 
-    /// Reads and writes what there is; whether there was anything.
+    /// Reads and writes what there is; whether there was anything. Of many streams it looks at some, and at the others when it is called again: what a worker does
+    /// between its transactions does not grow with the instances.
     pub fn communicate(&mut self, grants: &Grants) -> bool {
-        let (mut has_moved, way) = (false, self.way);
-        let first = way.rank * way.slots();
+        let all = self.counterparts.len();
+        let of_streams = all.min(STREAMS_AT_ONCE);
+        self.look_at(if self.poll() { all } else { of_streams }, grants)
+    }
+
+    fn communicate_with_all(&mut self, grants: &Grants) -> bool {
         self.poll();
+        self.look_at(self.counterparts.len(), grants)
+    }
+
+    /// Looks at so many of the counterparts, from where it last stopped on.
+    fn look_at(&mut self, some: usize, grants: &Grants) -> bool {
+        let (mut has_moved, way, all) = (false, self.way, self.counterparts.len());
+        let first = way.rank * way.slots();
         let (mailboxes, ready) = (&mut self.mailboxes, &self.ready);
-        for (number, counterpart) in self.counterparts.iter_mut().flatten().enumerate() {
+        for _ in 0..some {
+            let instance = self.next;
+            self.next = (instance + 1) % all;
+            let Some(counterpart) = &mut self.counterparts[instance] else { continue };
             has_moved |= counterpart.flush();
-            if ready.get(number) == Some(&false) || counterpart.channel.read(&mut counterpart.incoming) == 0 {
+            if ready.get(instance) == Some(&false) || counterpart.channel.read(&mut counterpart.incoming) == 0
+            {
                 continue;
             }
             has_moved = true;
@@ -181,13 +203,17 @@ impl<'e> Endpoint<'e> {
         (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
     }
 
-    /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each.
-    fn poll(&mut self) {
+    /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each. Whether there are.
+    fn poll(&mut self) -> bool {
         let sockets =
             self.counterparts.iter().flatten().filter_map(|counterpart| counterpart.channel.socket());
-        if sockets.clone().nth(1).is_some() {
-            socket::poll(sockets, &mut self.ready).unwrap_or_else(|error| panic!("polling sockets: {error}"));
+        if sockets.clone().nth(1).is_none() {
+            return false;
         }
+        socket::poll(sockets, &mut self.ready).unwrap_or_else(|error| panic!("polling sockets: {error}"));
+        // There is none to this instance itself.
+        self.ready.insert(self.way.instance, false);
+        true
     }
 
     /// Whether all that was sent is on its way.
@@ -197,7 +223,7 @@ impl<'e> Endpoint<'e> {
 
     /// All transactions of all instances have ended, and what they sent has come: wakes the slots that wait for branches.
     pub fn close(&mut self, grants: &Grants) {
-        while self.communicate(grants) {}
+        while self.communicate_with_all(grants) {}
         self.is_closed = true;
         self.wake_all(grants);
     }
