@@ -11,7 +11,7 @@ use crate::epoch::Epochs;
 use crate::facade::{unobserved, worker};
 use crate::fiber::Workers;
 use crate::message::channel::Channels;
-use crate::message::endpoint::{Endpoint, Way};
+use crate::message::endpoint::{Endpoint, Position};
 use crate::physical::{Concurrent, Owned, Physical, Shared};
 use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
@@ -332,20 +332,27 @@ where
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
         let (hosts, partitions) = (clients.len(), partitions(tables));
         let instances = options.instances_of(hosts);
-        let way =
-            Way { instances, workers: hosts / instances, in_flight: options.in_flight, instance: 0, rank: 0 };
-        let state = |_| SharedState::<P, F>::new(way.workers * way.slots(), partitions as usize, options);
+        let position = Position {
+            instances,
+            workers: hosts / instances,
+            in_flight: options.in_flight,
+            instance: 0,
+            rank: 0,
+        };
+        let state =
+            |_| SharedState::<P, F>::new(position.workers * position.slots(), partitions as usize, options);
         let states: Vec<_> = (0..instances).map(state).collect();
-        let (channels, workers) = (Channels::open(options.channel, way), Workers::new(hosts));
+        let (channels, workers) = (Channels::open(options.channel, position), Workers::new(hosts));
         let cool_down = CoolDown::new(hosts);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
-        let seats = clients.into_iter().zip(caches.chunks_mut(way.slots())).collect();
+        let seats = clients.into_iter().zip(caches.chunks_mut(position.slots())).collect();
         let worker = |me, (client, caches), start| {
-            let way = Way { instance: me / way.workers, rank: me % way.workers, ..way };
-            let mut endpoint = Endpoint::new(&channels, way);
+            let position =
+                Position { instance: me / position.workers, rank: me % position.workers, ..position };
+            let mut endpoint = Endpoint::new(&channels, position);
             let of_one = partitions / instances as u32;
-            let own = way.instance as u32 * of_one..(way.instance as u32 + 1) * of_one;
-            let here = InstanceWorker::new(&states[way.instance], &workers, own, &mut endpoint);
+            let own = position.instance as u32 * of_one..(position.instance as u32 + 1) * of_one;
+            let here = InstanceWorker::new(&states[position.instance], &workers, own, &mut endpoint);
             let world = fibers::World::<architecture::Instance<'_, P, F>> { tables, state: &here, run };
             fibers::run(me, client, caches, start, &world)
         };

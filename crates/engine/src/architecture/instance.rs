@@ -62,7 +62,7 @@ pub(crate) struct Instance<'e, P: Protocol, F: Physical> {
 impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
     /// Its number among the slots of its worker.
     fn number(&self) -> usize {
-        self.slot.0 as usize % self.worker.endpoint().way().slots()
+        self.slot.0 as usize % self.worker.endpoint().position().slots()
     }
 
     /// The instance that a partition belongs to.
@@ -78,7 +78,7 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
 
     /// How many instances there are.
     pub fn instances(&self) -> usize {
-        self.worker.endpoint().way().instances
+        self.worker.endpoint().position().instances
     }
 
     /// Sends a message to the slot that answers this one at another instance.
@@ -144,11 +144,11 @@ where
     }
 
     fn branch_slots(worker: &InstanceWorker<'e, P, F>, slots: usize) -> usize {
-        slots - worker.endpoint().way().in_flight
+        slots - worker.endpoint().position().in_flight
     }
 
     fn first_slot(worker: &InstanceWorker<'e, P, F>, _: usize, slots: usize) -> usize {
-        worker.endpoint().way().rank * slots
+        worker.endpoint().position().rank * slots
     }
 
     fn branch_has_panicked(worker: &InstanceWorker<'e, P, F>) {

@@ -1,4 +1,4 @@
-//! Channels: what the messages of a deployment go through, a stream of bytes each way between every two counterparts.
+//! Channels: what the messages of a deployment go through, a stream of bytes each position between every two counterparts.
 //!
 //! | channel | what carries a byte |
 //! |---|---|
@@ -7,7 +7,7 @@
 //!
 //! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 
-use super::endpoint::Way;
+use super::endpoint::Position;
 use super::stream::{Sink, Source, Streams};
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
@@ -37,8 +37,8 @@ pub(crate) enum Channel<'e> {
 
 impl Channels {
     /// Between all counterparts of a deployment. Panics if the system has no more sockets to give.
-    pub fn open(name: ChannelName, way: Way) -> Self {
-        Channels { ends: Ends::open(name, way), broken: Line::default() }
+    pub fn open(name: ChannelName, position: Position) -> Self {
+        Channels { ends: Ends::open(name, position), broken: Line::default() }
     }
 
     /// A branch has panicked.
@@ -55,11 +55,11 @@ impl Channels {
     }
 
     /// A worker's end of what leads to its counterpart at another instance. To be taken once.
-    pub fn end(&self, way: Way, instance: usize) -> Channel<'_> {
-        let stream = way.stream_to(instance);
+    pub fn end(&self, position: Position, instance: usize) -> Channel<'_> {
+        let stream = position.stream_to(instance);
         match &self.ends {
             Ends::Streams(streams) => {
-                let back = way.counterpart(instance).stream_to(way.instance);
+                let back = position.counterpart(instance).stream_to(position.instance);
                 Channel::Streams(Source::new(streams, stream), Sink::new(streams, back))
             }
             Ends::Sockets(sockets) => {
@@ -71,21 +71,21 @@ impl Channels {
 }
 
 impl Ends {
-    fn open(name: ChannelName, way: Way) -> Self {
-        let ends = way.instances * way.workers * way.instances;
+    fn open(name: ChannelName, position: Position) -> Self {
+        let ends = position.instances * position.workers * position.instances;
         let family = match name {
             ChannelName::SharedMemory => return Ends::Streams(Streams::new(ends)),
             ChannelName::Unix => Family::Unix,
             ChannelName::Tcp => Family::Tcp,
         };
         let mut sockets: Vec<Option<Socket>> = std::iter::repeat_with(|| None).take(ends).collect();
-        for rank in 0..way.workers {
-            for one in 0..way.instances {
+        for rank in 0..position.workers {
+            for one in 0..position.instances {
                 for other in 0..one {
                     let (here, there) =
                         Socket::pair(family).unwrap_or_else(|error| panic!("no {name} socket: {error}"));
-                    sockets[Way { instance: one, rank, ..way }.stream_to(other)] = Some(here);
-                    sockets[Way { instance: other, rank, ..way }.stream_to(one)] = Some(there);
+                    sockets[Position { instance: one, rank, ..position }.stream_to(other)] = Some(here);
+                    sockets[Position { instance: other, rank, ..position }.stream_to(one)] = Some(there);
                 }
             }
         }

@@ -15,7 +15,7 @@ use crate::protocol::{SlotId, Wake, Waker};
 
 /// Where a worker is in its deployment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Position {
     /// How many instances there are.
     pub instances: usize,
     /// Workers of each.
@@ -28,7 +28,7 @@ pub(crate) struct Way {
     pub rank: usize,
 }
 
-impl Way {
+impl Position {
     /// Transaction slots of a worker, those of branches among them.
     pub fn slots(self) -> usize {
         self.instances * self.in_flight
@@ -40,8 +40,8 @@ impl Way {
     }
 
     /// Its counterpart at another instance.
-    pub fn counterpart(self, instance: usize) -> Way {
-        Way { instance, ..self }
+    pub fn counterpart(self, instance: usize) -> Position {
+        Position { instance, ..self }
     }
 
     /// Which of this worker's slots runs the branches of slot `number` of a counterpart.
@@ -77,7 +77,7 @@ struct Mailbox {
 
 /// See the module.
 pub(crate) struct Endpoint<'e> {
-    way: Way,
+    position: Position,
     channels: &'e Channels,
     /// By instance; none for this one.
     counterparts: Vec<Option<Counterpart<'e>>>,
@@ -111,10 +111,10 @@ fn put_number(bytes: &mut Vec<u8>, number: usize) {
 
 impl<'e> Endpoint<'e> {
     /// A worker's.
-    pub fn new(channels: &'e Channels, way: Way) -> Self {
+    pub fn new(channels: &'e Channels, position: Position) -> Self {
         let counterpart = |instance| {
-            (instance != way.instance).then(|| Counterpart {
-                channel: channels.end(way, instance),
+            (instance != position.instance).then(|| Counterpart {
+                channel: channels.end(position, instance),
                 outgoing: Vec::new(),
                 sent: 0,
                 incoming: Vec::new(),
@@ -122,31 +122,31 @@ impl<'e> Endpoint<'e> {
             })
         };
         Endpoint {
-            way,
+            position,
             channels,
-            counterparts: (0..way.instances).map(counterpart).collect(),
+            counterparts: (0..position.instances).map(counterpart).collect(),
             ready: Vec::new(),
             next: 0,
-            mailboxes: std::iter::repeat_with(Mailbox::default).take(way.slots()).collect(),
+            mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
             is_closed: false,
             is_broken: false,
         }
     }
 
     /// Where its worker is.
-    pub fn way(&self) -> Way {
-        self.way
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     /// Sends to the branch of slot `number` at another instance.
     pub fn send_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
-        let slot = self.way.counterpart(instance).branch_slot(self.way.instance, number);
+        let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
         self.send(instance, slot, message);
     }
 
     /// Sends to the transaction whose branch slot `number` runs.
     pub fn send_to_coordinator(&mut self, number: usize, message: &[u8]) {
-        let (instance, slot) = self.way.coordinator_of(number);
+        let (instance, slot) = self.position.coordinator_of(number);
         self.send(instance, slot, message);
     }
 
@@ -162,8 +162,8 @@ impl<'e> Endpoint<'e> {
     /// between its transactions does not grow with the instances.
     pub fn communicate(&mut self, grants: &Grants) -> bool {
         let all = self.counterparts.len();
-        let of_streams = all.min(STREAMS_AT_ONCE);
-        self.look_at(if self.poll() { all } else { of_streams }, grants)
+        let some = if self.poll() { all } else { all.min(STREAMS_AT_ONCE) };
+        self.look_at(some, grants)
     }
 
     fn communicate_with_all(&mut self, grants: &Grants) -> bool {
@@ -173,8 +173,8 @@ impl<'e> Endpoint<'e> {
 
     /// Looks at so many of the counterparts, from where it last stopped on.
     fn look_at(&mut self, some: usize, grants: &Grants) -> bool {
-        let (mut has_moved, way, all) = (false, self.way, self.counterparts.len());
-        let first = way.rank * way.slots();
+        let (mut has_moved, position, all) = (false, self.position, self.counterparts.len());
+        let first = position.rank * position.slots();
         let (mailboxes, ready) = (&mut self.mailboxes, &self.ready);
         for _ in 0..some {
             let instance = self.next;
@@ -199,8 +199,9 @@ impl<'e> Endpoint<'e> {
     }
 
     fn wake_all(&self, grants: &Grants) {
-        let first = self.way.rank * self.way.slots();
-        (first..first + self.way.slots()).for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
+        let first = self.position.rank * self.position.slots();
+        (first..first + self.position.slots())
+            .for_each(|slot| grants.wake(SlotId(slot as u32), Wake::Granted));
     }
 
     /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each. Whether there are.
@@ -212,11 +213,11 @@ impl<'e> Endpoint<'e> {
         }
         socket::poll(sockets, &mut self.ready).unwrap_or_else(|error| panic!("polling sockets: {error}"));
         // There is none to this instance itself.
-        self.ready.insert(self.way.instance, false);
+        self.ready.insert(self.position.instance, false);
         true
     }
 
-    /// Whether all that was sent is on its way.
+    /// Whether all that was sent is on its position.
     pub fn is_flushed(&self) -> bool {
         self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
     }
@@ -313,31 +314,31 @@ mod tests {
     use crate::message::stream::RING_BYTES;
     use contract::ChannelName;
 
-    const WAY: Way = Way { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
+    const POSITION: Position = Position { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
 
     #[test]
     fn every_slot_has_one_for_its_branches_at_every_other_instance() {
-        for instance in 0..WAY.instances {
-            let here = Way { instance, ..WAY };
+        for instance in 0..POSITION.instances {
+            let here = Position { instance, ..POSITION };
             let mut taken = vec![false; here.slots()];
-            for coordinator in (0..WAY.instances).filter(|other| *other != instance) {
-                for number in 0..WAY.in_flight {
+            for coordinator in (0..POSITION.instances).filter(|other| *other != instance) {
+                for number in 0..POSITION.in_flight {
                     let slot = here.branch_slot(coordinator, number);
-                    assert!(slot >= WAY.in_flight && !std::mem::replace(&mut taken[slot], true));
+                    assert!(slot >= POSITION.in_flight && !std::mem::replace(&mut taken[slot], true));
                     assert_eq!(here.coordinator_of(slot), (coordinator, number));
                 }
             }
-            assert_eq!(taken.iter().filter(|taken| !**taken).count(), WAY.in_flight);
+            assert_eq!(taken.iter().filter(|taken| !**taken).count(), POSITION.in_flight);
         }
     }
 
     /// Messages longer than a ring, there and back, each to its slot.
     #[test]
     fn messages_come_whole_and_in_order() {
-        let channels = Channels::open(ChannelName::SharedMemory, WAY);
-        let grants = Grants::new(WAY.workers * WAY.slots(), None);
-        let mut one = Endpoint::new(&channels, WAY);
-        let mut other = Endpoint::new(&channels, Way { instance: 2, ..WAY });
+        let channels = Channels::open(ChannelName::SharedMemory, POSITION);
+        let grants = Grants::new(POSITION.workers * POSITION.slots(), None);
+        let mut one = Endpoint::new(&channels, POSITION);
+        let mut other = Endpoint::new(&channels, Position { instance: 2, ..POSITION });
         let long: Vec<u8> = (0..2 * RING_BYTES + 5).map(|n| n as u8).collect();
         one.send_to_branch(2, 1, b"first");
         one.send_to_branch(2, 1, &long);
@@ -348,7 +349,7 @@ mod tests {
         let mut message = Vec::new();
         let mut next =
             |endpoint: &mut Endpoint<'_>, slot| endpoint.take(slot, &mut message).then(|| message.clone());
-        let (first, second) = (other.way.branch_slot(0, 1), other.way.branch_slot(0, 2));
+        let (first, second) = (other.position.branch_slot(0, 1), other.position.branch_slot(0, 2));
         assert_eq!(next(&mut other, first).as_deref(), Some(&b"first"[..]));
         assert_eq!(next(&mut other, first), Some(long));
         assert_eq!(next(&mut other, first), None);
@@ -356,7 +357,7 @@ mod tests {
         other.send_to_coordinator(second, b"");
         while one.communicate(&grants) | other.communicate(&grants) {}
         assert_eq!(next(&mut one, 2).as_deref(), Some(&b""[..]));
-        let slot = |number| SlotId((WAY.rank * WAY.slots() + number) as u32);
+        let slot = |number| SlotId((POSITION.rank * POSITION.slots() + number) as u32);
         assert!(grants.is_decided(slot(2)) && !grants.is_decided(slot(0)));
         assert!(!other.is_closed());
         other.close(&grants);
