@@ -47,7 +47,7 @@ pub trait Procedure: Send {
     ///
     /// A fragment is `run` where other instances' rows are out of reach: what is read or changed there is found, and is all zeros; what is inserted there
     /// was missing; a scan shows this instance's rows only. Whoever answers true promises that `run` then does to this instance's keys what it would do if
-    /// it had them all, and does not panic. Where a key turns out not to be there, or to be there already, the transaction is run again, without fragments.
+    /// it had them all, the same scans among it, and does not panic. Where a key turns out not to be there, or to be there already, the transaction is run again, without fragments.
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         let _ = at;
         false

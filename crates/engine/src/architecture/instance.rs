@@ -105,12 +105,17 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.receive_unless(into, Endpoint::is_broken)
     }
 
+    /// Whether a branch of some transaction has panicked.
+    pub fn is_broken(&self) -> bool {
+        self.worker.endpoint().is_broken()
+    }
+
     fn receive_unless(&mut self, into: &mut Vec<u8>, ends: fn(&Endpoint<'e>) -> bool) -> Option<()> {
         let number = self.number();
         loop {
+            // Nothing is queued beside: the word says no more than that something came, or the run is over. Only this thread says it, so none is lost.
+            let _ = self.site.waker.take(self.slot);
             if self.worker.endpoint().take(number, into) {
-                // Nothing is queued beside: the word says no more than that something came.
-                let _ = self.site.waker.take(self.slot);
                 return Some(());
             }
             if ends(self.worker.endpoint()) {

@@ -751,6 +751,10 @@ where
         procedure: &Pr,
     ) -> Result<Outcome, Abort> {
         self.clear();
+        if home.architecture.is_broken() {
+            // What was asked for the last attempt may still be answered: nothing is begun any more.
+            resume_unwind(Box::new(BranchPanicked));
+        }
         let mut distributed = Distributed { home, coordinator: self };
         distributed.send_fragments(procedure);
         procedure.run(&mut distributed)
@@ -758,8 +762,9 @@ where
 
     fn commit(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {
         if self.branches.is_empty() && self.aborted.is_none() {
-            self.by_messages = false;
-            return home.commit();
+            let committed = home.commit();
+            self.by_messages &= committed.is_err();
+            return committed;
         }
         let committed = Distributed { home, coordinator: self }.commit();
         self.by_messages &= committed.is_err();
@@ -773,8 +778,9 @@ where
         }
         let alive = self.aborted.map_or(Ok(()), |reason| Err(Abort(reason)));
         Distributed { home, coordinator: self }.abort_branches();
-        self.by_messages &= alive.is_err();
-        alive.and(home.roll_back())
+        let rolled_back = alive.and(home.roll_back());
+        self.by_messages &= rolled_back.is_err();
+        rolled_back
     }
 
     fn abort(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) {

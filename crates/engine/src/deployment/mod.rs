@@ -15,12 +15,13 @@
 //!
 //! *Two-phase commit.* When the procedure has ended, the coordinator asks every branch to prepare, and each votes: it can commit, whatever happens
 //! ([`crate::transaction::commit`]), or it has aborted. If all can, the coordinator commits, and tells them so; nobody answers. Who has aborted, or has only read and
-//! voted for commit, has released all it held and is not told.
+//! voted for commit when it was asked to prepare, has released all it held and is not told.
 //!
 //! | a transaction that spans two instances | by messages | in fragments (`--one-shot on`) |
 //! |---|---|---|
 //! | operations away from home that ask for something | there and back, each | there and back, all together |
 //! | what an update has made of a row | with the next message | |
+//! | lock, where what was read is validated, if there are several branches or transactions have ids | there and back, to those that have written | there and back, to those that have written |
 //! | prepare | there and back | where records are locked when they are touched: with the fragment; else there and back |
 //! | the decision | there, if the branch has written | there, if the branch has written, or has voted with its fragment |
 //!

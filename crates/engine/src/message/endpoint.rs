@@ -3,6 +3,8 @@
 //! It is polled by the worker between the turns of its fibers ([`crate::session::fibers`]): what has come goes into the mailbox of the slot that it is for, which is
 //! woken; what was sent and found no room goes on. So nobody waits for room.
 //!
+//! When the run is over each tells all others that nothing more comes from it, and reads until it was told the same: nothing is lost that was on its way.
+//!
 //! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes.
 //!
 //! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
@@ -10,7 +12,7 @@
 
 use super::Grants;
 use super::channel::{Channel, Channels};
-use crate::facade::socket;
+use crate::facade::{cpu, socket};
 use crate::protocol::{SlotId, Wake, Waker};
 
 /// Where a worker is in its deployment.
@@ -66,6 +68,8 @@ struct Counterpart<'e> {
     /// What was read, from `taken` on not yet a whole message.
     incoming: Vec<u8>,
     taken: usize,
+    /// Nothing more comes from it.
+    has_ended: bool,
 }
 
 /// Messages that have come for a slot, behind one another, each after its length.
@@ -95,6 +99,9 @@ pub(crate) struct Endpoint<'e> {
 /// Streams that are looked at between two transactions: as many lines as are there at once.
 const STREAMS_AT_ONCE: usize = 8;
 
+/// The slot that nothing is for: nothing more comes.
+const END: usize = u32::MAX as usize;
+
 const LENGTH_BYTES: usize = size_of::<u32>();
 const HEAD_BYTES: usize = 2 * LENGTH_BYTES;
 
@@ -119,6 +126,7 @@ impl<'e> Endpoint<'e> {
                 sent: 0,
                 incoming: Vec::new(),
                 taken: 0,
+                has_ended: false,
             })
         };
         Endpoint {
@@ -159,7 +167,7 @@ impl<'e> Endpoint<'e> {
     }
 
     /// Reads and writes what there is; whether there was anything. Of many streams it looks at some, and at the others when it is called again: what a worker does
-    /// between its transactions does not grow with the instances.
+    /// between its transactions does not grow with the instances. Of sockets it asks all, in one call.
     pub fn communicate(&mut self, grants: &Grants) -> bool {
         let all = self.counterparts.len();
         let some = if self.poll() { all } else { all.min(STREAMS_AT_ONCE) };
@@ -217,14 +225,24 @@ impl<'e> Endpoint<'e> {
         true
     }
 
-    /// Whether all that was sent is on its position.
+    /// Whether all that was sent is on its way.
     pub fn is_flushed(&self) -> bool {
         self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
     }
 
-    /// All transactions of all instances have ended, and what they sent has come: wakes the slots that wait for branches.
+    /// All transactions of all instances have ended: takes what they sent, and wakes the slots that wait for branches.
     pub fn close(&mut self, grants: &Grants) {
-        while self.communicate_with_all(grants) {}
+        let here = self.position.instance;
+        for instance in (0..self.counterparts.len()).filter(|instance| *instance != here) {
+            self.send(instance, END, b"");
+        }
+        let mut spin = cpu::Spin::new();
+        let has_ended = |counterpart: &Counterpart<'_>| counterpart.has_ended;
+        while !(self.is_broken || self.is_flushed() && self.counterparts.iter().flatten().all(has_ended)) {
+            if !self.communicate_with_all(grants) {
+                spin.pause();
+            }
+        }
         self.is_closed = true;
         self.wake_all(grants);
     }
@@ -275,7 +293,10 @@ impl Counterpart<'_> {
             }
             let (length, slot) = (number(left), number(&left[LENGTH_BYTES..]));
             let Some(message) = left[HEAD_BYTES..].get(..length) else { break };
-            deliver(slot, message);
+            match slot {
+                END => self.has_ended = true,
+                slot => deliver(slot, message),
+            }
             self.taken += HEAD_BYTES + length;
         }
         if self.taken == self.incoming.len() {

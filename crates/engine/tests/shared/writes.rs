@@ -118,6 +118,7 @@ impl Procedure for Writes {
         Ok(())
     }
 
+    /// What panics does so in fragments, too, and on zeros, against what is promised: that is what is tried.
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         (0..KEYS).for_each(|key| at(self.table, Key(key)));
         !self.writes.iter().any(|write| matches!(write, Write::Never(_)))

@@ -42,7 +42,12 @@ pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>
     if let Some(first) = sockets.peek() {
         first.take_time(|channel| channel.poll_ns);
     }
-    ready.extend(sockets.map(|socket| socket.has_come() > 0 || lock(&socket.incoming).is_closed));
+    // That the other end is closed is known behind what it had sent.
+    let is_closed = |socket: &Socket| {
+        let pipe = lock(&socket.incoming);
+        pipe.is_closed && pipe.sent.is_empty()
+    };
+    ready.extend(sockets.map(|socket| socket.has_come() > 0 || is_closed(socket)));
     Ok(())
 }
 
