@@ -1,7 +1,7 @@
 //! Sockets in memory, as [`crate::hardware::socket`] are the operating system's.
 //!
 //! In an exploration other cores may go on before and after every call. **On a machine with clocks** a call takes the time that the machine's file says
-//! ([`Channel`](super::description::Channel)), and what is sent comes later by its latency.
+//! ([`Channel`]), and what is sent comes later by its latency.
 
 use super::access::{Access, access, timed};
 use super::description::Channel;
