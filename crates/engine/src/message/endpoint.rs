@@ -230,12 +230,17 @@ impl<'e> Endpoint<'e> {
         self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
     }
 
-    /// All transactions of all instances have ended: takes what they sent, and wakes the slots that wait for branches.
-    pub fn close(&mut self, grants: &Grants) {
+    /// Tells all others that nothing more comes from here.
+    fn end(&mut self) {
         let here = self.position.instance;
         for instance in (0..self.counterparts.len()).filter(|instance| *instance != here) {
             self.send(instance, END, b"");
         }
+    }
+
+    /// All transactions of all instances have ended: takes what they sent, until each has ended, and wakes the slots that wait for branches.
+    pub fn close(&mut self, grants: &Grants) {
+        self.end();
         let mut spin = cpu::Spin::new();
         let has_ended = |counterpart: &Counterpart<'_>| counterpart.has_ended;
         while !(self.is_broken || self.is_flushed() && self.counterparts.iter().flatten().all(has_ended)) {
@@ -380,8 +385,23 @@ mod tests {
         assert_eq!(next(&mut one, 2).as_deref(), Some(&b""[..]));
         let slot = |number| SlotId((POSITION.rank * POSITION.slots() + number) as u32);
         assert!(grants.is_decided(slot(2)) && !grants.is_decided(slot(0)));
-        assert!(!other.is_closed());
+    }
+
+    /// Who closes has all that was sent before, and tells every slot.
+    #[test]
+    fn a_run_ends_with_everybodys_last_word() {
+        let position = Position { instances: 2, workers: 1, in_flight: 1, instance: 0, rank: 0 };
+        let channels = Channels::open(ChannelName::SharedMemory, position);
+        let grants = Grants::new(position.slots(), None);
+        let mut one = Endpoint::new(&channels, position);
+        let mut other = Endpoint::new(&channels, Position { instance: 1, ..position });
+        one.send_to_branch(1, 0, b"the last");
+        one.end();
+        assert!(!other.is_closed() && !grants.is_decided(SlotId(0)));
         other.close(&grants);
-        assert!(other.is_closed() && grants.is_decided(slot(5)));
+        assert!(other.is_closed() && grants.is_decided(SlotId(0)));
+        let mut message = Vec::new();
+        assert!(other.take(other.position.branch_slot(0, 0), &mut message));
+        assert_eq!(message, b"the last");
     }
 }
