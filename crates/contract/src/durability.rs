@@ -237,6 +237,8 @@ pub struct RecoveryOptions {
     pub threads: usize,
     /// Of a log that is corrupt, recover the longest prefix of epochs that is intact, instead of refusing it.
     pub salvage: bool,
+    /// Nothing of a later epoch: other instances have lost it; `None`: all that is durable.
+    pub up_to: Option<u64>,
     /// A step that is left out, for crash tests.
     pub canary: Option<DurabilityCanary>,
 }
@@ -302,6 +304,9 @@ pub struct LogInspection {
     pub files: Vec<InspectedFile>,
     /// The last epoch that all loggers of the last generation have marked; 0 if there is none.
     pub durable_epoch: u64,
+    /// Of the log of an instance that is a process: the last epoch up to which everything is durable at all of them, as its marks say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable_everywhere: Option<u64>,
 }
 
 /// What a file of a checkpoint has.
@@ -338,6 +343,9 @@ pub struct InspectedFile {
     pub records: u64,
     /// The last epoch that it marks; 0 if none.
     pub marked: u64,
+    /// Of the log of an instance that is a process: the last epoch that its marks say to be durable at all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub everywhere: Option<u64>,
     /// The byte at which something is wrong, and what; a tail that a crash has torn, too.
     pub wrong: Option<(u64, String)>,
 }

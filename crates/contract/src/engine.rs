@@ -553,6 +553,31 @@ pub enum RunError {
         /// What happened.
         why: String,
     },
+    /// An instance that is a process of its own has dropped out.
+    Lost(Lost),
+}
+
+/// An instance that has dropped out of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Its number.
+    pub instance: usize,
+    /// What happened.
+    pub why: String,
+    /// If the store is logged: everything that committed in this epoch or before is durable at all instances, and perhaps acknowledged; nothing later is.
+    pub acknowledged: Option<u64>,
+}
+
+impl Lost {
+    /// An instance, and what happened.
+    pub fn new(instance: usize, why: impl Into<String>) -> Lost {
+        Lost { instance, why: why.into(), acknowledged: None }
+    }
+
+    /// The same where another node knows of more, or less, that was acknowledged.
+    pub fn beside(self, other: &Lost) -> Lost {
+        Lost { acknowledged: self.acknowledged.max(other.acknowledged), ..self }
+    }
 }
 
 impl fmt::Display for RunError {
@@ -577,6 +602,23 @@ impl fmt::Display for RunError {
             RunError::Log { why } => {
                 write!(f, "{why}; what was acknowledged is safe, and nothing is written any more")
             }
+            RunError::Lost(lost) => lost.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lost { instance, why, acknowledged } = self;
+        write!(
+            f,
+            "instance {instance} has dropped out: {why}; what was not decided has aborted, and the run is over"
+        )?;
+        match acknowledged {
+            None => Ok(()),
+            Some(epoch) => {
+                write!(f, "; what was acknowledged, up to epoch {epoch}, is there once the log is recovered")
+            }
         }
     }
 }
@@ -584,7 +626,7 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 /// A store that cannot be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadError {
     /// The tables do not fit in memory.
     Memory {
@@ -622,7 +664,7 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 /// What a quiet store holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeakCheck {
     /// Records that the indexes reach.
     pub linked_records: u64,
@@ -644,4 +686,22 @@ pub struct LeakCheck {
     pub version_bytes: u64,
     /// Bytes of rows that were replaced, where they are not overwritten, and of what is like them, that wait for their epochs.
     pub unlinked_bytes: u64,
+}
+
+impl LeakCheck {
+    /// What this store holds and another one, of which each has a part of the rows.
+    pub fn and(self, other: LeakCheck) -> LeakCheck {
+        LeakCheck {
+            linked_records: self.linked_records + other.linked_records,
+            allocated_records: self.allocated_records + other.allocated_records,
+            linked_values: self.linked_values + other.linked_values,
+            allocated_values: self.allocated_values + other.allocated_values,
+            held: self.held + other.held,
+            memory_bytes: self.memory_bytes + other.memory_bytes,
+            lineage_bytes: self.lineage_bytes + other.lineage_bytes,
+            most_version_bytes: self.most_version_bytes + other.most_version_bytes,
+            version_bytes: self.version_bytes + other.version_bytes,
+            unlinked_bytes: self.unlinked_bytes + other.unlinked_bytes,
+        }
+    }
 }

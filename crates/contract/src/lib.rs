@@ -26,6 +26,7 @@ pub mod plan;
 pub mod procedure;
 pub mod scan;
 pub mod table;
+pub mod telling;
 pub mod transaction;
 pub mod workload;
 
@@ -35,8 +36,8 @@ pub use durability::{
     LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
-    Arrangement, DeploymentCanary, Engine, EngineOptions, Layout, LeakCheck, LoadError, Misfit, RunError,
-    RunOutcome, Selection, SnapshotCanary, Support, Until,
+    Arrangement, DeploymentCanary, Engine, EngineOptions, Layout, LeakCheck, LoadError, Lost, Misfit,
+    RunError, RunOutcome, Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;

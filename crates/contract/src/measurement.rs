@@ -1,6 +1,7 @@
 //! What a run measured.
 
 use crate::transaction::AbortReason;
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ impl TimeClass {
 }
 
 /// Time by class, over the sampled transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeShare {
     /// Nanoseconds by [`TimeClass::index`].
     pub ns: [u64; 6],
@@ -82,7 +83,7 @@ impl TimeShare {
 }
 
 /// A mean of what was timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
     /// How many were timed.
     pub samples: u64,
@@ -115,7 +116,7 @@ impl AddAssign for Sampled {
 macro_rules! counters {
     ($(#[$of:meta])* $type:ident: $($(#[$doc:meta])* $name:ident: $counter:ty,)+) => {
         $(#[$of])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $type { $($(#[$doc])* pub $name: $counter,)+ }
 
         impl $type {
@@ -164,7 +165,7 @@ impl Effort {
 
 /// What a run measured, over all workers. They count in one interval: what *ends* in it counts, for everything but latency;
 /// latency is that of what *begins* in it, followed to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measurement {
     /// The counted interval, one for all workers.
     pub elapsed: Duration,
@@ -184,6 +185,7 @@ pub struct Measurement {
     pub absent_workers: usize,
     /// Latency of transactions that began in the interval and committed, but for those of the time share: timing them class by
     /// class takes time itself. Those that were given up are here with the time that they had taken.
+    #[serde(with = "recorded")]
     pub latency_ns: LatencyHistogram,
     /// The time from beginning to end of all that began in the interval: the mean latency, and how many there were.
     pub response: Sampled,
@@ -234,6 +236,52 @@ impl Measurement {
         }
     }
 
+    /// Adds what other workers have measured in the same interval, over a store of their own.
+    pub fn merge(&mut self, other: &Measurement) {
+        let Measurement {
+            elapsed,
+            slots,
+            commits,
+            user_rollbacks,
+            retried,
+            aborts,
+            commits_by_worker,
+            absent_workers,
+            latency_ns,
+            response,
+            between,
+            unfinished,
+            outlasting,
+            idle_ns,
+            time_share,
+            servers,
+            effort,
+            version_bytes,
+            record_bytes,
+        } = other;
+        self.elapsed = self.elapsed.max(*elapsed);
+        self.slots += slots;
+        self.commits += commits;
+        self.user_rollbacks += user_rollbacks;
+        self.retried += retried;
+        for (sum, aborts) in self.aborts.iter_mut().zip(aborts) {
+            *sum += aborts;
+        }
+        self.commits_by_worker.extend(commits_by_worker);
+        self.absent_workers += absent_workers;
+        self.latency_ns.add(latency_ns).expect("all histograms have the same bounds");
+        self.response += *response;
+        self.between += *between;
+        self.unfinished += unfinished;
+        self.outlasting += outlasting;
+        self.idle_ns += idle_ns;
+        self.time_share.add(time_share);
+        self.servers += servers;
+        self.effort.merge(effort);
+        self.version_bytes = self.version_bytes.zip(*version_bytes).map(|(one, other)| one + other);
+        self.record_bytes += record_bytes;
+    }
+
     /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.
     pub fn serving_workers_ns(&self) -> f64 {
         let workers = if self.servers > 0 { self.servers } else { self.commits_by_worker.len() };
@@ -281,5 +329,25 @@ impl Measurement {
     pub fn empty_histogram() -> LatencyHistogram {
         LatencyHistogram::new_with_bounds(1, 1_000_000_000_000, 3)
             .expect("1 <= 1 and 2 * 1 <= the upper bound")
+    }
+}
+
+/// A histogram as what was recorded in it: values, with how often each.
+mod recorded {
+    use super::{LatencyHistogram, Measurement};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
+        let recorded = of.iter_recorded().map(|each| (each.value_iterated_to(), each.count_at_value()));
+        recorded.collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
+        let mut histogram = Measurement::empty_histogram();
+        for (value, count) in Vec::<(u64, _)>::deserialize(from)? {
+            histogram.record_n(value, count).map_err(D::Error::custom)?;
+        }
+        Ok(histogram)
     }
 }

@@ -3,9 +3,10 @@
 use crate::plan::Plan;
 use crate::table::{Key, TableId};
 use crate::transaction::{Abort, Transaction};
+use serde::{Deserialize, Serialize};
 
 /// How a procedure ended by its own will.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Make its effects visible.
     Commit,

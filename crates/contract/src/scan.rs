@@ -1,10 +1,11 @@
 //! Which rows a scan shows.
 
 use crate::table::{Key, Span, TableId};
+use serde::{Deserialize, Serialize};
 use std::ops::Bound;
 
 /// In which order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From the smallest key on.
     Forward,

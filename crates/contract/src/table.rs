@@ -8,9 +8,11 @@
 //! name by numbers of their own ([`crate::Transaction::key`]). A secondary index is a table whose rows say where
 //! to go on (*silo* 4.7).
 
+use serde::{Deserialize, Serialize};
+
 /// A primary key. Composite keys are packed into the 64 bits by the workload. Of a table whose keys are byte strings, a
 /// number that [`crate::Transaction::key`] gave, for as long as that transaction lasts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key(pub u64);
 
 impl Key {
@@ -70,7 +72,7 @@ impl From<u64> for Key {
 }
 
 /// A table's position in the workload's list of [`TableDescription`]s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableId(pub u16);
 
 impl TableId {

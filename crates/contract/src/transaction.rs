@@ -15,6 +15,7 @@
 
 use crate::scan::Scan;
 use crate::table::{Key, Span, TableId};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -24,7 +25,7 @@ pub const MOST_RECORDS: usize = 1 << 15;
 
 /// Whether an operation found its key.
 #[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Presence {
     /// The key has a row.
     Present,

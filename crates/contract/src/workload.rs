@@ -2,6 +2,7 @@
 
 use crate::procedure::{Outcome, Procedure};
 use crate::table::{Key, PartitionId, TableDescription, TableId};
+use serde::{Deserialize, Serialize};
 
 /// A worker's place among the workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,17 +138,27 @@ pub trait Client: Send + 'static {
     fn take_back(&mut self, fragment: Self::Procedure) {
         let _ = fragment;
     }
+
+    /// Appends what an audit or a checker will ask of it, for its like in another process, which has not run.
+    fn tell(&self, into: &mut Vec<u8>) {
+        let _ = into;
+    }
+
+    /// Becomes like the one of another process that [told](Client::tell) this; `None`: these bytes are none of that.
+    fn hear(&mut self, told: &[u8]) -> Option<()> {
+        told.is_empty().then_some(())
+    }
 }
 
 /// A committed transaction's place in the serial order. Of two that conflict, the one that comes later has the larger id; under a
 /// protocol that is not strict, one that only reads what the other wrote may have the same. Ids of transactions that do not
 /// conflict say nothing, and may be equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CommitId(pub u64);
 
 /// Where a committed transaction stands among the snapshots of a store, which are numbered in the order of time. A snapshot shows
 /// what all before it committed, and nothing of those behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SnapshotPlace {
     /// What it wrote is shown by the snapshot of this number and later ones.
     ShownBy(u64),

@@ -9,6 +9,7 @@ use crate::layout::Layouts;
 use crate::log::{FRAGMENT_BYTES, Log};
 use crate::recording::Recording;
 use crate::version::{MOST_TRANSACTIONS, MOST_WORKERS, Stamp};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Arrival, Client, Completion, Key, Outcome, Plan, Procedure, Seat, TableDescription, TableId,
     Transaction, Workload,
@@ -239,7 +240,24 @@ impl<C: Client> Client for CheckedClient<C> {
         self.pool.push(log);
         self.inner.take_back(fragment.inner);
     }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        let mut inner = Vec::new();
+        self.inner.tell(&mut inner);
+        let names: Vec<_> = self.names.iter().collect();
+        tell(&(&self.history, names, inner), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        let (history, names, inner): (_, Vec<Named>, Vec<u8>) = told(heard)?;
+        self.history = history;
+        names.iter().for_each(|(table, key, bytes)| self.names.keep(*table, *key, bytes));
+        self.inner.hear(&inner)
+    }
 }
+
+/// A key that is a byte string: its table, its name, and its bytes.
+type Named = (TableId, Key, Vec<u8>);
 
 impl<C> CheckedClient<C> {
     /// Allocates only until as many logs are about as the worker has transactions and fragments in flight.

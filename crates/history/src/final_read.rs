@@ -8,12 +8,14 @@ use crate::checked::Checked;
 use crate::history::{FinalVersion, History};
 use crate::key_names::KeyNames;
 use crate::version::{Stamp, Version};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, Seat, Span, TableDescription,
     TableId, Transaction, Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
 /// Keys that one transaction reads.
@@ -162,6 +164,15 @@ impl Client for FinalReader {
     fn finished(&mut self, procedure: ReadBatch, _completion: &Completion<'_>) {
         self.rows.append(procedure.rows.into_inner());
     }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&(self.next, &self.rows), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        (self.next, self.rows) = told(heard)?;
+        Some(())
+    }
 }
 
 /// Reads a few rows.
@@ -203,7 +214,7 @@ impl Procedure for ReadBatch {
 }
 
 /// Rows that were read, end to end.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FinalRows {
     bytes: Vec<u8>,
     /// By row, whose it is and where it ends in `bytes`.

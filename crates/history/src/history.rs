@@ -9,6 +9,7 @@ use crate::operation::{Operation, OperationKind};
 use crate::scanned::{ScanEnd, ScanRecord};
 use crate::version::Version;
 use contract::{CommitId, Key, Outcome, SnapshotPlace, TableId};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Bound;
 
@@ -28,7 +29,7 @@ pub struct History {
 }
 
 /// What one worker did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerHistory {
     /// Transactions that it was given, numbered from 1; those without a record never ended.
     pub issued: u32,
@@ -41,7 +42,7 @@ pub struct WorkerHistory {
 }
 
 /// One transaction that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionRecord {
     /// Its number among its worker's, from 1.
     pub number: u32,

@@ -48,6 +48,11 @@ impl KeyNames {
         );
     }
 
+    /// Every key with its bytes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TableId, Key, &[u8])> {
+        self.0.iter().map(|((table, key), bytes)| (*table, *key, &**bytes))
+    }
+
     pub(crate) fn absorb(&mut self, other: KeyNames) {
         for ((table, key), bytes) in other.0 {
             self.keep(table, key, &bytes);

@@ -2,9 +2,10 @@
 
 use crate::version::Version;
 use contract::{Key, TableId};
+use serde::{Deserialize, Serialize};
 
 /// What an operation did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OperationKind {
     /// Looked, and saw `seen`. Whatever only found its key missing is a read too.
     Read,
@@ -39,7 +40,7 @@ impl OperationKind {
 }
 
 /// One operation of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// Of which key.
     pub key: Key,

@@ -5,13 +5,14 @@
 //! at the last row shown if the limit ended the scan, otherwise at the other end of the range.
 
 use contract::{Direction, Scan, TableId};
+use serde::{Deserialize, Serialize};
 use std::ops::Bound;
 
 /// One end of what a scan covered.
 pub type ScanEnd = Bound<Box<[u8]>>;
 
 /// One scan of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanRecord {
     /// Of which table.
     pub table: TableId,

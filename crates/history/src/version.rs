@@ -15,6 +15,7 @@
 //! Fields that usually stay small stand high, so that usual numbers fit in 53 bits and survive a JSON reader.
 //! Zero is nobody's number: memory that nobody wrote does not pass for a version.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 const TRANSACTION_BITS: u32 = 26;
@@ -38,7 +39,7 @@ pub const MOST_WRITES: u32 = 1 << WRITE_BITS;
 pub const MOST_ATTEMPTS: u32 = 1 << ATTEMPT_BITS;
 
 /// What a value says of its writer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct Version(pub u64);
 

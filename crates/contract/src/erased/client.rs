@@ -46,6 +46,10 @@ trait AnyClient: Send {
 
     fn take_back(&mut self, fragment: ErasedProcedure);
 
+    fn tell(&self, into: &mut Vec<u8>);
+
+    fn hear(&mut self, told: &[u8]) -> Option<()>;
+
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -112,6 +116,14 @@ impl<C: Client> AnyClient for Recycling<C> {
     fn take_back(&mut self, fragment: ErasedProcedure) {
         let fragment = self.empty(fragment);
         self.client.take_back(fragment);
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        self.client.tell(into);
+    }
+
+    fn hear(&mut self, told: &[u8]) -> Option<()> {
+        self.client.hear(told)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -185,6 +197,14 @@ impl Client for ErasedClient {
 
     fn take_back(&mut self, fragment: ErasedProcedure) {
         self.0.take_back(fragment);
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        self.0.tell(into);
+    }
+
+    fn hear(&mut self, told: &[u8]) -> Option<()> {
+        self.0.hear(told)
     }
 }
 

@@ -32,6 +32,13 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// These answers; `None`: they are more than a role gets.
+    pub(super) fn of(answers: &[i64]) -> Option<Seen> {
+        let mut seen = Seen { count: answers.len() as u8, ..Seen::default() };
+        seen.answers.get_mut(..answers.len())?.copy_from_slice(answers);
+        Some(seen)
+    }
+
     fn note(&mut self, answer: i64) {
         let position = usize::from(self.count);
         assert!(position < MOST_SEEN, "a role gets at most {MOST_SEEN} answers");

@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, Plan, Procedure, RowLength, Seat,
     Span, TableDescription, TableId, Transaction, Workload,
@@ -216,6 +217,22 @@ impl Client for Player {
             }
         }
         self.is_busy = false;
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        let played = self.played.iter();
+        let told: Vec<_> =
+            played.map(|role| (role.outcome, role.seen.answers(), role.began_ns, role.ended_ns)).collect();
+        tell(&told, into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        let heard: Vec<(_, Vec<i64>, _, _)> = told(heard)?;
+        let played = heard.into_iter().map(|(outcome, answers, began_ns, ended_ns)| {
+            Some(Played { outcome, seen: Seen::of(&answers)?, began_ns, ended_ns })
+        });
+        self.played = played.collect::<Option<_>>()?;
+        Some(())
     }
 }
 

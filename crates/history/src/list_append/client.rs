@@ -7,6 +7,7 @@ use super::{
 use crate::history::{Ending, TransactionRecord};
 use crate::random::generator;
 use crate::version::Version;
+use contract::telling::{tell, told};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Presence, Procedure, RowLength, Seat, Span,
     Transaction, TransactionExt,
@@ -116,6 +117,15 @@ impl Client for ListAppendClient {
             .entries
             .extend(log.entries.iter().map(|entry| ListEntry { first: base + entry.first, ..*entry }));
         self.pool.push(log);
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&self.record, into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        self.record = told(heard)?;
+        Some(())
     }
 }
 

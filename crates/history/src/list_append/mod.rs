@@ -22,6 +22,7 @@ use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
 use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -163,7 +164,7 @@ impl Workload for ListAppend {
 }
 
 /// What an operation of list-append did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum EntryKind {
     /// Read the list.
     Read,
@@ -174,7 +175,7 @@ pub(crate) enum EntryKind {
 }
 
 /// One operation of list-append.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ListEntry {
     pub key: u64,
     /// Where the values read begin among the worker's.
@@ -191,7 +192,7 @@ pub(crate) struct ListEntry {
 }
 
 /// What one worker's transactions read and appended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ListWorker {
     /// Transactions that it was given.
     pub issued: u32,

@@ -6,6 +6,7 @@ use super::{
     TRANSACTIONS_PER_FOLLOW, Tally,
 };
 use crate::random::generator;
+use contract::telling::{tell, told};
 use contract::{Client, Completion, Outcome, Seat};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -117,5 +118,14 @@ impl Client for MembershipClient {
             self.tally.add(procedure.tally.get());
             self.pass_what_is_over(&procedure);
         }
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&self.tally, into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        self.tally = told(heard)?;
+        Some(())
     }
 }

@@ -29,6 +29,7 @@ use contract::{
     TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
 use scan::{Known, Sweep};
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -137,7 +138,7 @@ impl Workload for Membership {
 }
 
 /// What a client's committed transactions met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Keys that it inserted.
     pub inserted: u64,

@@ -8,10 +8,12 @@
 use super::transaction::Row;
 use super::{Micro, MicroClient, TABLE};
 use crate::audit::{Audited, Finding};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
     Transaction, TransactionExt, Workload,
 };
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
@@ -142,6 +144,15 @@ impl Client for Auditor {
             self.found = self.found.and(transaction.found.get());
         }
     }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&(self.next, self.found), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        (self.next, self.found) = told(heard)?;
+        Some(())
+    }
 }
 
 /// Reads one chunk of rows.
@@ -172,7 +183,7 @@ impl Procedure for AuditTransaction {
 }
 
 /// What was found in some rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Found {
     rows: u64,
     torn: u64,

@@ -5,6 +5,7 @@ use super::transaction::MicroTransaction;
 use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
 use crate::touches::{Touch, Touches};
+use contract::telling::{tell, told};
 use contract::{Client, Completion, Key, Outcome, Seat, TableDescription};
 use fastrand::Rng;
 
@@ -152,5 +153,14 @@ impl Client for MicroClient {
 
     fn decode(&mut self, bytes: &[u8]) -> Option<MicroTransaction> {
         Some(MicroTransaction { touches: Touches::decode(bytes)? })
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&self.committed_updates, into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        self.committed_updates = told(heard)?;
+        Some(())
     }
 }

@@ -7,10 +7,12 @@
 use super::rows::Balance;
 use super::{CHECKING, SAVINGS, SmallBank, SmallBankClient};
 use crate::audit::{Audited, Finding};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
     Transaction, TransactionExt, Workload,
 };
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
@@ -137,6 +139,15 @@ impl Client for Auditor {
             self.found = self.found.and(transaction.found.get());
         }
     }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&(self.next, self.found), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        (self.next, self.found) = told(heard)?;
+        Some(())
+    }
 }
 
 /// Counts the money of one chunk of customers.
@@ -171,7 +182,7 @@ impl Procedure for AuditTransaction {
 }
 
 /// What was found in some accounts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Found {
     accounts: u64,
     cents: i64,

@@ -5,6 +5,7 @@ use super::parameters::{Amounts, Mix, SmallBankParameters};
 use super::transaction::{Kind, SmallBankTransaction};
 use crate::alias::AliasTable;
 use crate::random::{Chance, generator};
+use contract::telling::{tell, told};
 use contract::{Client, Completion, Outcome, Seat};
 use fastrand::Rng;
 
@@ -74,5 +75,14 @@ impl Client for SmallBankClient {
         if completion.outcome == Outcome::Commit {
             self.brought_in += transaction.brought_in();
         }
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&self.brought_in, into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        self.brought_in = told(heard)?;
+        Some(())
     }
 }

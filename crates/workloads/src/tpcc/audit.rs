@@ -21,10 +21,12 @@ use super::{
     ORDER_LINE, Tpcc, TpccClient, TransactionKind, WAREHOUSE, keys,
 };
 use crate::audit::{Audited, Finding};
+use contract::telling::{tell, told};
 use contract::{
     Abort, Client, Completion, Direction, Key, Outcome, Plan, Procedure, Scan, Seat, Span, TableDescription,
     TableId, Transaction, TransactionExt, Workload,
 };
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -180,7 +182,7 @@ impl Workload for Audit<'_> {
 }
 
 /// Some rows that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Chunk {
     /// A warehouse and its districts.
     Warehouse { w_id: u32 },
@@ -222,6 +224,15 @@ impl Client for Auditor {
             self.done.push(chunk);
         }
     }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&(&self.chunks, &self.done, &self.found), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        (self.chunks, self.done, self.found) = told(heard)?;
+        Some(())
+    }
 }
 
 /// Reads one chunk.
@@ -261,7 +272,7 @@ impl Procedure for AuditTransaction {
 }
 
 /// What was found in some chunks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Found {
     books: Books,
     /// Customers and orders that their indexes do not have.

@@ -6,10 +6,11 @@ use super::conditions::Reader;
 use super::rows::{Customer, District, History, NewOrder, Order, OrderLine, Warehouse};
 use super::{Scale, keys};
 use contract::Key;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Everything that was read, added up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Books {
     pub(super) warehouses: BTreeMap<Key, WarehouseBook>,
     pub(super) districts: BTreeMap<Key, DistrictBook>,
@@ -18,7 +19,7 @@ pub(super) struct Books {
 }
 
 /// Of a warehouse.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WarehouseBook {
     /// `w_ytd`, if there is a row.
     pub(super) ytd: Option<i64>,
@@ -29,7 +30,7 @@ pub(super) struct WarehouseBook {
 }
 
 /// Of a district.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct DistrictBook {
     /// `d_ytd` and `d_next_o_id`, if there is a row.
     pub(super) row: Option<(i64, u32)>,
@@ -55,7 +56,7 @@ pub(super) struct DistrictBook {
 }
 
 /// Of a customer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CustomerBook {
     /// `c_balance` and `c_ytd_payment`, if there is a row.
     pub(super) row: Option<(i64, i64)>,
@@ -66,7 +67,7 @@ pub(super) struct CustomerBook {
 }
 
 /// Of an order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OrderBook {
     /// What ORDER says, if there is a row.
     pub(super) row: Option<OrderRow>,
@@ -81,7 +82,7 @@ pub(super) struct OrderBook {
 }
 
 /// What matters of a row of ORDER.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct OrderRow {
     /// Its customer.
     pub(super) customer: Key,

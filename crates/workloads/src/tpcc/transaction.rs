@@ -5,6 +5,7 @@ use super::inputs::{Input, NewOrderInput};
 use super::items::Items;
 use super::screens::{DeliveryScreen, NewOrderScreen, OrderStatusScreen, PaymentScreen, StockLevelScreen};
 use super::{TransactionKind, delivery, new_order, order_status, payment, stock_level};
+use contract::telling::{tell, told};
 use contract::{Abort, Client, Completion, Key, Outcome, Plan, Procedure, TableId, Transaction};
 use std::cell::Cell;
 use std::hint::black_box;
@@ -167,5 +168,14 @@ impl Client for TpccClient {
         let (items, reconnaissance) = (self.items, self.reconnaissance);
         let input = Input::NewOrder(NewOrderInput::decode(bytes)?);
         Some(TpccTransaction { input, items, reconnaissance, skipped: Cell::new(0) })
+    }
+
+    fn tell(&self, into: &mut Vec<u8>) {
+        tell(&(self.committed, self.rolled_back, self.skipped), into);
+    }
+
+    fn hear(&mut self, heard: &[u8]) -> Option<()> {
+        (self.committed, self.rolled_back, self.skipped) = told(heard)?;
+        Some(())
     }
 }
