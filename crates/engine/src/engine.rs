@@ -3,6 +3,7 @@
 use crate::durability::{self, Log};
 use crate::facade::{clock, memory};
 use crate::matrix;
+use crate::message::channel::Part;
 use crate::recovery;
 use crate::session::Report;
 use crate::storage::Store;
@@ -11,7 +12,9 @@ use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, Layout, LeakCheck,
     LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName,
     Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    erased,
 };
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,19 +58,14 @@ impl Engine for ThisEngine {
         if matrix::is_deployed(selection, store.layout().partitions, clients.len(), options) {
             let workers = clients.len() / options.instances_of(clients.len());
             let run = begin(store, selection, clients, until, options);
-            return match matrix::run_deployed_alone(selection, workers, run) {
-                Ok((reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
-                Err(Run { store, clients, .. }) => {
-                    Self::run_checked(store, selection, clients, until, options)
-                }
-            };
+            return run_instances(workers, run);
         }
         // Nobody measures a broken protocol.
         let Selection::Pair(pair) = selection else {
             return Self::run_checked(store, selection, clients, until, options);
         };
         match matrix::run_reading_in_thread(pair, begin(store, selection, clients, until, options)) {
-            Ok((reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
+            Ok((store, reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
             Err(Run { store, clients, .. }) => Self::run_checked(store, selection, clients, until, options),
         }
     }
@@ -83,11 +81,13 @@ impl Engine for ThisEngine {
         let is_deployed = matrix::is_deployed(selection, store.layout().partitions, hosts, options);
         let is_deployed = is_deployed.then(|| hosts / options.instances_of(hosts));
         let run = begin(store, selection, clients, until, options);
-        let (reports, slots) = match is_deployed {
-            Some(workers) => matrix::run_deployed(selection, workers, run),
-            None => matrix::run(selection, run),
-        };
-        Ok(with_space(store, collect(reports, slots, until)?))
+        match is_deployed {
+            Some(workers) => run_instances_erased(workers, run),
+            None => {
+                let (store, reports, slots) = matrix::run(selection, run);
+                Ok(with_space(store, collect(reports, slots, until)?))
+            }
+        }
     }
 
     fn leak_check(store: &Store) -> LeakCheck {
@@ -123,7 +123,7 @@ impl Engine for ThisEngine {
         let run = |store: &mut Store, selection, clients, options: &EngineOptions| {
             Self::run_erased(store, selection, clients, Until::Transactions(u64::MAX), options)
         };
-        recovery::recover(workload, layout, folders, options, progress, &run)
+        recovery::recover(workload, layout, folders, options, None, progress, &run)
     }
 
     fn log_manifest(folders: &[PathBuf]) -> Result<LogManifest, LogError> {
@@ -147,6 +147,84 @@ impl Engine for ThisEngine {
     }
 }
 
+impl ThisEngine {
+    /// As [`Engine::load`], of rows of these partitions only, whatever the layout has.
+    pub fn load_part<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        partitions: Range<u32>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Store, LoadError> {
+        Store::load_part(workload, layout, partitions, progress)
+    }
+
+    /// As [`Engine::recover`], of rows of these partitions only, of which the log in `folders` is.
+    pub fn recover_part<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+        partitions: Range<u32>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Store, Recovered), LogError> {
+        let run = |store: &mut Store, selection, clients, options: &EngineOptions| {
+            Self::run_erased(store, selection, clients, Until::Transactions(u64::MAX), options)
+        };
+        recovery::recover(workload, layout, folders, options, Some(partitions), progress, &run)
+    }
+
+    /// As [`Engine::run`], of one instance of a deployment whose instances are processes, each with so many clients as it has workers. All
+    /// of them call this at the same time, with the same options.
+    pub fn run_part<C: Client>(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+        part: Part,
+    ) -> Result<RunOutcome<C>, RunError> {
+        let workers = clients.len();
+        let run = Run { part: Some(part), ..begin(store, selection, clients, until, options) };
+        run_instances(workers, run)
+    }
+
+    /// As [`ThisEngine::run_part`], for clients whose speed nobody measures.
+    pub fn run_part_checked<C: Client>(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+        part: Part,
+    ) -> Result<RunOutcome<C>, RunError> {
+        let workers = clients.len();
+        erased(clients, |clients| {
+            let run = Run { part: Some(part), ..begin(store, selection, clients, until, options) };
+            run_instances_erased(workers, run)
+        })
+    }
+}
+
+/// Runs instances of so many workers, compiled for their clients if they have one.
+fn run_instances<C: Client>(workers: usize, run: Run<'_, C>) -> Result<RunOutcome<C>, RunError> {
+    let until = run.until;
+    match matrix::run_deployed_alone(run.selection, workers, run) {
+        Ok((store, reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
+        Err(Run { store, selection, clients, until, options, part }) => erased(clients, |clients| {
+            run_instances_erased(workers, Run { store, selection, clients, until, options, part })
+        }),
+    }
+}
+
+fn run_instances_erased(
+    workers: usize,
+    run: Run<'_, ErasedClient>,
+) -> Result<RunOutcome<ErasedClient>, RunError> {
+    let until = run.until;
+    let (store, reports, slots) = matrix::run_deployed(run.selection, workers, run);
+    Ok(with_space(store, collect(reports, slots, until)?))
+}
+
 fn begin<'a, C: Client>(
     store: &'a mut Store,
     selection: Selection,
@@ -159,7 +237,7 @@ fn begin<'a, C: Client>(
     let has_snapshots = store.layout().snapshot_every > 0;
     assert!(!has_snapshots || matrix::has_snapshots(selection), "a store with snapshots under {selection:?}");
     clock::calibrate();
-    Run { store, clients, until, options, selection }
+    Run { store, clients, until, options, selection, part: None }
 }
 
 /// With the memory that records and their versions take.
@@ -172,12 +250,15 @@ fn with_space<C>(store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
 
 /// Adds the workers' reports up. They counted in one interval, so what they did in it adds up, too.
 fn collect<C: Client>(
-    Reports { hosts: mut reports, servers, log_failure }: Reports<C>,
+    Reports { hosts: mut reports, servers, log_failure, lost }: Reports<C>,
     slots: usize,
     until: Until,
 ) -> Result<RunOutcome<C>, RunError> {
     if let Some(error) = reports.iter_mut().find_map(|report| report.error.take()) {
         return Err(error);
+    }
+    if let Some(lost) = lost {
+        return Err(RunError::Lost(lost));
     }
     let elapsed_ns = reports.iter().map(|report| report.elapsed_ns).max().unwrap_or(0);
     let mut measurement = Measurement::nothing(Duration::from_nanos(elapsed_ns), slots);

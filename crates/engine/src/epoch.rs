@@ -38,6 +38,10 @@
 //!    slot reads E after somebody has read m before: its epoch is m or later. So the least of m and of what was seen is one in which
 //!    transactions may commit, and none may in those before.
 //!
+//! **Instances that are processes** ([`crate::deployment`]) have epochs of their own, and one for a transaction that spans them: none of those in which its branches could commit is later.
+//! So a transaction may commit in an epoch that has not begun here. What follows it here commits in none before that ([`Epochs::raise`], before it releases anything), and a slot commits in its
+//! local epoch or later, as 5 has it.
+//!
 //! **Snapshots** (*silo* 4.9). Every k epochs make a snapshot: that of number n shows what transactions of epoch n * k - 1 and before
 //! have committed; that of number 0, what was loaded. It can be read once those epochs are reclaimable, and so complete: slots that were at d + 2
 //! or later commit there. That follows from a word that slots read anyhow. A slot that reads a snapshot tells its number beside
@@ -82,6 +86,8 @@ pub(crate) struct Epochs {
     reclaimable: Line<AtomicU64>,
     /// No snapshot before this one is read any more.
     needed_snapshot: Line<AtomicU64>,
+    /// What commits in an instance that is a process does so in this epoch or later.
+    floor: Line<AtomicU64>,
     slots: Vec<Line<SlotEpoch>>,
     /// Epochs of a snapshot; 0: there are none.
     every: u64,
@@ -96,6 +102,7 @@ impl Epochs {
             global: Line(AtomicU64::new(FIRST)),
             reclaimable: Line(AtomicU64::new(FIRST - 2)),
             needed_snapshot: Line(AtomicU64::new(0)),
+            floor: Line(AtomicU64::new(0)),
             slots: Vec::new(),
             every,
             reclaims: true,
@@ -165,6 +172,9 @@ impl Epochs {
     /// From now on there are `slots` transaction slots, all idle. What was unlinked before may be reused: nobody is active.
     pub fn provide(&mut self, slots: usize) {
         self.slots.clear();
+        while self.current() < self.floor() {
+            self.advance();
+        }
         // From a round with E = e on, what was unlinked at e - 2 may be reused.
         (0..3).for_each(|_| self.advance());
         self.slots.resize_with(slots, || Line(SlotEpoch::idle()));
@@ -201,6 +211,26 @@ impl Epochs {
     pub fn serialization_point(&self) -> u64 {
         // SeqCst: after the write locks and before the validation in the one order that both fall into.
         self.global.0.load(Ordering::SeqCst)
+    }
+
+    /// The same of an instance that is a process.
+    #[inline]
+    pub fn serialization_point_of_instance(&self) -> u64 {
+        self.serialization_point().max(self.floor())
+    }
+
+    /// What commits from now on does so in this epoch or later.
+    pub fn raise(&self, epoch: u64) {
+        // Relaxed: who raises it holds what it has written until later, and who follows it has seen that.
+        if self.floor() < epoch {
+            self.floor.0.fetch_max(epoch, Ordering::Relaxed);
+        }
+    }
+
+    /// The epoch before which nothing commits any more in an instance that is a process, though it may not have begun here.
+    pub fn floor(&self) -> u64 {
+        // Relaxed: see `raise`.
+        self.floor.0.load(Ordering::Relaxed)
     }
 
     /// Makes an idle slot active and answers its epoch.

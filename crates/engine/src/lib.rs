@@ -64,4 +64,6 @@ pub mod ordered_parts {
 }
 
 pub use engine::ThisEngine;
+pub use message::channel::Part;
+pub use message::endpoint::BREAKS_OFF;
 pub use storage::Store;

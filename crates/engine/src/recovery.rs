@@ -36,6 +36,7 @@ use contract::{
     TableDescription, Workload,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -89,12 +90,13 @@ pub(crate) fn told(paths: &[PathBuf]) -> Result<LogManifest, LogError> {
 }
 
 /// A store of a workload's tables, with the rows that the log in these folders says; `run` runs clients over it. `progress` is told
-/// how many rows more were loaded before the log is replayed over them.
+/// how many rows more were loaded before the log is replayed over them. `of`: the log is of these partitions only.
 pub(crate) fn recover<W: Workload>(
     workload: &W,
     layout: Layout,
     paths: &[PathBuf],
     options: &RecoveryOptions,
+    of: Option<Range<u32>>,
     progress: &(dyn Fn(u64) + Sync),
     run: RunClients<'_>,
 ) -> Result<(Store, Recovered), LogError> {
@@ -108,7 +110,10 @@ pub(crate) fn recover<W: Workload>(
     let (files, unreadable) = scan::files(&folders, manifest.log())?;
     let threads = if options.threads == 0 { worker::cores() } else { options.threads };
     let loaded = match &manifest.checkpoint {
-        None => Store::load(workload, layout, progress),
+        None => match of {
+            None => Store::load(workload, layout, progress),
+            Some(of) => Store::load_part(workload, layout, of, progress),
+        },
         Some(_) => unobserved(|| Store::without_rows(&workload.tables(), layout)),
     };
     let mut store = loaded.map_err(|error| LogError::Refused { why: error.to_string() })?;
@@ -128,6 +133,7 @@ pub(crate) fn recover<W: Workload>(
         skipped: manifest.tables.iter().map(|table| table.is_dropped).collect(),
         tables: store.tables.iter().map(|table| table.description.clone()).collect(),
         latest: 0,
+        up_to: options.up_to,
         canary: options.canary,
         run,
         store: &mut store,
@@ -163,6 +169,8 @@ struct Recovery<'a> {
     skipped: Arc<[bool]>,
     /// The last epoch of anything in the log.
     latest: u64,
+    /// See [`RecoveryOptions::up_to`].
+    up_to: Option<u64>,
     /// A step that is left out.
     canary: Option<DurabilityCanary>,
     run: RunClients<'a>,
@@ -210,7 +218,7 @@ impl Recovery<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let most = ended.unwrap_or(u64::MAX);
+        let most = ended.unwrap_or(u64::MAX).min(self.up_to.unwrap_or(u64::MAX));
         let least =
             |streams: &[Stream]| streams.iter().map(|stream| stream.marked).min().unwrap_or(0).min(most);
         // What is of an epoch before the checkpoint's first is in its rows.
@@ -251,7 +259,12 @@ impl Recovery<'_> {
         let is_of_checkpoint = |checkpoint: &&Checkpoint| checkpoint.generation == generation;
         let needed = checkpoint.filter(is_of_checkpoint).map_or(0, |checkpoint| checkpoint.to_epoch);
         let known = ended.unwrap_or(attested).max(needed);
-        Ok(corrupt.or_else(|| (from < known).then(|| cut_off(&streams, from, known))))
+        // The last generation is read to its end, whatever is wanted of it.
+        let (there, known) = match ended {
+            None => (streams.iter().map(|stream| stream.marked).min().unwrap_or(0).max(from), known),
+            Some(_) => (from, known.min(self.up_to.unwrap_or(u64::MAX))),
+        };
+        Ok(corrupt.or_else(|| (there < known).then(|| cut_off(&streams, there, known))))
     }
 
     /// Reads on until a window is full or the streams are at epoch `most`; `Some`: a stream has ended, perhaps because it is corrupt.

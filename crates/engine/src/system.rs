@@ -10,7 +10,7 @@ use crate::durability::log::serving;
 use crate::epoch::Epochs;
 use crate::facade::{unobserved, worker};
 use crate::fiber::Workers;
-use crate::message::channel::Channels;
+use crate::message::channel::{Channels, Part};
 use crate::message::endpoint::{Endpoint, Position};
 use crate::physical::{Concurrent, Owned, Physical, Shared};
 use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
@@ -19,7 +19,7 @@ use crate::session::lent::{Lender, LendsShared};
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Selection, Until};
+use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Lost, Selection, Until};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -45,6 +45,8 @@ pub(crate) struct Setting<'e> {
     pub precedence: Option<&'e Precedence>,
     /// Where commits are logged, if they are.
     pub log: Option<&'e Log>,
+    /// If this is one instance of a deployment of processes.
+    pub part: Option<Part>,
 }
 
 /// What a run's workers report.
@@ -55,11 +57,13 @@ pub(crate) struct Reports<C> {
     pub servers: Vec<Effort>,
     /// Why the log could not be written, if so.
     pub log_failure: Option<String>,
+    /// The instance that has dropped out, if one has.
+    pub lost: Option<Lost>,
 }
 
 impl<C> Reports<C> {
     fn of_hosts(hosts: Vec<Report<C>>) -> Self {
-        Reports { hosts, servers: Vec::new(), log_failure: None }
+        Reports { hosts, servers: Vec::new(), log_failure: None, lost: None }
     }
 
     /// Of workers that host transactions, and others that serve.
@@ -71,7 +75,7 @@ impl<C> Reports<C> {
                 Err(effort) => servers.push(effort),
             }
         }
-        Reports { hosts, servers, log_failure: None }
+        Reports { hosts, servers, log_failure: None, lost: None }
     }
 }
 
@@ -320,6 +324,7 @@ where
         held::<P, F>(tables)
     }
 
+    /// Of an instance that is a process, options say how many others there are.
     fn slots(clients: usize, options: &EngineOptions) -> usize {
         clients * options.instances_of(clients) * options.in_flight
     }
@@ -329,36 +334,48 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
+        let Setting { tables, epochs, caches, until, options, ids, precedence, log, part, .. } = setting;
         let (hosts, partitions) = (clients.len(), partitions(tables));
+        // Of which this process has so many, from which on.
         let instances = options.instances_of(hosts);
+        let (here, first) = part.as_ref().map_or((instances, 0), |part| (1, part.instance));
         let position = Position {
             instances,
-            workers: hosts / instances,
+            workers: hosts / here,
             in_flight: options.in_flight,
-            instance: 0,
+            instance: first,
             rank: 0,
         };
         let state =
             |_| SharedState::<P, F>::new(position.workers * position.slots(), partitions as usize, options);
-        let states: Vec<_> = (0..instances).map(state).collect();
-        let (channels, workers) = (Channels::open(options.channel, position), Workers::new(hosts));
+        let states: Vec<_> = (0..here).map(state).collect();
+        let channels = match part {
+            Some(part) => Channels::of_part(part),
+            None => Channels::open(options.channel, position),
+        };
+        let workers = Workers::new(hosts);
         let cool_down = CoolDown::new(hosts);
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
         let seats = clients.into_iter().zip(caches.chunks_mut(position.slots())).collect();
         let worker = |me, (client, caches), start| {
-            let position =
-                Position { instance: me / position.workers, rank: me % position.workers, ..position };
+            let (instance, rank) = (first + me / position.workers, me % position.workers);
+            let position = Position { instance, rank, ..position };
             let mut endpoint = Endpoint::new(&channels, position);
+            if let Some(log) = log.filter(|_| channels.leave_process()) {
+                endpoint = endpoint.logging(log, epochs);
+            }
             let of_one = partitions / instances as u32;
-            let own = position.instance as u32 * of_one..(position.instance as u32 + 1) * of_one;
-            let here = InstanceWorker::new(&states[position.instance], &workers, own, &mut endpoint);
+            let own = instance as u32 * of_one..(instance as u32 + 1) * of_one;
+            let here = InstanceWorker::new(&states[instance - first], &workers, own, &mut endpoint);
             let world = fibers::World::<architecture::Instance<'_, P, F>> { tables, state: &here, run };
             fibers::run(me, client, caches, start, &world)
         };
-        Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
+        let reports = Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
-        }))
+        }));
+        let acknowledged = log.map(Log::durable_everywhere);
+        let lost = channels.into_lost().map(|lost| Lost { acknowledged, ..lost });
+        Reports { lost, ..reports }
     }
 }
 
@@ -406,14 +423,16 @@ pub(crate) struct Run<'a, C> {
     pub until: Until,
     pub options: &'a EngineOptions,
     pub selection: Selection,
+    /// If the store is that of one instance of a deployment of processes.
+    pub part: Option<Part>,
 }
 
-impl<C: Client> Dispatch for Run<'_, C> {
-    /// What the workers report, and how many transaction slots their clients had.
-    type Output = (Reports<C>, usize);
+impl<'a, C: Client> Dispatch for Run<'a, C> {
+    /// The store, what the workers report, and how many transaction slots their clients had.
+    type Output = (&'a Store, Reports<C>, usize);
 
     fn run<S: System>(self) -> Self::Output {
-        let Run { store, clients, until, options, selection } = self;
+        let Run { store, clients, until, options, selection, part } = self;
         let layout = store.layout();
         assert!(S::HEADER == layout.header, "a store of {:?} headers under {selection:?}", layout.header);
         let frees_twice =
@@ -424,6 +443,9 @@ impl<C: Client> Dispatch for Run<'_, C> {
         );
         store.prepare(selection);
         store.epochs_mut().let_reclaim(options.reclaim);
+        if let Some(Part { instance, instances, .. }) = part {
+            store.is_of_instances(instance, instances);
+        }
         let slots = S::slots(clients.len(), options);
         let client_slots = S::client_slots(clients.len(), options);
         let architecture = selection.architecture();
@@ -435,11 +457,12 @@ impl<C: Client> Dispatch for Run<'_, C> {
             false => (options.commit_ids || log.is_some()).then(CommitIds::new),
         };
         let ids = ids.as_ref();
-        let setting = Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log };
+        let setting =
+            Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log, part };
         let mut reports = S::run(setting, clients);
         unobserved(|| store.unlink_tombs());
         reports.log_failure = store.finish_log().and_then(Log::failure);
-        (reports, client_slots)
+        (store, reports, client_slots)
     }
 }
 

@@ -30,6 +30,10 @@ mod facade {
             pub fn store(&self, value: u64, order: Ordering) {
                 self.0.store(value, weakened(order));
             }
+
+            pub fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+                self.0.fetch_max(value, order)
+            }
         }
 
         #[track_caller]

@@ -59,8 +59,19 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         true
     }
 
+    /// The transactions of this process's workers have ended: whether those of all others that it talks with have, too.
+    fn all_have_finished(state: &Self::State) -> bool {
+        let _ = state;
+        true
+    }
+
     /// All transactions of all workers have ended: ends what runs branches.
     fn close(state: &Self::State) {
+        let _ = state;
+    }
+
+    /// What ran branches has ended: nothing more comes from here.
+    fn leave(state: &Self::State) {
         let _ = state;
     }
 

@@ -96,16 +96,17 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
     }
 
     /// Waits for the next message to this slot, which runs branches; `None`: the run is over, and there will be none.
+    /// Or an instance that is a process is lost: its branches decide nothing any more, and who waits for what they hold would never end.
     pub fn receive(&mut self, into: &mut Vec<u8>) -> Option<()> {
-        self.receive_unless(into, Endpoint::is_closed)
+        self.receive_unless(into, Endpoint::serves_no_more)
     }
 
-    /// Waits for the next answer to this slot, which coordinates; `None`: a branch has panicked, and there may be none.
+    /// Waits for the next answer to this slot, which coordinates; `None`: a branch has panicked or an instance is lost, and there may be none.
     pub fn receive_answer(&mut self, into: &mut Vec<u8>) -> Option<()> {
         self.receive_unless(into, Endpoint::is_broken)
     }
 
-    /// Whether a branch of some transaction has panicked.
+    /// Whether a branch of some transaction has panicked, or an instance is lost.
     pub fn is_broken(&self) -> bool {
         self.worker.endpoint().is_broken()
     }
@@ -176,8 +177,16 @@ where
         worker.endpoint().communicate(&worker.shared.grants)
     }
 
+    fn all_have_finished(worker: &InstanceWorker<'e, P, F>) -> bool {
+        worker.endpoint().all_have_finished()
+    }
+
     fn close(worker: &InstanceWorker<'e, P, F>) {
         worker.endpoint().close(&worker.shared.grants);
+    }
+
+    fn leave(worker: &InstanceWorker<'e, P, F>) {
+        worker.endpoint().leave(&worker.shared.grants);
     }
 
     #[inline(always)]

@@ -66,6 +66,8 @@ pub(crate) struct Coordinator {
     /// Something was missing, or there already, that fragments take for the other.
     unforeseen: bool,
     answer: Message,
+    /// The latest epoch of an answer to the transaction that runs.
+    latest: u64,
     /// Why it can only be aborted, because a branch has.
     aborted: Option<AbortReason>,
     receipts: Vec<Receipt>,
@@ -87,6 +89,7 @@ impl Coordinator {
             by_messages: false,
             unforeseen: false,
             answer: Message::new(),
+            latest: 0,
             aborted: None,
             receipts: Vec::new(),
             arguments: Vec::new(),
@@ -99,6 +102,7 @@ impl Coordinator {
         assert!(self.branches.is_empty(), "the last transaction has ended");
         self.aborted = None;
         self.unforeseen = false;
+        self.latest = 0;
         self.receipts.clear();
         self.arguments.clear();
     }
@@ -202,7 +206,10 @@ where
         let before = self.home.stopwatch.enter(TimeClass::Wait);
         let come = self.home.architecture.receive_answer(self.coordinator.answer.buffer());
         self.home.stopwatch.enter(before);
-        come
+        come?;
+        let epoch = self.coordinator.answer.read().epoch().expect("participants are of this engine");
+        self.coordinator.latest = self.coordinator.latest.max(epoch);
+        Some(())
     }
 
     /// What was answered last, and by whom.
@@ -397,6 +404,7 @@ where
     fn commit(&mut self) -> Result<(), Abort> {
         match self.prepare() {
             Ok(prepared) => {
+                self.home.commits_not_before(self.coordinator.latest);
                 let place = self.home.place_in_log();
                 self.tell(Operation::Commit(place));
                 self.home.decide(prepared, Decision::Commit);

@@ -183,10 +183,10 @@ impl Message {
         };
     }
 
-    /// Becomes an answer of an instance.
-    pub(super) fn answer(&mut self, instance: usize, answer: Answer<'_>) {
+    /// Becomes an answer of an instance, whose transactions commit in this epoch now.
+    pub(super) fn answer(&mut self, instance: usize, epoch: u64, answer: Answer<'_>) {
         self.clear();
-        self.number(instance as u64);
+        self.number(instance as u64).number(epoch);
         self.put(answer);
     }
 
@@ -317,9 +317,15 @@ impl<'m> Reading<'m> {
         }))
     }
 
+    /// The epoch that an answer tells.
+    pub fn epoch(mut self) -> Result<u64, Malformed> {
+        let _ = self.length()?;
+        self.number()
+    }
+
     /// An answer, and the instance that gave it.
     pub fn answer(mut self) -> Result<(usize, Answer<'m>), Malformed> {
-        let instance = self.length()?;
+        let (instance, _) = (self.length()?, self.number()?);
         let answer = self.found()?;
         self.0.is_empty().then_some((instance, answer)).ok_or(Malformed)
     }
@@ -526,7 +532,7 @@ mod tests {
         ];
         let mut message = Message::new();
         for answer in answers {
-            message.answer(7, answer);
+            message.answer(7, 5, answer);
             let (instance, read) = message.read().answer().expect("an answer");
             assert_eq!((instance, format!("{read:?}")), (7, format!("{answer:?}")));
         }

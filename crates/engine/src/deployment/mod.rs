@@ -41,6 +41,10 @@
 //! there are no records of votes and decisions: recovery cuts all logs at the same epoch, and what is of a durable one is there at all instances. Who crashed while it was
 //! prepared has aborted.
 //!
+//! Where instances are processes, each has a log and epochs of its own. An answer tells the epoch at the participant, whose transactions commit in that or a later one; a transaction commits in the latest of
+//! those that it was told and its home's, everywhere, and who follows it at an instance commits in no earlier one ([`crate::epoch::Epochs::raise`]): what a transaction depends on is of its epoch or an earlier one, as within
+//! a process. A commit is acknowledged when its epoch is durable at all instances ([`crate::durability::Log::durable_everywhere`]), and recovery cuts all logs at the last epoch that is durable at each.
+//!
 //! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
 //! branch never waits for one.
 

@@ -75,6 +75,10 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
             }
         }
     }
+    if !matches!(participant.branch, Branch::None) {
+        // Of a coordinator that is lost, or was unwound: who does not decide has aborted.
+        participant.abort();
+    }
     // The slot leaves its epoch when it is dropped.
     participant.txn.resume();
 }
@@ -294,7 +298,8 @@ where
     }
 
     fn answers(&mut self, answer: Answer<'_>) {
-        self.answer.answer(self.txn.architecture.instance(), answer);
+        let (instance, epoch) = (self.txn.architecture.instance(), self.txn.serialization_point());
+        self.answer.answer(instance, epoch, answer);
     }
 
     /// Answers with what a read has shown.

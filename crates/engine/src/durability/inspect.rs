@@ -27,7 +27,9 @@ pub(crate) fn inspect(paths: &[PathBuf]) -> Result<LogInspection, LogError> {
             inspected.iter().filter(|file| file.generation == manifest.generation && file.logger == logger);
         files.map(|file| file.marked).max().unwrap_or(0)
     };
+    let of_last = inspected.iter().filter(|file| file.generation == manifest.generation);
     Ok(LogInspection {
+        durable_everywhere: of_last.filter_map(|file| file.everywhere).max(),
         durable_epoch: (0..manifest.loggers).map(marked).min().unwrap_or(0),
         log: manifest.log.clone(),
         generation: manifest.generation,
@@ -80,6 +82,7 @@ fn inspect_file(file: LogFile) -> Result<InspectedFile, LogError> {
         found.marked = marked;
     }
     payloads.append(&mut stream.after_last_mark);
+    found.everywhere = Some(stream.everywhere).filter(|epoch| *epoch > 0);
     let end = stream.end.expect("it has been read to its end");
     found.wrong = end.wrong.map(|why| (end.offset.max(FILE_HEADER_BYTES as u64), why));
     found.blocks = payloads.len() as u64;

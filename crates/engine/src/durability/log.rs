@@ -28,6 +28,8 @@ pub(crate) struct Log {
     loggers: Vec<Logger>,
     /// Everything that committed in this epoch or before is durable.
     durable: Line<AtomicU64>,
+    /// Of an instance that is a process: what the others say is durable there.
+    elsewhere: Vec<Line<AtomicU64>>,
     /// The last epoch of which something was handed over.
     newest: Line<AtomicU64>,
     /// The last epoch that somebody wants to be closed early.
@@ -113,6 +115,7 @@ impl Log {
             mailboxes: Vec::new(),
             loggers,
             durable: Line(AtomicU64::new(first_epoch - 1)),
+            elsewhere: Vec::new(),
             newest: Line(AtomicU64::new(0)),
             wanted: Line(AtomicU64::new(0)),
             advancing: Line::default(),
@@ -182,6 +185,35 @@ impl Log {
     pub fn durable(&self) -> u64 {
         // Acquire: what a client does because of it comes after; pairs with the Release in `publish`.
         self.durable.0.load(Ordering::Acquire)
+    }
+
+    /// The store is that of instance `own` of so many, each a process with a log of its own.
+    pub fn is_of_instances(&mut self, own: usize, instances: usize) {
+        if self.elsewhere.len() != instances {
+            // Nothing is known of the others, and nothing is to be waited for here.
+            let unknown = |instance| if instance == own { u64::MAX } else { 0 };
+            self.elsewhere = (0..instances).map(|instance| Line(AtomicU64::new(unknown(instance)))).collect();
+        }
+    }
+
+    /// Whether it is that of an instance that is a process. Then epochs are marked in which nothing was logged, too: at another instance something may have been, which counts if all have the
+    /// mark; and marks say what is durable everywhere, so that it is noticed if another log has lost its end.
+    pub(super) fn is_of_one_instance(&self) -> bool {
+        !self.elsewhere.is_empty()
+    }
+
+    /// Everything that committed at another instance in this epoch or before is durable there.
+    pub fn hears(&self, instance: usize, durable: u64) {
+        // Release: pairs with the Acquire in `durable_everywhere`.
+        self.elsewhere[instance].0.store(durable, Ordering::Release);
+    }
+
+    /// Everything that committed in this epoch or before is durable, at all instances.
+    #[inline]
+    pub fn durable_everywhere(&self) -> u64 {
+        // Acquire: as in `durable`.
+        let elsewhere = self.elsewhere.iter().map(|durable| durable.0.load(Ordering::Acquire));
+        elsewhere.fold(self.durable(), u64::min)
     }
 
     /// A block of this epoch is about to be handed over.
@@ -361,6 +393,8 @@ impl Log {
     fn advance(&self, epochs: &Epochs) {
         // Relaxed: see `close`.
         let wanted = self.wanted.0.load(Ordering::Relaxed);
+        // As far as other instances, and not further, or they would go after this one.
+        let wanted = wanted.max(epochs.floor().saturating_sub(1));
         let is_waited_for = epochs.complete() < wanted;
         if self.epochs_follow_disk && !is_waited_for && !self.is_time_to_advance() {
             return;

@@ -4,7 +4,7 @@
 //! [`Durability::Buffered`] and [`Durability::Sync`]:
 //! 1. c: the last epoch that is complete. All blocks of it, and of those before, have been handed over.
 //! 2. Takes all blocks of its slots, and appends them to its file: small ones together, with the mark.
-//! 3. If any slot, of any logger, has logged something since this logger's last mark: appends a mark "c", and syncs; under `buffered` only while
+//! 3. If any slot, of any logger, has logged something since this logger's last mark, or other instances may have: appends a mark "c", and syncs; under `buffered` only while
 //!    somebody wants that ([`Log::want_syncs`]): a checkpoint, or a change of the manifest.
 //! 4. Publishes c. The least of all loggers' is the durable epoch.
 //! 5. If a checkpoint wants it: goes on with another file, so that it can say which files have only what was before.
@@ -191,6 +191,11 @@ impl Logger {
         let round = Round(log);
         // An Acquire: the blocks of these epochs have been handed over.
         let complete = epochs.complete();
+        if log.has_failed() {
+            // An epoch may be complete because a branch was aborted whose coordinator is lost: at other instances it may count. Whoever aborts it has failed the log before.
+            std::mem::forget(round);
+            return None;
+        }
         if log.canary() == Some(DurabilityCanary::PublishBeforeSync) {
             self.publish(log, Some(complete));
         }
@@ -296,7 +301,7 @@ impl Files {
                 mailbox.with(|mailbox| mailbox.give_back(bytes));
             }
         }
-        if complete > self.marked && newest > self.marked {
+        if complete > self.marked && (newest > self.marked || log.is_of_one_instance()) {
             self.mark(complete, log)?;
         }
         self.write_gathered()?;
@@ -374,13 +379,17 @@ impl Files {
     /// Marks that all up to this epoch is written, makes it durable, and goes on with another file if this is full.
     fn mark(&mut self, epoch: u64, log: &Log) -> Result<(), LogError> {
         let by_all = log.marked();
-        let mut block = [0; BLOCK_HEADER_BYTES + 8];
-        block[BLOCK_HEADER_BYTES..].copy_from_slice(&by_all.to_le_bytes());
+        let mut payload = by_all.to_le_bytes().to_vec();
+        if log.is_of_one_instance() {
+            payload.extend(log.durable_everywhere().to_le_bytes());
+        }
+        let mut block = vec![0; BLOCK_HEADER_BYTES];
+        block.extend(&payload);
         let header = BlockHeader {
             kind: Kind::Mark,
             compressed: false,
-            stored_bytes: 8,
-            raw_bytes: 8,
+            stored_bytes: payload.len() as u32,
+            raw_bytes: payload.len() as u32,
             first_epoch: epoch,
             last_epoch: epoch,
             synced: self.synced,

@@ -178,6 +178,8 @@ pub(crate) struct Stream {
     pub marked: u64,
     /// An epoch that all loggers had marked and synced, as the marks say.
     pub attested: u64,
+    /// An epoch up to which everything was durable at all instances, each a process with a log of its own, as the marks say.
+    pub everywhere: u64,
     /// Bytes read.
     pub read: u64,
     pub end: Option<End>,
@@ -215,6 +217,7 @@ impl Stream {
             at: 0,
             marked,
             attested: 0,
+            everywhere: 0,
             read: 0,
             end: None,
             after_last_mark: Vec::new(),
@@ -274,6 +277,9 @@ impl Stream {
                         return Ok(None);
                     };
                     self.attested = self.attested.max(u64::from_le_bytes(*by_all));
+                    if let Some(everywhere) = payload[by_all.len()..].first_chunk() {
+                        self.everywhere = self.everywhere.max(u64::from_le_bytes(*everywhere));
+                    }
                     self.marked = self.marked.max(header.last_epoch);
                     self.at += header.file_bytes() as usize;
                     payloads.append(&mut self.after_last_mark);

@@ -6,6 +6,9 @@
 //! | Unix domain sockets, TCP | the operating system: a system call for each write and for each read, and one to see from which counterparts something has come |
 //!
 //! Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
+//!
+//! Instances are in one process, or each is a process of its own ([`Part`]), on this host or another. Then a channel may end before the run does, because the
+//! other process has: that instance is lost, and the run with it.
 
 use super::endpoint::Position;
 use super::stream::{Sink, Source, Streams};
@@ -13,14 +16,28 @@ use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
 use crate::facade::latched::Latched;
 use crate::facade::socket::{Family, Socket};
-use contract::ChannelName;
-use std::io::ErrorKind;
+use contract::{ChannelName, Lost};
+use std::io::{self, ErrorKind};
 
-/// All channels of a deployment.
+/// A process's share of a deployment whose instances are processes: one of them, and its sockets to the others.
+pub struct Part {
+    /// Which of them.
+    pub instance: usize,
+    /// How many there are.
+    pub instances: usize,
+    /// By worker, then by instance: the end that leads to the worker's counterpart there; none to the instance itself.
+    pub sockets: Vec<Vec<Option<Socket>>>,
+}
+
+/// All channels of a deployment, or of one instance that is a process.
 pub(crate) struct Channels {
     ends: Ends,
-    /// Whether a branch has panicked.
+    /// Whether the instances are processes.
+    leave_process: bool,
+    /// Whether a branch has panicked, or an instance is lost.
     broken: Line<AtomicU32>,
+    /// The instance that was lost first.
+    lost: Latched<Option<Lost>>,
 }
 
 enum Ends {
@@ -36,16 +53,47 @@ pub(crate) enum Channel<'e> {
 }
 
 impl Channels {
-    /// Between all counterparts of a deployment. Panics if the system has no more sockets to give.
+    /// Between all counterparts of a deployment within this process. Panics if the system has no more sockets to give.
     pub fn open(name: ChannelName, position: Position) -> Self {
-        Channels { ends: Ends::open(name, position), broken: Line::default() }
+        Channels::over(Ends::open(name, position), false)
     }
 
-    /// A branch has panicked.
+    /// Of an instance that is a process.
+    pub fn of_part(part: Part) -> Self {
+        let Part { instance, instances, sockets } = part;
+        let before = instance * sockets.len() * instances;
+        let ends = std::iter::repeat_with(|| None).take(before).chain(sockets.into_iter().flatten());
+        Channels::over(Ends::Sockets(Latched::new(ends.collect())), true)
+    }
+
+    fn over(ends: Ends, leave_process: bool) -> Self {
+        Channels { ends, leave_process, broken: Line::default(), lost: Latched::new(None) }
+    }
+
+    /// Whether they lead to other processes.
+    pub fn leave_process(&self) -> bool {
+        self.leave_process
+    }
+
+    /// A branch has panicked, or its instance is lost.
     #[cold]
     pub fn break_off(&self) {
         // Relaxed, here and below: it orders nothing.
         self.broken.0.store(1, Ordering::Relaxed);
+    }
+
+    /// An instance that is a process is lost.
+    #[cold]
+    pub fn lose(&self, instance: usize, why: String) {
+        self.lost.with(|lost| {
+            lost.get_or_insert(Lost::new(instance, why));
+        });
+        self.break_off();
+    }
+
+    /// The instance that was lost, if one was.
+    pub fn into_lost(self) -> Option<Lost> {
+        self.lost.with(Option::take)
     }
 
     /// Whether one has, so that nobody may answer any more.
@@ -102,33 +150,24 @@ impl Channel<'_> {
         }
     }
 
-    /// Writes as many of the bytes as there is room for; how many.
-    pub fn write(&mut self, bytes: &[u8]) -> usize {
+    /// Writes as many of the bytes as there is room for; how many. An error if the other end is closed.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Channel::Streams(source, _) => source.write(bytes),
-            Channel::Socket(socket) => socket.write(bytes).unwrap_or_else(|error| match error.kind() {
-                // Of a worker that was unwound: nobody reads it any more.
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => bytes.len(),
-                _ => closed(&error),
-            }),
+            Channel::Streams(source, _) => Ok(source.write(bytes)),
+            Channel::Socket(socket) => socket.write(bytes),
         }
     }
 
-    /// Appends what has come to `into`; how many bytes.
-    pub fn read(&mut self, into: &mut Vec<u8>) -> usize {
+    /// Appends what has come to `into`; how many bytes. An error if the other end is closed.
+    pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         match self {
-            Channel::Streams(_, sink) => sink.read(into),
-            Channel::Socket(socket) => socket.read(into).unwrap_or_else(|error| match error.kind() {
-                // Of a worker that has seen the end of the run before this one.
-                ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset => 0,
-                _ => closed(&error),
-            }),
+            Channel::Streams(_, sink) => Ok(sink.read(into)),
+            Channel::Socket(socket) => socket.read(into),
         }
     }
 }
 
-/// Instances of one process end together: a channel that does not work before is a defect.
-#[cold]
-fn closed(error: &std::io::Error) -> ! {
-    panic!("a channel to another instance: {error}")
+/// Whether an error says that nobody has the other end any more.
+pub(crate) fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }

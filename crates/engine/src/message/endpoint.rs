@@ -3,17 +3,27 @@
 //! It is polled by the worker between the turns of its fibers ([`crate::session::fibers`]): what has come goes into the mailbox of the slot that it is for, which is
 //! woken; what was sent and found no room goes on. So nobody waits for room.
 //!
-//! When the run is over each tells all others that nothing more comes from it, and reads until it was told the same: nothing is lost that was on its way.
+//! *The end of a run.* A worker tells all others when the transactions of its instance's clients have ended, and serves theirs until it was told the same by each. Then it
+//! ends its branches, tells all others that nothing more comes, and reads until it was told that, too: nothing is lost that was on its way, and nothing is left for the
+//! next run.
 //!
-//! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes.
+//! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes. Between processes there is a checksum of all three before the bytes:
+//! what does not fit together is not of an engine like this one, and the instance that it came from is lost. Who has lost an instance, or has
+//! a branch that has panicked, tells all others that he breaks off.
+//!
+//! *Durable.* Where instances are processes, each with a log of its own, the first worker of each tells those of the others what is durable there ([`Log::durable_everywhere`]).
 //!
 //! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
 //! their slots.
 
 use super::Grants;
-use super::channel::{Channel, Channels};
-use crate::facade::{cpu, socket};
+use super::channel::{Channel, Channels, is_closed};
+use crate::durability::Log;
+use crate::epoch::Epochs;
+use crate::facade::cpu;
+use crate::facade::socket::{self, Socket};
 use crate::protocol::{SlotId, Wake, Waker};
+use contract::LogError;
 
 /// Where a worker is in its deployment.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +78,37 @@ struct Counterpart<'e> {
     /// What was read, from `taken` on not yet a whole message.
     incoming: Vec<u8>,
     taken: usize,
+    /// Its clients' transactions have ended.
+    has_finished: bool,
     /// Nothing more comes from it.
     has_ended: bool,
+}
+
+/// Where what an instance logs stands.
+struct Logged<'e> {
+    log: &'e Log,
+    epochs: &'e Epochs,
+    /// What the others were told to be durable.
+    told: u64,
+}
+
+impl Logged<'_> {
+    /// Another instance says what is durable there; `None`: it does not.
+    fn hears(&self, instance: usize, message: &[u8]) -> Option<()> {
+        let durable = u64::from_le_bytes(message.try_into().ok()?);
+        // Its epochs are ahead of that.
+        self.epochs.raise(durable);
+        self.log.hears(instance, durable);
+        Some(())
+    }
+}
+
+/// What is wrong with a counterpart.
+enum Wrong {
+    /// It has told so.
+    BreaksOff,
+    /// The bytes are no message.
+    NoMessage,
 }
 
 /// Messages that have come for a slot, behind one another, each after its length.
@@ -91,19 +130,35 @@ pub(crate) struct Endpoint<'e> {
     next: usize,
     /// By slot of the worker.
     mailboxes: Vec<Mailbox>,
+    /// Of an instance that is a process: where what is logged stands.
+    logged: Option<Logged<'e>>,
+    has_finished: bool,
     is_closed: bool,
-    /// Whether the slots were told that a branch has panicked.
+    /// Whether the slots were told that a branch has panicked, or an instance is lost.
     is_broken: bool,
 }
 
 /// Streams that are looked at between two transactions: as many lines as are there at once.
 const STREAMS_AT_ONCE: usize = 8;
 
-/// The slot that nothing is for: nothing more comes.
+/// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
+pub const BREAKS_OFF: &str = "it broke off";
+
+/// The slots that there are not. Nothing more comes.
 const END: usize = u32::MAX as usize;
+/// The transactions of the sender's clients have ended.
+const FINISHED: usize = END - 1;
+/// The sender breaks off.
+const BREAK: usize = END - 2;
+/// What is durable at the sender.
+const DURABLE: usize = END - 3;
+
+/// Between processes a message is not longer.
+const MOST_MESSAGE_BYTES: usize = 1 << 30;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 const HEAD_BYTES: usize = 2 * LENGTH_BYTES;
+const CHECKED_HEAD_BYTES: usize = HEAD_BYTES + LENGTH_BYTES;
 
 /// The number in the first four bytes.
 fn number(bytes: &[u8]) -> usize {
@@ -126,6 +181,7 @@ impl<'e> Endpoint<'e> {
                 sent: 0,
                 incoming: Vec::new(),
                 taken: 0,
+                has_finished: false,
                 has_ended: false,
             })
         };
@@ -136,9 +192,17 @@ impl<'e> Endpoint<'e> {
             ready: Vec::new(),
             next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
+            logged: None,
+            has_finished: false,
             is_closed: false,
             is_broken: false,
         }
+    }
+
+    /// The same, of an instance that is a process, and has this log.
+    pub fn logging(self, log: &'e Log, epochs: &'e Epochs) -> Self {
+        // What others are told of is marked in this run.
+        Endpoint { logged: Some(Logged { log, epochs, told: log.durable() }), ..self }
     }
 
     /// Where its worker is.
@@ -159,19 +223,33 @@ impl<'e> Endpoint<'e> {
     }
 
     fn send(&mut self, instance: usize, slot: usize, message: &[u8]) {
+        let channels = self.channels;
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
-        put_number(&mut to.outgoing, message.len());
-        put_number(&mut to.outgoing, slot);
-        to.outgoing.extend_from_slice(message);
-        to.flush();
+        to.put(slot, message, channels.leave_process());
+        to.flush(instance, channels);
     }
 
     /// Reads and writes what there is; whether there was anything. Of many streams it looks at some, and at the others when it is called again: what a worker does
     /// between its transactions does not grow with the instances. Of sockets it asks all, in one call.
     pub fn communicate(&mut self, grants: &Grants) -> bool {
+        self.tell_durable();
         let all = self.counterparts.len();
         let some = if self.poll() { all } else { all.min(STREAMS_AT_ONCE) };
         self.look_at(some, grants)
+    }
+
+    /// Tells the first workers of other instances what is durable here, if that is more than before. If the log has failed, so that nothing more will be, this instance drops out.
+    fn tell_durable(&mut self) {
+        let Position { instance, rank, .. } = self.position;
+        let Some(logged) = self.logged.as_mut().filter(|_| rank == 0 && !self.is_broken) else { return };
+        if logged.log.has_failed() {
+            self.channels.lose(instance, logged.log.failure().unwrap_or_default());
+            return;
+        }
+        let durable = logged.log.durable();
+        if std::mem::replace(&mut logged.told, durable) != durable {
+            self.tell_all(DURABLE, &durable.to_le_bytes());
+        }
     }
 
     fn communicate_with_all(&mut self, grants: &Grants) -> bool {
@@ -182,25 +260,41 @@ impl<'e> Endpoint<'e> {
     /// Looks at so many of the counterparts, from where it last stopped on.
     fn look_at(&mut self, some: usize, grants: &Grants) -> bool {
         let (mut has_moved, position, all) = (false, self.position, self.counterparts.len());
-        let first = position.rank * position.slots();
-        let (mailboxes, ready) = (&mut self.mailboxes, &self.ready);
+        let (channels, first) = (self.channels, position.rank * position.slots());
+        let (mailboxes, ready, logged) = (&mut self.mailboxes, &self.ready, &self.logged);
         for _ in 0..some {
             let instance = self.next;
             self.next = (instance + 1) % all;
             let Some(counterpart) = &mut self.counterparts[instance] else { continue };
-            has_moved |= counterpart.flush();
-            if ready.get(instance) == Some(&false) || counterpart.channel.read(&mut counterpart.incoming) == 0
-            {
+            has_moved |= counterpart.flush(instance, channels);
+            if ready.get(instance) == Some(&false) || !counterpart.read(instance, channels) {
                 continue;
             }
             has_moved = true;
-            counterpart.deliver(|slot, message| {
-                mailboxes[slot].put(message);
-                grants.wake(SlotId((first + slot) as u32), Wake::Granted);
+            let delivered = counterpart.deliver(channels.leave_process(), |slot, message| {
+                if slot == DURABLE {
+                    return logged.as_ref()?.hears(instance, message);
+                }
+                mailboxes.get_mut(slot).map(|mailbox| {
+                    mailbox.put(message);
+                    grants.wake(SlotId((first + slot) as u32), Wake::Granted);
+                })
             });
+            match delivered {
+                Ok(()) => {}
+                Err(Wrong::BreaksOff) => channels.lose(instance, BREAKS_OFF.to_owned()),
+                Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
+            }
         }
-        if self.channels.is_broken() && !self.is_broken {
+        if channels.is_broken() && !self.is_broken {
             self.is_broken = true;
+            if channels.leave_process() {
+                self.tell_all(BREAK, b"");
+            }
+            if let Some(Logged { log, .. }) = &self.logged {
+                // What is not durable there never will be.
+                log.fail(&LogError::Refused { why: "another instance has dropped out".to_owned() });
+            }
             self.wake_all(grants);
         }
         has_moved
@@ -230,17 +324,32 @@ impl<'e> Endpoint<'e> {
         self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
     }
 
-    /// Tells all others that nothing more comes from here.
-    fn end(&mut self) {
+    fn tell_all(&mut self, what: usize, message: &[u8]) {
         let here = self.position.instance;
         for instance in (0..self.counterparts.len()).filter(|instance| *instance != here) {
-            self.send(instance, END, b"");
+            self.send(instance, what, message);
         }
     }
 
-    /// All transactions of all instances have ended: takes what they sent, until each has ended, and wakes the slots that wait for branches.
+    /// The transactions of this instance's clients have ended: tells all others, once. Whether all of theirs have, or somebody has broken off.
+    pub fn all_have_finished(&mut self) -> bool {
+        if !std::mem::replace(&mut self.has_finished, true) {
+            self.tell_all(FINISHED, b"");
+        }
+        self.is_broken || self.counterparts.iter().flatten().all(|counterpart| counterpart.has_finished)
+    }
+
+    /// All transactions of all instances have ended: wakes the slots that wait for branches, to end.
     pub fn close(&mut self, grants: &Grants) {
-        self.end();
+        self.is_closed = true;
+        self.wake_all(grants);
+    }
+
+    /// All branches have ended: takes what the others sent, until nothing more comes.
+    pub fn leave(&mut self, grants: &Grants) {
+        if !self.is_broken {
+            self.tell_all(END, b"");
+        }
         let mut spin = cpu::Spin::new();
         let has_ended = |counterpart: &Counterpart<'_>| counterpart.has_ended;
         while !(self.is_broken || self.is_flushed() && self.counterparts.iter().flatten().all(has_ended)) {
@@ -248,8 +357,11 @@ impl<'e> Endpoint<'e> {
                 spin.pause();
             }
         }
-        self.is_closed = true;
-        self.wake_all(grants);
+        if self.is_broken && self.channels.leave_process() {
+            // What could not be sent any more, that this instance breaks off perhaps, is told by the connections' end.
+            let channels = self.counterparts.iter().flatten().map(|counterpart| &counterpart.channel);
+            channels.filter_map(Channel::socket).for_each(Socket::shut_down);
+        }
     }
 
     /// A branch has panicked.
@@ -258,14 +370,14 @@ impl<'e> Endpoint<'e> {
         self.channels.break_off();
     }
 
-    /// Whether one has, so that nobody may answer any more.
+    /// Whether one has, or an instance is lost, so that nobody may answer any more.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Whether that was so.
-    pub fn is_closed(&self) -> bool {
-        self.is_closed
+    /// Whether all transactions have ended, or an instance that is a process is lost.
+    pub fn serves_no_more(&self) -> bool {
+        self.is_closed || self.is_broken && self.channels.leave_process()
     }
 
     /// Takes the next message for a slot, if one has come.
@@ -275,12 +387,43 @@ impl<'e> Endpoint<'e> {
 }
 
 impl Counterpart<'_> {
+    /// Lets a message go with what is flushed next.
+    fn put(&mut self, slot: usize, message: &[u8], is_checked: bool) {
+        put_number(&mut self.outgoing, message.len());
+        put_number(&mut self.outgoing, slot);
+        if is_checked {
+            let head = &self.outgoing[self.outgoing.len() - HEAD_BYTES..];
+            let sum = checksum(head, message);
+            put_number(&mut self.outgoing, sum);
+        }
+        self.outgoing.extend_from_slice(message);
+    }
+
+    /// Reads what has come; whether there was anything.
+    fn read(&mut self, instance: usize, channels: &Channels) -> bool {
+        match self.channel.read(&mut self.incoming) {
+            Ok(bytes) => bytes > 0,
+            // Between runs, and within a process where a worker was unwound, or has seen the end of the run before this one.
+            Err(error) if is_closed(&error) && (self.has_ended || !channels.leave_process()) => false,
+            Err(error) => failed(instance, &error, channels),
+        }
+    }
+
     /// Writes what there is room for; whether there was anything.
-    fn flush(&mut self) -> bool {
+    fn flush(&mut self, instance: usize, channels: &Channels) -> bool {
         if self.outgoing.is_empty() {
             return false;
         }
-        let written = self.channel.write(&self.outgoing[self.sent..]);
+        let written = match self.channel.write(&self.outgoing[self.sent..]) {
+            Ok(written) => written,
+            Err(error) => {
+                if !is_closed(&error) || channels.leave_process() {
+                    failed(instance, &error, channels);
+                }
+                // Of a worker that was unwound: nobody reads it any more.
+                self.outgoing.len() - self.sent
+            }
+        };
         self.sent += written;
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
@@ -289,26 +432,60 @@ impl Counterpart<'_> {
         written > 0
     }
 
-    /// Hands over the messages that have come whole, each with its slot.
-    fn deliver(&mut self, mut deliver: impl FnMut(usize, &[u8])) {
+    /// Hands over the messages that have come whole, each with its slot; it answers `None` for one that there is not.
+    fn deliver(
+        &mut self,
+        is_checked: bool,
+        mut deliver: impl FnMut(usize, &[u8]) -> Option<()>,
+    ) -> Result<(), Wrong> {
+        let head_bytes = if is_checked { CHECKED_HEAD_BYTES } else { HEAD_BYTES };
         loop {
             let left = &self.incoming[self.taken..];
-            if left.len() < HEAD_BYTES {
+            if left.len() < head_bytes {
                 break;
             }
             let (length, slot) = (number(left), number(&left[LENGTH_BYTES..]));
-            let Some(message) = left[HEAD_BYTES..].get(..length) else { break };
+            let Some(message) = left[head_bytes..].get(..length) else {
+                // Of a length that is none nobody would ever see the end.
+                if is_checked && length > MOST_MESSAGE_BYTES {
+                    return Err(Wrong::NoMessage);
+                }
+                break;
+            };
+            if is_checked && number(&left[HEAD_BYTES..]) != checksum(&left[..HEAD_BYTES], message) {
+                return Err(Wrong::NoMessage);
+            }
             match slot {
                 END => self.has_ended = true,
-                slot => deliver(slot, message),
+                FINISHED => self.has_finished = true,
+                BREAK => return Err(Wrong::BreaksOff),
+                slot => deliver(slot, message).ok_or(Wrong::NoMessage)?,
             }
-            self.taken += HEAD_BYTES + length;
+            self.taken += head_bytes + length;
         }
         if self.taken == self.incoming.len() {
             self.incoming.clear();
             self.taken = 0;
         }
+        Ok(())
     }
+}
+
+/// A channel that does not work: the other process is gone. Instances of one process end together; there it is a defect.
+#[cold]
+fn failed(instance: usize, error: &std::io::Error, channels: &Channels) -> bool {
+    assert!(channels.leave_process(), "a channel to another instance: {error}");
+    let why = if is_closed(error) { "its process has ended".to_owned() } else { error.to_string() };
+    channels.lose(instance, why);
+    false
+}
+
+/// Of a message's head and bytes.
+fn checksum(head: &[u8], message: &[u8]) -> usize {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(head);
+    hasher.update(message);
+    hasher.finalize() as usize
 }
 
 impl Mailbox {
@@ -337,8 +514,9 @@ impl Mailbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::channel::Part;
     use crate::message::stream::RING_BYTES;
-    use contract::ChannelName;
+    use contract::{ChannelName, Lost};
 
     const POSITION: Position = Position { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
 
@@ -387,21 +565,87 @@ mod tests {
         assert!(grants.is_decided(slot(2)) && !grants.is_decided(slot(0)));
     }
 
-    /// Who closes has all that was sent before, and tells every slot.
+    const TWO: Position = Position { instances: 2, workers: 1, in_flight: 1, instance: 0, rank: 0 };
+
+    /// Who serves until all have finished has all that was sent before, and tells every slot; who leaves leaves nothing behind.
     #[test]
     fn a_run_ends_with_everybodys_last_word() {
-        let position = Position { instances: 2, workers: 1, in_flight: 1, instance: 0, rank: 0 };
-        let channels = Channels::open(ChannelName::SharedMemory, position);
-        let grants = Grants::new(position.slots(), None);
-        let mut one = Endpoint::new(&channels, position);
-        let mut other = Endpoint::new(&channels, Position { instance: 1, ..position });
+        let channels = Channels::open(ChannelName::SharedMemory, TWO);
+        let grants = Grants::new(TWO.slots(), None);
+        let mut one = Endpoint::new(&channels, TWO);
+        let mut other = Endpoint::new(&channels, Position { instance: 1, ..TWO });
+        assert!(!other.all_have_finished());
         one.send_to_branch(1, 0, b"the last");
-        one.end();
-        assert!(!other.is_closed() && !grants.is_decided(SlotId(0)));
+        assert!(!one.all_have_finished(), "it has not looked");
+        assert!(one.communicate(&grants) && one.all_have_finished());
+        assert!(other.communicate(&grants) && other.all_have_finished());
         other.close(&grants);
-        assert!(other.is_closed() && grants.is_decided(SlotId(0)));
+        assert!(other.serves_no_more() && grants.is_decided(SlotId(0)));
         let mut message = Vec::new();
         assert!(other.take(other.position.branch_slot(0, 0), &mut message));
         assert_eq!(message, b"the last");
+        // Sent after the other has finished, and asked for by nobody.
+        other.send_to_coordinator(1, b"late");
+        other.tell_all(END, b"");
+        one.leave(&grants);
+        while other.communicate(&grants) {}
+        let has_ended =
+            |endpoint: &Endpoint<'_>| endpoint.counterparts.iter().flatten().all(|other| other.has_ended);
+        assert!(has_ended(&one) && has_ended(&other));
+        assert!(!one.communicate(&grants) && !other.communicate(&grants));
+    }
+
+    /// Two processes' ends, within this one.
+    fn two_parts() -> [Channels; 2] {
+        let (one, other) = Socket::pair(socket::Family::Unix).expect("sockets");
+        let part =
+            |instance, sockets| Channels::of_part(Part { instance, instances: 2, sockets: vec![sockets] });
+        [part(0, vec![None, Some(one)]), part(1, vec![Some(other), None])]
+    }
+
+    #[test]
+    fn an_instance_that_breaks_off_or_sends_what_is_no_message_is_lost() {
+        for (head, why) in [
+            (Some(BREAK), BREAKS_OFF),
+            (Some(7), "what it sent is no message"),
+            (None, "its process has ended"),
+        ] {
+            let [here, there] = two_parts();
+            let grants = Grants::new(TWO.slots(), None);
+            let mut one = Endpoint::new(&here, TWO);
+            let mut other = Endpoint::new(&there, Position { instance: 1, ..TWO });
+            other.send_to_coordinator(1, b"an answer");
+            one.communicate(&grants);
+            let mut message = Vec::new();
+            assert!(one.take(0, &mut message) && message == b"an answer" && !one.is_broken());
+            match head {
+                Some(slot) => other.send(0, slot, b""),
+                None => drop(other),
+            }
+            assert!(!one.all_have_finished());
+            while !one.is_broken() {
+                one.communicate(&grants);
+            }
+            assert!(one.all_have_finished(), "nobody waits for it");
+            drop(one);
+            assert_eq!(here.into_lost(), Some(Lost::new(1, why)));
+        }
+    }
+
+    /// A byte that changed on its way.
+    #[test]
+    fn what_is_between_processes_has_a_checksum() {
+        let [here, there] = two_parts();
+        let grants = Grants::new(TWO.slots(), None);
+        let mut one = Endpoint::new(&here, TWO);
+        let mut other = Endpoint::new(&there, Position { instance: 1, ..TWO });
+        let to = other.counterparts[0].as_mut().expect("a counterpart");
+        to.put(0, b"an answer", true);
+        *to.outgoing.last_mut().expect("bytes") ^= 1;
+        other.communicate(&grants);
+        while !one.is_broken() {
+            one.communicate(&grants);
+        }
+        assert!(!one.take(0, &mut Vec::new()));
     }
 }

@@ -108,11 +108,12 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
             workers.one_has_ended();
             has_ended = true;
         }
-        if workers.have_ended() {
+        if workers.have_ended() && A::all_have_finished(world.state) {
             A::close(world.state);
             while scheduler.has_living() {
                 scheduler.turn();
             }
+            A::leave(world.state);
             break;
         }
         match scheduler.next_wake() {

@@ -320,7 +320,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     }
 
     fn must_wait(&self, log: &Log, redo: &Redo<'_>) -> bool {
-        if log.level() == Durability::Sync && log.durable() < redo.epoch() && !log.has_failed() {
+        if log.level() == Durability::Sync && log.durable_everywhere() < redo.epoch() && !log.has_failed() {
             log.close(redo.epoch());
             return true;
         }
@@ -331,7 +331,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     #[inline(always)]
     pub fn acknowledge<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>) -> Option<&'e Log> {
         let log = self.log?;
-        statistics.acknowledge(log.durable());
+        statistics.acknowledge(log.durable_everywhere());
         let notice = log.notice();
         if notice.has_failed() {
             statistics.stop_for_good();

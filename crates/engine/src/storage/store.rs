@@ -23,6 +23,7 @@ use crate::record::RecordRef;
 use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::{Value, Word};
 use contract::{Header, Layout, LoadError, PartitionId, Selection, TableDescription, TableId, Workload};
+use std::ops::Range;
 
 /// Versions that slots are expected to keep until their epochs have passed, under a protocol that makes one of each row that is replaced: what
 /// is to be allocated for them is before a run. It is address space; memory is what is used of it.
@@ -64,7 +65,17 @@ impl Store {
         layout: Layout,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
-        unobserved(|| Self::load_tables(workload, layout, progress))
+        unobserved(|| Self::load_tables(workload, layout, None, progress))
+    }
+
+    /// The same with the rows of these partitions only.
+    pub(crate) fn load_part<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        of: Range<u32>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Self, LoadError> {
+        unobserved(|| Self::load_tables(workload, layout, Some(&of), progress))
     }
 
     /// Bytes of memory that the tables need to be loaded, indexes included.
@@ -75,12 +86,13 @@ impl Store {
     fn load_tables<W: Workload>(
         workload: &W,
         layout: Layout,
+        of: Option<&Range<u32>>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, LoadError> {
         let mut store = Self::without_rows(&workload.tables(), layout)?;
         for number in 0..store.tables.len() {
             let id = TableId(number as u16);
-            let leftovers = fill(workload, id, &store.tables[number], &store.heap, progress);
+            let leftovers = fill(workload, id, &store.tables[number], &store.heap, of, progress);
             store.keep(id, leftovers);
         }
         Ok(store)
@@ -240,6 +252,13 @@ impl Store {
     /// From now on, commits are logged.
     pub(crate) fn log_to(&mut self, log: Log) {
         self.log = Some(log);
+    }
+
+    /// It is that of instance `own` of so many, each a process.
+    pub(crate) fn is_of_instances(&mut self, own: usize, instances: usize) {
+        if let Some(log) = &mut self.log {
+            log.is_of_instances(own, instances);
+        }
     }
 
     /// After a run: what was logged is durable; the log.

@@ -124,7 +124,7 @@ pub fn run<S: System>(store: &mut Store, architecture: ArchitectureName, seed: u
     // A name that stands for no protocol of the matrix: what is run is `S`.
     let selection = Selection::Pair(PairName { architecture, protocol: ProtocolName::NoWait });
     let until = Until::Transactions(TRANSACTIONS);
-    let (reports, _) = Run { store, clients, until, options: &options, selection }.run::<S>();
+    let (_, reports, _) = Run { store, clients, until, options: &options, selection, part: None }.run::<S>();
     reports.hosts.iter().map(|report| report.counts.commits + report.counts.user_rollbacks).sum()
 }
 

@@ -136,7 +136,7 @@ where
         let hosts = serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
         });
-        Reports { hosts, servers: Vec::new(), log_failure: None }
+        Reports { hosts, servers: Vec::new(), log_failure: None, lost: None }
     }
 }
 

@@ -33,8 +33,8 @@ pub fn run<C: Client>(
 ) -> Vec<C> {
     let pair =
         PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::KeyValue };
-    let run = Run { store, clients, until, options, selection: Selection::Pair(pair) };
-    let (reports, _) = match mutant {
+    let run = Run { store, clients, until, options, selection: Selection::Pair(pair), part: None };
+    let (_, reports, _) = match mutant {
         Mutant::NoLatch => run.run::<SharedEverything<Mutated<NoLatch>, Shared>>(),
         Mutant::OneLook => run.run::<SharedEverything<Mutated<OneLook>, Shared>>(),
     };

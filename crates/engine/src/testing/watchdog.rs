@@ -111,10 +111,12 @@ fn run<S: System>(
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let clients = (0..WORKERS).map(|worker| HotClient(keys(worker))).collect();
         let until = Until::Transactions(transactions);
-        Run { store: &mut store, clients, until, options: &options, selection }.run::<S>()
+        let run = Run { store: &mut store, clients, until, options: &options, selection, part: None };
+        let (_, reports, _) = run.run::<S>();
+        reports
     }));
     match ended {
-        Ok((reports, _)) => Ok(reports.hosts.iter().map(|report| report.counts.commits).sum()),
+        Ok(reports) => Ok(reports.hosts.iter().map(|report| report.counts.commits).sum()),
         Err(panic) => Err(*panic.downcast::<String>().expect("words")),
     }
 }

@@ -92,8 +92,17 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn draw_epoch(&mut self) {
         if self.redo().is_some() || self.keeps_versions {
-            let epoch = self.epochs.serialization_point();
+            let epoch = self.serialization_point();
             self.commits_in(epoch);
+        }
+    }
+
+    /// See [`crate::epoch::Epochs::serialization_point`].
+    #[inline(always)]
+    pub fn serialization_point(&self) -> u64 {
+        match A::DECIDES_ELSEWHERE {
+            true => self.epochs.serialization_point_of_instance(),
+            false => self.epochs.serialization_point(),
         }
     }
 

@@ -76,6 +76,17 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let own_epoch = |redo: &Redo<'_>| redo.canary() == Some(DurabilityCanary::BranchEpochs);
         if self.redo.as_ref().is_some_and(|redo| !own_epoch(redo)) {
             self.commits_in(epoch);
+            self.epochs.raise(epoch);
+        }
+    }
+
+    /// The transaction, which is prepared, is one of this epoch or of a later one: one of its branches is.
+    pub fn commits_not_before(&mut self, epoch: u64) {
+        if self.redo.is_some() {
+            if self.commit_epoch < epoch {
+                self.commits_in(epoch);
+            }
+            self.epochs.raise(self.commit_epoch);
         }
     }
 

@@ -124,14 +124,24 @@ struct Rate {
     nanoseconds_per_tick: u64,
 }
 
+static RATE: OnceLock<Rate> = OnceLock::new();
+
 fn rate() -> &'static Rate {
-    static RATE: OnceLock<Rate> = OnceLock::new();
-    RATE.get_or_init(|| {
-        let ticks_per_second = counter::KNOWN_TICKS_PER_SECOND.unwrap_or_else(measure_ticks_per_second);
+    RATE.get_or_init(|| Rate::of(counter::KNOWN_TICKS_PER_SECOND.unwrap_or_else(measure_ticks_per_second)))
+}
+
+impl Rate {
+    fn of(ticks_per_second: f64) -> Rate {
         assert!(ticks_per_second >= 1e3, "a counter that ticks {ticks_per_second} times a second is none");
         let nanoseconds_per_tick = (1e9 / ticks_per_second * (1u64 << FRACTION_BITS) as f64).round() as u64;
         Rate { ticks_per_second, nanoseconds_per_tick }
-    })
+    }
+}
+
+/// Lets this process take another one's rate, as [`ticks_per_second`] told it there, for its own: then nanoseconds are the same in both, if they are on one host. To be called
+/// before anything asks for the rate.
+pub fn share_rate(ticks_per_second: f64) {
+    RATE.get_or_init(|| Rate::of(ticks_per_second));
 }
 
 /// The median of five windows of 4 ms each.

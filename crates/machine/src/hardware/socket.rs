@@ -1,12 +1,14 @@
 //! Sockets: bytes between two workers, first in, first out, through the operating system.
 //!
-//! Nobody blocks: a write takes what the system has room for, a read what has come. Both ends are made together, on this host.
+//! Nobody blocks: a write takes what the system has room for, a read what has come. Both ends are made together, within a process, or one is that of a connection to
+//! another process.
 
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 16 << 10;
@@ -22,7 +24,7 @@ pub enum Family {
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct Socket(Kind);
+pub struct Socket(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
@@ -33,7 +35,7 @@ enum Kind {
 /// Says of each of these sockets whether something can be read, or the other end is closed: one call of the system, whatever their number.
 pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>) -> io::Result<()> {
     let mut asked: Vec<PollFd<'s>> = sockets
-        .map(|socket| match &socket.0 {
+        .map(|socket| match &*socket.0 {
             Kind::Unix(stream) => PollFd::new(stream, PollFlags::IN),
             Kind::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
         })
@@ -71,6 +73,30 @@ impl Socket {
         Ok((Socket::new(kinds.0)?, Socket::new(kinds.1)?))
     }
 
+    /// This end of a connection to another process of this host.
+    pub fn of_unix(stream: UnixStream) -> io::Result<Socket> {
+        Socket::new(Kind::Unix(stream))
+    }
+
+    /// This end of a connection to another process, on this host or another.
+    pub fn of_tcp(stream: TcpStream) -> io::Result<Socket> {
+        Socket::new(Kind::Tcp(stream))
+    }
+
+    /// The same end once more.
+    pub fn again(&self) -> Socket {
+        Socket(Arc::clone(&self.0))
+    }
+
+    /// Closes the connection, whoever else has this end: nothing is read or written any more.
+    pub fn shut_down(&self) {
+        // It may be closed already.
+        let _ = match &*self.0 {
+            Kind::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Kind::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
     fn new(kind: Kind) -> io::Result<Socket> {
         match &kind {
             Kind::Unix(stream) => stream.set_nonblocking(true)?,
@@ -79,14 +105,14 @@ impl Socket {
                 stream.set_nodelay(true)?;
             }
         }
-        Ok(Socket(kind))
+        Ok(Socket(Arc::new(kind)))
     }
 
     /// Writes as many of the bytes as there is room for; how many.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match &mut self.0 {
-            Kind::Unix(stream) => stream.write(bytes),
-            Kind::Tcp(stream) => stream.write(bytes),
+        let written = match &*self.0 {
+            Kind::Unix(stream) => (&*stream).write(bytes),
+            Kind::Tcp(stream) => (&*stream).write(bytes),
         };
         or_nothing(written)
     }
@@ -95,9 +121,9 @@ impl Socket {
     pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         let before = into.len();
         into.resize(before + READ_BYTES, 0);
-        let read = match &mut self.0 {
-            Kind::Unix(stream) => stream.read(&mut into[before..]),
-            Kind::Tcp(stream) => stream.read(&mut into[before..]),
+        let read = match &*self.0 {
+            Kind::Unix(stream) => (&*stream).read(&mut into[before..]),
+            Kind::Tcp(stream) => (&*stream).read(&mut into[before..]),
         };
         let read = match read {
             Ok(0) => Err(io::ErrorKind::ConnectionAborted.into()),

@@ -9,7 +9,7 @@ use crate::seats::Seats;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -40,6 +40,17 @@ pub fn is_unwinding() -> bool {
 /// How long a worker may wait for another before it is odd: far longer than a thread is kept from its core.
 pub fn patience() -> Duration {
     Duration::from_secs(30)
+}
+
+/// Where the workers of this process are among those of several that share the host: the first's number, and how many there are in all; 0: it is alone.
+static AMONG: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// From now on the workers of this process are those from number `first` on of `all`, the others of which are those of other processes of this host: each is bound to a core of its own. Until
+/// it is said that there is none, 0 of 0.
+pub fn are_among(first: usize, all: usize) {
+    // Relaxed, here and below: threads are made afterwards.
+    AMONG[0].store(first, Ordering::Relaxed);
+    AMONG[1].store(all, Ordering::Relaxed);
 }
 
 /// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
@@ -157,10 +168,13 @@ fn start<'scope, R: Send + 'scope>(
     f: &'scope (impl Fn(usize, Ticks) -> R + Sync),
 ) -> Vec<ScopedJoinHandle<'scope, Option<R>>> {
     let places = &Topology::of_this_machine().fill_order;
+    let among = AMONG.each_ref().map(|number| number.load(Ordering::Relaxed));
+    // Others than those that were meant, such as as many as there are cores, are alone.
+    let [first, all] = if among[0] + workers <= among[1] { among } else { [0, workers] };
     let gate = Arc::new(Gate::default());
     let spawn = |w: usize| {
         let gate = Arc::clone(&gate);
-        let place = if workers <= places.len() { Some(places[w].cpu) } else { None };
+        let place = if all <= places.len() { Some(places[first + w].cpu) } else { None };
         Builder::new().name(format!("worker {w}")).spawn_scoped(scope, move || {
             CURRENT.set(Some(w));
             // A system that refuses leaves the worker where it likes: slower, not wrong.

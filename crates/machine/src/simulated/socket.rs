@@ -96,6 +96,12 @@ impl Socket {
         }
     }
 
+    /// As [`crate::hardware::socket::Socket::shut_down`].
+    pub fn shut_down(&self) {
+        lock(&self.outgoing).is_closed = true;
+        lock(&self.incoming).is_closed = true;
+    }
+
     /// Bytes that can be read now.
     fn has_come(&self) -> usize {
         let now = clock::passed_ns();
@@ -131,7 +137,6 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        lock(&self.outgoing).is_closed = true;
-        lock(&self.incoming).is_closed = true;
+        self.shut_down();
     }
 }

@@ -317,7 +317,7 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
     /// Once the write set is locked: phase 2.
     #[inline(always)]
     pub(super) fn choose_id_and_validate(&mut self) -> Result<u64, Abort> {
-        let epoch = self.epochs.serialization_point();
+        let epoch = self.serialization_point();
         self.commits_in(epoch);
         self.stopwatch.enter(TimeClass::Timestamp);
         let id = self.choose_id(epoch);
