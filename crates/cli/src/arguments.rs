@@ -1,7 +1,9 @@
 //! What can be typed. Only the shape is decided here; values are read where they are understood, so that the command
 //! line and an experiment file refuse the same things in the same words.
 
-use crate::commands::{check, compare, crash, doctor, list, log, recover, reproduce, run, sweep, validate};
+use crate::commands::{
+    check, compare, crash, doctor, list, log, node, recover, reproduce, run, sweep, validate,
+};
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{ArchitectureName, ProtocolName};
@@ -22,7 +24,11 @@ pub struct Typed {
 
 /// Reads the line. Asking for help stops here too.
 pub fn read() -> Result<Typed, clap::Error> {
-    let words: Vec<OsString> = env::args_os().collect();
+    read_words(env::args_os().collect())
+}
+
+/// Reads these words, the program's name first.
+pub fn read_words(words: Vec<OsString>) -> Result<Typed, clap::Error> {
     let line = words.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let line = std::iter::once("trireme".to_owned()).chain(line).collect::<Vec<_>>().join(" ");
     let options = options(&words);
@@ -73,6 +79,7 @@ pub fn command() -> Command {
             crash::arguments(),
             recover::arguments(),
             log::arguments(),
+            node::arguments(),
             list::arguments(),
             doctor::arguments(),
         ])

@@ -4,7 +4,9 @@
 //! compiled against the simulated machine ([`crate::simulation`]). A command is a [`Job`], generic over the engine;
 //! [`Machine::run`] picks the compilation.
 
+use crate::nodes;
 use crate::simulation::{self, OnDescription};
+use cluster::{Group, Together};
 use contract::{ChannelName, Durability, Engine, EngineOptions};
 use harness::failure::words;
 use harness::options::Logging;
@@ -25,6 +27,8 @@ pub enum Machine {
     Hardware,
     /// One that a file describes.
     Simulated(&'static Description),
+    /// The machine at hand, and others perhaps, with a process for each instance.
+    Cluster(&'static Group),
 }
 
 /// Something to do on a machine.
@@ -56,6 +60,9 @@ impl Machine {
     pub fn place(self) -> Place {
         match self {
             Machine::Hardware => Place::hardware(cores()),
+            Machine::Cluster(group) => {
+                Place { machine: nodes::place(group).to_owned(), ..Place::hardware(group.cores()) }
+            }
             Machine::Simulated(description) => {
                 Place::simulated(description.name.clone(), description.cores, fingerprint(description))
             }
@@ -66,6 +73,7 @@ impl Machine {
     pub fn defaults(self, on_hardware: fn(usize) -> RunOptions) -> RunOptions {
         match self {
             Machine::Hardware => on_hardware(cores()),
+            Machine::Cluster(group) => nodes::given(group, on_hardware(group.cores())),
             Machine::Simulated(description) => RunOptions::for_simulation(description.cores),
         }
     }
@@ -85,6 +93,7 @@ impl Machine {
     pub fn admit_logging(self, logging: &Logging) -> Result<(), Failure> {
         logging.admit().map_err(Failure::Usage)?;
         match self {
+            Machine::Cluster(group) => nodes::admit_logging(group, logging),
             Machine::Simulated(Description { disk: None, name, .. }) if logging.level != Durability::None => {
                 Err(Failure::Usage(format!(
                     "--durability {}: {name} has no disk: its file has no table [disk]",
@@ -95,9 +104,13 @@ impl Machine {
         }
     }
 
-    /// Refuses a channel that a simulated machine does not have.
-    pub fn admit_channel(self, engine: &EngineOptions) -> Result<(), Failure> {
-        let Machine::Simulated(Description { channels, name, .. }) = self else { return Ok(()) };
+    /// Refuses a channel that a simulated machine does not have, and instances that are not nodes.
+    pub fn admit_instances(self, workers: usize, engine: &EngineOptions) -> Result<(), Failure> {
+        let Description { channels, name, .. } = match self {
+            Machine::Hardware => return Ok(()),
+            Machine::Cluster(group) => return nodes::admit(group, workers, engine),
+            Machine::Simulated(description) => description,
+        };
         let there = match engine.channel {
             ChannelName::SharedMemory => return Ok(()),
             ChannelName::Unix => channels.unix,
@@ -116,6 +129,7 @@ impl Machine {
     pub fn run<J: Job>(self, job: J) -> J::Output {
         match self {
             Machine::Hardware => job.on::<Hardware>(),
+            Machine::Cluster(_) => job.on::<Together>(),
             Machine::Simulated(description) => simulation::on(description, || job.on::<OnDescription>()),
         }
     }

@@ -2,6 +2,7 @@
 //! the second one ends the program at once. Commands that keep a journal, such as `sweep`, do without: they are ended by the first.
 
 use crate::output::say;
+use cluster::Group;
 use harness::failure::INTERRUPTED;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +12,15 @@ static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
 /// Keeps what was measured from here on, if it is interrupted.
 pub fn heed() {
     let heeded = ctrlc::set_handler(|| {
+        // Who sits at the terminal tells the first node, which tells the others.
+        if Group::get().is_some_and(|group| !group.is_first()) {
+            return;
+        }
         // Relaxed, here and below: a flag that orders nothing.
         if IS_ASKED_FOR.swap(true, Ordering::Relaxed) {
+            if let Some(group) = Group::get() {
+                group.end_children();
+            }
             exit(i32::from(INTERRUPTED));
         }
         say(
@@ -24,7 +32,12 @@ pub fn heed() {
     }
 }
 
-/// Whether there was an interrupt.
+/// Whether there was an interrupt; of several nodes, at the first. All of them ask this at the same place of their way.
 pub fn is_asked_for() -> bool {
-    IS_ASKED_FOR.load(Ordering::Relaxed)
+    let own = IS_ASKED_FOR.load(Ordering::Relaxed);
+    match Group::get() {
+        None => own,
+        // If one is lost, what runs next says so.
+        Some(group) => group.from_first("interrupted?", vec![u8::from(own)]).is_ok_and(|said| said == [1]),
+    }
 }

@@ -8,6 +8,7 @@
 //! | what a person reads at the end | [`answer`], written by [`output`] |
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
 //! | what is simulated at the same time | [`side_by_side`] |
+//! | several processes that do one command | [`nodes`] |
 //!
 //! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped, 130 interrupted ([`interrupt`]).
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod engines;
 mod interrupt;
 mod load_advice;
 mod model;
+mod nodes;
 mod output;
 mod progress;
 mod selection;
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
         Ok(typed) => typed,
         Err(stopped) => return usage::explain(&stopped),
     };
-    match commands::carry_out(&typed) {
+    match nodes::leave(commands::carry_out(&typed)) {
         Ok(code) => code,
         Err(failure) => {
             output::complain(&failure.to_string());

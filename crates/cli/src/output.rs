@@ -1,5 +1,6 @@
 //! Writing to standard output and standard error. A reader who has seen enough and closed the pipe is no error.
 
+use crate::nodes;
 use harness::Failure;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
@@ -7,6 +8,9 @@ use std::path::Path;
 
 /// Writes `text` to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if !nodes::speaks() {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -28,5 +32,7 @@ pub fn complain(what: &str) {
 
 /// Says something on standard error. Nobody may be listening.
 pub fn say(what: &str) {
-    let _ = writeln!(io::stderr(), "{what}");
+    if nodes::speaks() {
+        let _ = writeln!(io::stderr(), "{what}");
+    }
 }

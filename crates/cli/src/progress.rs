@@ -6,9 +6,9 @@
 //! `--progress` a file gets a line a second as well. Who makes many measurements in a row counts them ([`Steps`]).
 
 use crate::engines::Machine;
-use crate::interrupt;
 use crate::output::say;
 use crate::simulation;
+use crate::{interrupt, nodes};
 use clap::ArgMatches;
 use harness::text::durations::{self, roughly};
 use harness::text::numbers::{counted, thousands};
@@ -113,7 +113,7 @@ impl Progress {
     pub fn on(machine: Machine, matches: &ArgMatches) -> Progress {
         let simulated = matches!(machine, Machine::Simulated(_));
         Progress {
-            person: io::stderr().is_terminal(),
+            person: io::stderr().is_terminal() && nodes::speaks(),
             lines: matches.get_flag("progress"),
             simulated,
             bar: Mutex::new(None),

@@ -2,6 +2,7 @@
 
 use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
+use crate::nodes;
 use clap::ArgMatches;
 use contract::{ArchitectureName, CanaryName, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
@@ -18,7 +19,10 @@ use workloads::{AnyWorkload, ParameterError, Parameters};
 
 /// `--on`.
 pub fn machine(matches: &ArgMatches) -> Result<Machine, Failure> {
-    Machine::named(typed(matches, "on"))
+    match nodes::group(matches)? {
+        Some(group) => Ok(Machine::Cluster(group)),
+        None => Machine::named(typed(matches, "on")),
+    }
 }
 
 /// The workload with everything that was typed about it; `defaults` are those on the hardware.
@@ -36,7 +40,8 @@ fn subject_with(
     defaults: RunOptions,
     unless_typed: &Parameters,
 ) -> Result<(Subject, AnyWorkload), Failure> {
-    let options = options(matches, machine, defaults)?;
+    let mut options = options(matches, machine, defaults)?;
+    nodes::note_division(machine, &mut options);
     let (name, below) = matches.subcommand().expect("a measuring command has a workload");
     let workload = workload(name, below, unless_typed)?;
     let subject = Subject::of(&workload, options, machine.place());
@@ -137,7 +142,7 @@ pub fn options(matches: &ArgMatches, machine: Machine, defaults: RunOptions) -> 
     }
     machine.admit(options.workers)?;
     machine.admit_logging(&options.logging)?;
-    machine.admit_channel(&options.engine)?;
+    machine.admit_instances(options.workers, &options.engine)?;
     Ok(options)
 }
 
@@ -212,7 +217,7 @@ pub fn pair(matches: &ArgMatches) -> Result<PairName, Failure> {
 
 /// `--out`, or a new folder below `results/`.
 pub fn out(matches: &ArgMatches, command: &str, workload: &str) -> Result<Folder, Failure> {
-    out_by(Folder::create_for_results, matches, command, workload)
+    nodes::folder(|| out_by(Folder::create_for_results, matches, command, workload))
 }
 
 /// As [`out`], for a command that goes on with what an earlier call has left in `journal`.

@@ -260,7 +260,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/haswell-ex-4x18.toml");
         match Machine::named(file.to_str()).expect("a machine of the repository") {
             Machine::Simulated(description) => description,
-            Machine::Hardware => unreachable!("a file is no hardware"),
+            Machine::Hardware | Machine::Cluster(_) => unreachable!("a file is no hardware"),
         }
     }
 

@@ -11,7 +11,11 @@ use std::process::Command;
 
 /// Each crate of ours with those that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("cli", &["harness", "workloads", "history", "engine", "engine-simulated", "contract", "machine"]),
+    (
+        "cli",
+        &["cluster", "harness", "workloads", "history", "engine", "engine-simulated", "contract", "machine"],
+    ),
+    ("cluster", &["engine", "contract", "machine"]),
     ("versus", &["trireme", "harness"]),
     ("trireme", &["engine", "contract"]),
     ("harness", &["workloads", "history", "contract", "machine"]),

@@ -61,7 +61,7 @@ impl Failure {
             Failure::Interrupted => INTERRUPTED,
             Failure::Write { .. }
             | Failure::Load(LoadError::Refused { .. })
-            | Failure::Run(RunError::Log { .. })
+            | Failure::Run(RunError::Log { .. } | RunError::Lost(_))
             | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
             _ => 2,
         }

@@ -25,7 +25,9 @@ impl Subject {
         options.engine.single_records = workload.is_of_single_records();
         let parameters = workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value));
         let (workload, parameters) = (workload.name().to_owned(), parameters.collect::<BTreeMap<_, _>>());
-        options.logging.origin = Origin { workload: workload.clone(), parameters: parameters.clone() };
+        let origin =
+            Origin { workload: workload.clone(), parameters: parameters.clone(), ..options.logging.origin };
+        options.logging.origin = origin;
         Subject { workload, parameters, options, place }
     }
 }

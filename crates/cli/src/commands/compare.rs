@@ -4,6 +4,7 @@ use super::run::{Admit, Idle, Measure};
 use super::verdict;
 use crate::arguments::{measuring, workloads};
 use crate::engines::{self, Job};
+use crate::nodes::with_cluster;
 use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection, validated};
 use clap::{ArgMatches, Command};
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("compare").about("Measure every system over one workload, and rank them");
-    workloads(measuring(command, &RunOptions::for_compare(engines::cores())))
+    with_cluster(workloads(measuring(command, &RunOptions::for_compare(engines::cores()))))
 }
 
 /// Compares.

@@ -6,6 +6,7 @@ pub mod crash;
 pub mod doctor;
 pub mod list;
 pub mod log;
+pub mod node;
 pub mod recover;
 pub mod reproduce;
 pub mod run;
@@ -35,6 +36,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("recover", matches)) => recover::recover(matches),
         Some(("crash", matches)) => crash::crash(matches),
         Some(("log", matches)) => log::log(matches),
+        Some(("node", matches)) => node::node(matches),
         Some(("list", matches)) => list::list(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some((other, _)) => unreachable!("no command is called {other}"),

@@ -1,14 +1,15 @@
 //! `recover`: replays a run's log over the tables that it began from, and checks what comes of it.
 
 use super::{log, verdict};
-use crate::engines::{self, Hardware};
-use crate::output;
+use crate::engines::{Job, Machine};
 use crate::progress::Progress;
+use crate::{nodes, output};
 use ::workloads::audit::Audited;
-use ::workloads::{Parameters, WorkloadVisitor};
+use ::workloads::{AnyWorkload, Parameters, WorkloadVisitor};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{
-    ArchitectureName, CheckpointReport, Engine as _, PairName, ProtocolName, Recovered, RecoveryOptions,
+    ArchitectureName, CheckpointReport, Engine, LogManifest, PairName, ProtocolName, Recovered,
+    RecoveryOptions,
 };
 use harness::measure;
 use harness::options::Origin;
@@ -17,12 +18,13 @@ use harness::text::numbers::counted;
 use harness::{BadValue, Failure, Observer, RunOptions};
 use serde_json::json;
 use std::fmt::Write as _;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What can be typed.
 pub fn arguments() -> Command {
-    Command::new("recover")
+    let command = Command::new("recover")
         .about("Recover what a run has logged, and check it")
         .arg(log::folders())
         .arg(Arg::new("salvage").long("salvage").action(ArgAction::SetTrue).help(
@@ -39,7 +41,8 @@ pub fn arguments() -> Command {
         .after_help(
             "The tables are loaded from the log's checkpoint, or as they were when it began, every transaction of a durable epoch since is \
              replayed, and the workload's audit is made. The log is not changed. Exits with 1 if the log is corrupt, or the audit fails.",
-        )
+        );
+    nodes::with_cluster(command)
 }
 
 /// Recovers.
@@ -52,17 +55,39 @@ pub fn recover(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             number.ok_or_else(|| BadValue::new("threads", value, "1 <= threads <= 1024"))?
         }
     };
-    let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage"), canary: None };
-    let origin: Origin = serde_json::from_str(&Hardware::log_manifest(&folders)?.origin)
+    let how = RecoveryOptions { threads, salvage: matches.get_flag("salvage"), ..RecoveryOptions::default() };
+    let machine = match nodes::group(matches)? {
+        Some(group) => Machine::Cluster(group),
+        None => Machine::Hardware,
+    };
+    if how.salvage && matches!(machine, Machine::Cluster(_)) {
+        let what = "--salvage does not go with --cluster: what one instance has lost, others have";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    if let (Machine::Hardware, [folder, ..]) = (machine, &folders[..])
+        && folder.join("instance-0").is_dir()
+    {
+        let what =
+            format!("{} has a folder for each of several instances: allowed: --cluster N", folder.display());
+        return Err(Failure::Usage(what));
+    }
+    let manifest = machine.run(ReadManifest(&folders))?;
+    let origin: Origin = serde_json::from_str(&manifest.origin)
         .map_err(|_| Failure::Usage("the log does not begin from a workload's tables".to_owned()))?;
     let parameters: Parameters =
         origin.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let workload = ::workloads::build(&origin.workload, &parameters)
         .map_err(|error| Failure::Usage(format!("the log's workload: {error}")))?;
-    let machine = engines::Machine::Hardware;
+    let options = nodes::options_of_log(machine, origin.nodes.as_ref())?;
     let progress = Progress::on(machine, matches);
-    let job = Recovery { folders: &folders, how: &how, observer: &progress };
-    let (recovered, checks, memory) = workload.visit(job)?;
+    let job = Recovery {
+        workload: &workload,
+        options: &options,
+        folders: &folders,
+        how: &how,
+        observer: &progress,
+    };
+    let (recovered, checks, memory) = machine.run(job)?;
     match matches.get_flag("json") {
         true => output::print_json(&json!({
             "schema": "trireme.recovery/1",
@@ -111,7 +136,11 @@ fn told(origin: &Origin, recovered: &Recovered, checks: &[Check]) -> String {
         recovered.reading.as_secs_f64(),
     );
     if *left_out > 0 {
-        let _ = writeln!(text, "left out: {left_out} transactions of later epochs, which nobody was told of");
+        let why = match origin.nodes {
+            None => "which nobody was told of",
+            Some(_) => "which are not there at all instances",
+        };
+        let _ = writeln!(text, "left out: {left_out} transactions of later epochs, {why}");
     }
     if !recovered.lost.is_empty() {
         let _ = writeln!(text, "lost: {}", recovered.lost);
@@ -123,20 +152,42 @@ fn told(origin: &Origin, recovered: &Recovered, checks: &[Check]) -> String {
     text
 }
 
+struct ReadManifest<'a>(&'a [PathBuf]);
+
+impl Job for ReadManifest<'_> {
+    type Output = Result<LogManifest, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        Ok(E::log_manifest(self.0)?)
+    }
+}
+
 struct Recovery<'a> {
+    workload: &'a AnyWorkload,
+    options: &'a RunOptions,
     folders: &'a [PathBuf],
     how: &'a RecoveryOptions,
     observer: &'a dyn Observer,
 }
 
-impl WorkloadVisitor for Recovery<'_> {
+impl Job for Recovery<'_> {
+    type Output = Result<(Recovered, Vec<Check>, Memory), Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        self.workload.visit(Over::<E>(self, PhantomData))
+    }
+}
+
+/// Recovers a workload of whatever type.
+struct Over<'a, E>(Recovery<'a>, PhantomData<E>);
+
+impl<E: Engine> WorkloadVisitor for Over<'_, E> {
     type Output = Result<(Recovered, Vec<Check>, Memory), Failure>;
 
     fn visit<W: Audited>(self, workload: &W) -> Self::Output {
-        let Recovery { folders, how, observer } = self;
+        let Recovery { options, folders, how, observer, .. } = self.0;
         let pair =
             PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo };
-        let options = RunOptions::for_run(engines::cores());
-        measure::recover::<Hardware, W>(workload, pair, folders, how, &options, observer)
+        measure::recover::<E, W>(workload, pair, folders, how, options, observer)
     }
 }

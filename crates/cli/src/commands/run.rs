@@ -4,6 +4,7 @@ use super::verdict;
 use crate::arguments::{measuring, system, workloads};
 use crate::engines::{self, Job, Machine};
 use crate::load_advice::Watching;
+use crate::nodes::with_cluster;
 use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection};
 use ::workloads::audit::Audited;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("run").about("Measure one system over one workload");
-    workloads(measuring(system(command), &RunOptions::for_run(engines::cores())))
+    with_cluster(workloads(measuring(system(command), &RunOptions::for_run(engines::cores()))))
 }
 
 /// Measures.

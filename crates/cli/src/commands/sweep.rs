@@ -4,7 +4,7 @@ use super::{reproduce, verdict};
 use crate::arguments::{default_of, measuring, typed};
 use crate::engines::{self, Job, Machine};
 use crate::progress::Progress;
-use crate::{answer, output, selection, validated};
+use crate::{answer, nodes, output, selection, validated};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Durability, Engine};
 use harness::folder::Folder;
@@ -27,7 +27,7 @@ pub fn arguments() -> Command {
              machine names it, and is swept with --on and that machine's file only.",
         )
         .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
-    let command = measuring(command, &defaults).mut_arg("out", |out| {
+    let command = nodes::with_cluster(measuring(command, &defaults)).mut_arg("out", |out| {
         out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
     });
     OPTIONS.iter().fold(command, |command, option| {
@@ -52,7 +52,8 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
     };
-    let folder = Folder::create_to_go_on(&folder, journal::FILE_NAME)?;
+    let folder =
+        nodes::folder_to_go_on(journal::FILE_NAME, || Folder::create_to_go_on(&folder, journal::FILE_NAME))?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
     let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
@@ -116,7 +117,7 @@ pub fn prepare(
         }
         machine.admit_logging(logging)?;
         logging.each_apart = true;
-        machine.admit_channel(&case.subject.options.engine)?;
+        machine.admit_instances(case.subject.options.workers, &case.subject.options.engine)?;
     }
     Ok((experiment, cases))
 }

@@ -175,7 +175,7 @@ impl Judge<'_, '_> {
         promised: u64,
     ) -> Result<Recovered, Failed> {
         let setting = self.run.setting::<E>();
-        let options = RecoveryOptions { threads: 2, salvage: false, canary: self.run.canary };
+        let options = RecoveryOptions { threads: 2, canary: self.run.canary, ..RecoveryOptions::default() };
         let folders = folders(self.run.plan.loggers);
         let (mut store, recovered) = match disk.on(|| setting.recover::<E, _>(workload, &folders, &options)) {
             Ok(recovered) => recovered,
@@ -230,7 +230,7 @@ impl Judge<'_, '_> {
     /// Recovers the log and opens it; up to which epoch. `None`: there is none.
     fn opened<E: Engine, T: Told<E>>(&self, disk: &Disk, workload: &T) -> Result<Option<u64>, String> {
         let setting = self.run.setting::<E>();
-        let options = RecoveryOptions { threads: 1, salvage: false, canary: self.run.canary };
+        let options = RecoveryOptions { threads: 1, canary: self.run.canary, ..RecoveryOptions::default() };
         let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
         disk.on(|| {
             let (mut store, epoch) = match setting.recover::<E, _>(workload, &folders, &options) {

@@ -34,6 +34,22 @@ pub struct Origin {
     pub workload: String,
     /// Its effective parameters.
     pub parameters: BTreeMap<String, String>,
+    /// If each instance of a deployment is a process, with a log of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Nodes>,
+}
+
+/// How tables are divided among processes, each of which logs its own part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nodes {
+    /// How many there are.
+    pub nodes: usize,
+    /// Which of them this is.
+    pub number: usize,
+    /// Workers of all of them together: partitions of the tables.
+    pub workers: usize,
+    /// The run's name, which no other run has.
+    pub run: String,
 }
 
 impl Default for Logging {

@@ -6,7 +6,7 @@ mod logging;
 
 pub use descriptions::{OPTIONS, OptionDescription};
 pub use extras::{extras, extras_of_check, extras_of_points};
-pub use logging::{Logging, Origin};
+pub use logging::{Logging, Nodes, Origin};
 
 use contract::EngineOptions;
 use std::collections::BTreeMap;

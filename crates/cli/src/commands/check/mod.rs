@@ -6,10 +6,11 @@ mod explore;
 
 use super::run::Idle;
 use crate::arguments::{out, running, system, typed, workloads_by};
-use crate::engines::{self, Hardware, Job};
+use crate::engines::{self, Hardware, Job, Machine};
 use crate::progress::Progress;
-use crate::{answer, output, selection};
+use crate::{answer, nodes, output, selection};
 use clap::{Arg, ArgMatches, Command};
+use cluster::Together;
 use contract::{ArchitectureName, CanaryName, Engine, PairName, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
@@ -68,7 +69,7 @@ pub fn arguments() -> Command {
         OPTIONS.iter().filter(|option| option.in_checks),
         &RunOptions::for_run(engines::cores()),
     );
-    let command = explore::arguments(command);
+    let command = nodes::with_cluster(explore::arguments(command));
     let command = command.arg(out("Folder of the results, with a report [default: none is made]"));
     workloads_by(command, default_of)
         .subcommands(Own::all().map(|own| Command::new(own.name()).about(own.summary())))
@@ -103,15 +104,27 @@ fn exit_code(conclusion: Conclusion, is_canary: bool) -> ExitCode {
 /// Checks.
 pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if explore::is_asked_for(matches)? {
+        if let Some(cluster) = typed(matches, "cluster") {
+            let allowed = "none with --explore, whose instances are in one process (--instances)";
+            return Err(BadValue::new("cluster", cluster, allowed).into());
+        }
         return explore::explore(matches, line);
     }
     let machine = selection::machine(matches)?;
     let (subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
     let selection = selected(matches)?;
     let transactions = transactions(matches, defaults::transactions(&subject.workload))?;
-    admit::<Hardware>(selection, &subject, transactions)?;
-    let folder = typed(matches, "out").map(|out| Folder::create_for_results(Path::new(out))).transpose()?;
-    let history = typed(matches, "history").map(|name| create_history(name, &workload)).transpose()?;
+    match machine {
+        Machine::Cluster(group) if !nodes::has_one_clock(group) => {
+            let why = "check: nodes whose clocks are not one; allowed: nodes of one host, whose cores' clocks agree";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        Machine::Cluster(_) => admit::<Together>(selection, &subject, transactions)?,
+        Machine::Hardware | Machine::Simulated(_) => admit::<Hardware>(selection, &subject, transactions)?,
+    }
+    let asked = |name: &str| typed(matches, name).filter(|_| nodes::speaks());
+    let folder = asked("out").map(|out| Folder::create_for_results(Path::new(out))).transpose()?;
+    let history = asked("history").map(|name| create_history(name, &workload)).transpose()?;
     let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
 
     let progress = Progress::on(machine, matches);

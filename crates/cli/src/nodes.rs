@@ -1,0 +1,246 @@
+//! A command whose instances are processes (`--cluster`): starting the other nodes, and being one of them.
+//!
+//! Every node carries out the same command ([`cluster`]). The first one is the process that a person has started: it says what comes of it, and writes the results. The
+//! others say nothing, and write to a folder of their own that goes with them.
+
+use crate::arguments::typed;
+use crate::engines::{self, Machine};
+use crate::output::say;
+use clap::{Arg, ArgMatches, Command};
+use cluster::{Cluster, Group};
+use contract::{ChannelName, Durability, EngineOptions};
+use harness::folder::Folder;
+use harness::options::{Logging, Nodes};
+use harness::{BadValue, Failure, RunOptions};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fs, process};
+
+/// Who takes part, in words.
+static PLACE: OnceLock<String> = OnceLock::new();
+
+/// Of a node that says nothing: where it writes to.
+static OWN_FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Whether this process was started to be a node of somebody's run.
+static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process says nothing, unless it becomes the first node.
+pub fn is_attached() {
+    // Relaxed, here and below: there is one thread yet.
+    IS_ATTACHED.store(true, Ordering::Relaxed);
+}
+
+/// `--cluster`.
+pub fn with_cluster(command: Command) -> Command {
+    let cluster = Arg::new("cluster")
+        .long("cluster")
+        .value_name("N|FILE")
+        .help(
+            "Let each instance be a process: so many on this host, or those of a cluster file, some of which may wait on other hosts ('trireme \
+             node') [default: all instances are in this process]",
+        )
+        .help_heading("Measuring")
+        .global(true);
+    command.arg(cluster)
+}
+
+/// What tells this build from another one: nodes give each other what is in memory.
+pub fn program() -> Result<String, Failure> {
+    let path = env::current_exe().map_err(|error| Failure::Usage(format!("this program's file: {error}")))?;
+    let bytes = fs::read(&path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+    Ok(format!("trireme {} (build {:08x})", clap::crate_version!(), crc32fast::hash(&bytes)))
+}
+
+/// The group of this process: of a node that was told what to do, or of the first node of what `--cluster` says; `None`: it does not say anything.
+pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
+    if let Some(group) = Group::get() {
+        return Ok(Some(group));
+    }
+    let Some(name) = typed(matches, "cluster") else { return Ok(None) };
+    if let Some(on) = typed(matches, "on").filter(|on| *on != "hardware") {
+        let allowed = "hardware with --cluster: simulated machines have their instances in one process";
+        return Err(BadValue::new("on", on, allowed).into());
+    }
+    let cluster = Cluster::named(name).map_err(|why| Failure::Usage(format!("--cluster {name}: {why}")))?;
+    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    admit_workers(matches, &cluster, name)?;
+    let started = cluster::launch::start(&cluster, &program()?, &words, engines::cores());
+    started.map(Some).map_err(|why| Failure::Usage(format!("--cluster {name}: {why}")))
+}
+
+/// Refuses workers who cannot be divided among the nodes, before any is started.
+fn admit_workers(matches: &ArgMatches, cluster: &Cluster, name: &str) -> Result<(), Failure> {
+    // What is no number is refused where it is understood; a log says how many wrote it.
+    let typed = typed(matches, "workers").map_or(Some(engines::cores()), |workers| workers.parse().ok());
+    let has_workers = matches.try_contains_id("workers").is_ok();
+    match typed.filter(|_| has_workers) {
+        Some(workers) if workers > 0 && !workers.is_multiple_of(cluster.nodes()) => {
+            let allowed = format!("as many nodes as divide --workers, which are {workers}");
+            Err(BadValue::new("cluster", name, allowed).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where nodes of this group are, in words.
+pub fn place(group: &Group) -> &'static str {
+    PLACE.get_or_init(|| match group.is_one_host() {
+        true => format!("hardware, {} processes", group.nodes()),
+        false => format!("hardware, {} nodes on several hosts", group.nodes()),
+    })
+}
+
+/// The options' defaults for it.
+pub fn given(group: &Group, mut defaults: RunOptions) -> RunOptions {
+    defaults.engine.instances = group.nodes();
+    defaults.engine.channel = if group.is_one_host() { ChannelName::Unix } else { ChannelName::Tcp };
+    defaults
+}
+
+/// Refuses what nodes can not do.
+pub fn admit(group: &Group, workers: usize, engine: &EngineOptions) -> Result<(), Failure> {
+    let nodes = group.nodes();
+    if engine.instances_of(workers) != nodes {
+        let allowed = format!("{nodes} with --cluster, each of whose nodes has one");
+        return Err(BadValue::new("instances", engine.instances_of(workers), allowed).into());
+    }
+    if engine.global_ids {
+        let allowed = "off with --cluster, each of whose nodes would count by itself";
+        return Err(BadValue::new("global-ids", "on", allowed).into());
+    }
+    let channels = if group.is_one_host() { "unix or tcp" } else { "tcp" };
+    let is_there = match engine.channel {
+        ChannelName::SharedMemory => false,
+        ChannelName::Unix => group.is_one_host(),
+        ChannelName::Tcp => true,
+    };
+    if !is_there {
+        let allowed = format!("{channels} with --cluster, whose nodes share no memory");
+        return Err(BadValue::new("channel", engine.channel, allowed).into());
+    }
+    Ok(())
+}
+
+/// Refuses a log whose transactions would have ids that say nothing of their order.
+pub fn admit_logging(group: &Group, logging: &Logging) -> Result<(), Failure> {
+    match logging.level {
+        Durability::None => Ok(()),
+        _ if has_one_clock(group) => Ok(()),
+        level => {
+            let allowed = "none with nodes whose clocks are not one, as on several hosts";
+            Err(BadValue::new("durability", level, allowed).into())
+        }
+    }
+}
+
+/// What a log is recovered with: as many workers as it was written by, if instances were processes; `nodes`: what the log says of them.
+pub fn options_of_log(machine: Machine, nodes: Option<&Nodes>) -> Result<RunOptions, Failure> {
+    let options = machine.defaults(RunOptions::for_run);
+    match (machine, nodes) {
+        (Machine::Cluster(group), Some(Nodes { nodes, number, workers, run })) if *nodes == group.nodes() => {
+            let all = group.exchange("the run that wrote the log", run.clone().into_bytes()).map_err(lost)?;
+            if *number != group.number() || all.iter().any(|other| *other != all[0]) {
+                let what = "the logs of the instances are not those of one run, each in its folder";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+            Ok(RunOptions { workers: *workers, ..options })
+        }
+        (Machine::Hardware | Machine::Simulated(_), None) => Ok(options),
+        (_, Some(Nodes { nodes, .. })) => Err(Failure::Usage(format!(
+            "the log was written by {nodes} processes, an instance each: allowed: --cluster {nodes}, and the folder that the run was told"
+        ))),
+        (Machine::Cluster(_), None) => {
+            Err(Failure::Usage("the log was written by one process: allowed: no --cluster".to_owned()))
+        }
+    }
+}
+
+/// Says in a log how its tables are divided.
+pub fn note_division(machine: Machine, options: &mut RunOptions) {
+    if let Machine::Cluster(group) = machine {
+        let (nodes, number) = (group.nodes(), group.number());
+        let run = group.run().to_owned();
+        options.logging.origin.nodes = Some(Nodes { nodes, number, workers: options.workers, run });
+    }
+}
+
+/// Whether times and ids of transactions can be compared between nodes.
+pub fn has_one_clock(group: &Group) -> bool {
+    group.is_one_host() && machine::hardware::clock::agrees()
+}
+
+/// Whether this process says what comes of the command.
+pub fn speaks() -> bool {
+    !IS_ATTACHED.load(Ordering::Relaxed) && Group::get().is_none_or(Group::is_first)
+}
+
+/// The folder of the results: `made`, or of a node that says nothing one that goes with it.
+pub fn folder(made: impl FnOnce() -> Result<Folder, Failure>) -> Result<Folder, Failure> {
+    if speaks() {
+        return made();
+    }
+    let folder = Folder::create_new(&env::temp_dir().join(format!("trireme-node-{}", process::id())))?;
+    OWN_FOLDER.get_or_init(|| folder.path().to_owned());
+    Ok(folder)
+}
+
+/// The same for a command that goes on with what an earlier call has left in `journal`, which all nodes are given.
+pub fn folder_to_go_on(
+    journal: &str,
+    made: impl FnOnce() -> Result<Folder, Failure>,
+) -> Result<Folder, Failure> {
+    let folder = folder(made)?;
+    if let Some(group) = Group::get() {
+        let path = folder.path().join(journal);
+        let there = if speaks() { fs::read(&path).unwrap_or_default() } else { Vec::new() };
+        let given = group.from_first("an earlier call's journal", there).map_err(lost)?;
+        if !speaks() && !given.is_empty() {
+            fs::write(&path, given).map_err(Failure::write(&path))?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Removes what a node that says nothing has written.
+pub fn forget_own_folder() {
+    if let Some(folder) = OWN_FOLDER.get() {
+        // Nobody looks for it.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// The run cannot go on, because a node has dropped out.
+pub fn lost(lost: contract::Lost) -> Failure {
+    Failure::Run(contract::RunError::Lost(lost))
+}
+
+/// The command is over: waits for the other nodes to be there, too.
+pub fn leave<T>(done: Result<T, Failure>) -> Result<T, Failure> {
+    let Some(group) = Group::get() else { return done };
+    if !group.is_first() {
+        forget_own_folder();
+        if let Err(failure) = &done {
+            // The first one learns it in place of what it waits for.
+            let _ = group.exchange(&format!("a failure: {failure}"), Vec::new());
+        }
+    }
+    // Who has dropped out in the meantime was not needed any more.
+    let together = done.is_ok() && group.exchange("the end", Vec::new()).is_ok();
+    if group.is_first() {
+        group.await_others(together);
+    }
+    done
+}
+
+/// Says something that goes to the log of a node that waits for runs.
+pub fn log(what: &str) {
+    say(&format!("trireme node: {what}"));
+}
+
+/// A secret's file.
+pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
+    cluster::file::read_secret(Path::new(path))
+        .map_err(|allowed| BadValue::new("secret", path, allowed).into())
+}

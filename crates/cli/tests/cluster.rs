@@ -1,0 +1,387 @@
+//! Instances that are processes: the same answers as in one process, and an end with words when one of them dies.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn trireme(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trireme"));
+    command.args(line.split_whitespace());
+    command
+}
+
+fn output(line: &str) -> Output {
+    trireme(line).output().expect("the binary starts")
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a check, or a run, says as JSON.
+fn told(line: &str) -> Value {
+    let output = output(&format!("{line} --json"));
+    assert!(output.status.success(), "{line}: {}", words(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON, and of one node only")
+}
+
+#[test]
+fn what_several_processes_do_is_strictly_serializable() {
+    for line in [
+        "micro --protocol no-wait --workers 2 --cluster 2 --transactions 4000",
+        "micro --protocol silo --workers 2 --cluster 2 --channel tcp --readers-wait off --transactions 4000",
+        "ycsb --protocol silo --workers 3 --cluster 3 --one-shot off --transactions 1500",
+        "ycsb --protocol no-wait --workers 4 --cluster 2 --transactions 1500",
+        "tpcc --protocol no-wait --workers 2 --cluster 2 --transactions 1000",
+        "smallbank --protocol silo --workers 4 --cluster 2 --transactions 2000",
+        "membership --protocol silo --workers 2 --cluster 2 --transactions 4000",
+        "list-append --protocol no-wait --workers 2 --cluster 2 --transactions 4000",
+        "write-skew --protocol silo --workers 2 --cluster 2",
+    ] {
+        let summary = told(&format!("check {line}"));
+        assert_eq!(summary["passed"], true, "{line}: {summary:#}");
+        assert!(summary["machine"].as_str().expect("a name").ends_with("processes"), "{summary:#}");
+    }
+}
+
+/// The audit reads all of the tables, at all nodes.
+#[test]
+fn what_is_measured_is_audited() {
+    let folder = TempDir::new().expect("a folder");
+    let out = folder.path().join("results");
+    for workload in [
+        "micro --records 2000 --remote 5",
+        "smallbank --customers 1000 --hot-customers 100",
+        "tpcc --warehouses 2",
+    ] {
+        let line = "--protocol no-wait --workers 2 --cluster 2 --warmup 20ms --duration 100ms --repeat 2";
+        let line = format!("run {workload} {line} --out {}", out.display());
+        let summary = told(&line);
+        let checks = summary["checks"].as_array().expect("checks");
+        assert!(checks.iter().any(|check| check["name"] == "audit"), "{summary:#}");
+        assert!(checks.iter().all(|check| check["passed"] == true), "{summary:#}");
+        assert!(summary["throughput_per_s"].as_f64().is_some_and(|per_s| per_s > 0.0), "{summary:#}");
+        assert!(out.join("report.html").exists());
+        fs::remove_dir_all(&out).expect("results");
+    }
+}
+
+#[test]
+fn every_system_that_spans_processes_is_compared() {
+    let line =
+        "compare micro --records 1000 --workers 2 --cluster 2 --warmup 10ms --duration 30ms --repeat 1";
+    let folder = TempDir::new().expect("a folder");
+    let comparison = told(&format!("{line} --out {}/results", folder.path().display()));
+    let systems = comparison["rows"].as_array().expect("systems");
+    let measured = systems.iter().filter(|system| system["throughput_per_s"].is_number());
+    let mut protocols: Vec<&str> =
+        measured.map(|system| system["protocol"].as_str().expect("a name")).collect();
+    protocols.sort_unstable();
+    assert_eq!(protocols, ["no-wait", "silo"]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_words() {
+    for (options, allowed) in [
+        ("--cluster 1 --workers 2", "allowed: 2 nodes or more"),
+        ("--cluster 0 --workers 2", "allowed: 2 nodes or more"),
+        ("--cluster nobody.toml --workers 2", "a number of processes, or a cluster file"),
+        ("--cluster 2 --channel shared-memory --workers 2", "allowed: unix or tcp with --cluster"),
+        ("--cluster 2 --instances 4 --workers 4", "allowed: 2 with --cluster"),
+        ("--cluster 2 --workers 3", "allowed: as many nodes as divide --workers, which are 3"),
+        ("--cluster 99999 --workers 2", "allowed: as many nodes as divide --workers, which are 2"),
+        ("--cluster 2 --workers 2 --global-ids on", "allowed: off with --cluster"),
+        ("--cluster 2 --on machines/haswell-ex-4x18.toml --workers 2", "allowed: hardware with --cluster"),
+        ("--cluster 2 --architecture dora --workers 2", "do not span processes"),
+        ("--cluster 2 --records many --workers 2", "--records many"),
+    ] {
+        let refused = output(&format!("run micro --protocol no-wait {options}"));
+        let said = words(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{options}: {said}");
+        assert_eq!(said.lines().count(), 1, "one node speaks: {said}");
+        assert!(said.contains(allowed), "{options}: {said}");
+    }
+}
+
+/// A node that waits for runs, and what it says.
+struct Waiting {
+    node: Child,
+    address: SocketAddr,
+    log: mpsc::Receiver<String>,
+}
+
+impl Waiting {
+    fn at(address: &str, secret: &Path) -> Waiting {
+        let mut command = trireme(&format!("node --listen {address} --secret {}", secret.display()));
+        let mut node = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let said = BufReader::new(node.stderr.take().expect("a pipe"));
+        let (sends, log) = mpsc::channel();
+        thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sends.send(line)));
+        let first = log.recv_timeout(Duration::from_secs(20)).expect("it says where it waits");
+        let address = first.rsplit(' ').next().and_then(|address| address.parse().ok());
+        Waiting { node, address: address.unwrap_or_else(|| panic!("no address: {first}")), log }
+    }
+
+    /// The first line with these words.
+    fn says(&self, words: &str) -> String {
+        loop {
+            let line =
+                self.log.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|_| panic!("no '{words}'"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.node.kill();
+        let _ = self.node.wait();
+    }
+}
+
+#[test]
+fn nodes_that_wait_serve_run_after_run_for_those_who_know_the_secret() {
+    let folder = TempDir::new().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("a file");
+        path
+    };
+    let secret = write("secret", "sixteen bytes, or more");
+    write("another", "sixteen other bytes, or more");
+    let node = Waiting::at("127.0.0.1:0", &secret);
+    let cluster = |name: &str, secret: &str| {
+        let text = format!("secret = \"{secret}\"\n[[node]]\n[[node]]\naddress = \"{}\"\n", node.address);
+        write(name, &text).display().to_string()
+    };
+    let (right, wrong) = (cluster("right.toml", "secret"), cluster("wrong.toml", "another"));
+
+    let check =
+        |file: &str| format!("check micro --protocol silo --workers 2 --transactions 2000 --cluster {file}");
+    for _ in 0..2 {
+        assert_eq!(told(&check(&right))["passed"], true);
+        node.says("the run is over (exit status: 0)");
+    }
+
+    let refused = output(&check(&wrong));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(words(&refused).contains("its secret is another one"), "{}", words(&refused));
+    node.says("its secret is another one");
+
+    let mut stranger = TcpStream::connect(node.address).expect("it waits");
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("room");
+    node.says("it does not speak as a node of trireme does");
+    let mut told = Vec::new();
+    let _ = stranger.read_to_end(&mut told);
+    assert!(told.is_empty(), "a stranger is told nothing");
+
+    assert_eq!(self::told(&check(&right))["passed"], true, "whoever came in between");
+}
+
+#[test]
+fn a_node_wants_a_secret_and_an_address() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "short").expect("a file");
+    for (options, allowed) in [
+        ("", "--secret"),
+        (&*format!("--secret {}", secret.display()), "allowed: 16 or more"),
+        ("--secret nowhere --listen somewhere", "an address and a port"),
+    ] {
+        let refused = output(&format!("node {options}"));
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(words(&refused).contains(allowed), "{}", words(&refused));
+    }
+}
+
+/// What the system says of a process, behind its name: its state, its parent, and more.
+fn stat(process: &str) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(stat.rsplit(") ").next()?.split(' ').map(str::to_owned).collect())
+}
+
+/// The processes that `parent` has started.
+fn children(parent: u32) -> Vec<u32> {
+    let all = fs::read_dir("/proc").expect("the system's processes").flatten();
+    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_child = |name: &String| stat(name).is_some_and(|stat| stat[1] == parent.to_string());
+    let mut children: Vec<u32> = names.filter(is_child).filter_map(|name| name.parse().ok()).collect();
+    children.sort_unstable();
+    children
+}
+
+fn signal(process: u32, signal: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill {signal} {process}")]).status();
+    assert!(sent.expect("a shell").success());
+}
+
+fn is_there(process: u32) -> bool {
+    // One that nobody has asked for is there, too, and does nothing.
+    stat(&process.to_string()).is_some_and(|stat| stat[0] != "Z")
+}
+
+/// A long run over some nodes, once it runs.
+fn begin(protocol: &str, nodes: usize, channel: &str) -> (Child, Vec<u32>) {
+    let line = format!(
+        "check micro --records 100 --hot-records 4 --protocol {protocol} --workers {nodes} --cluster {nodes} --channel {channel} \
+         --transactions 50000000"
+    );
+    let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let began = Instant::now();
+    let nodes = loop {
+        let started = children(run.id());
+        if started.len() == nodes - 1 {
+            break started;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "nodes are not started");
+        thread::sleep(Duration::from_millis(1));
+    };
+    (run, nodes)
+}
+
+fn ends_with_words(mut run: Child, within: Duration, expected: &str) -> String {
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = run.try_wait().expect("a child") {
+            break status;
+        }
+        assert!(began.elapsed() < within, "it waits for ever");
+        thread::sleep(Duration::from_millis(5));
+    };
+    let mut said = String::new();
+    run.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
+    assert!(matches!(status.code(), Some(1 | 2)), "{said}");
+    assert!(said.contains(expected), "{said}");
+    said
+}
+
+fn all_are_gone(nodes: &[u32]) {
+    let began = Instant::now();
+    while nodes.iter().any(|node| is_there(*node)) {
+        assert!(began.elapsed() < Duration::from_secs(10), "nodes that nobody needs go on");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// At whatever moment of its life: while it loads, while transactions are prepared, or when it has hardly begun.
+#[test]
+fn a_node_that_is_killed_ends_the_run_with_words() {
+    let channels = ["unix", "tcp", "unix", "tcp", "unix", "unix", "tcp", "unix"];
+    for (round, channel) in channels.into_iter().enumerate() {
+        // Who reads waits for what is locked by a branch of a node that was killed.
+        let protocol = if round < 2 { "no-wait" } else { "silo" };
+        let (run, nodes) = begin(protocol, 2 + round % 2, channel);
+        thread::sleep(Duration::from_millis([700, 900, 0, 30, 150, 1300, 800, 1100][round]));
+        signal(*nodes.last().expect("a node"), "-KILL");
+        ends_with_words(run, Duration::from_secs(10), "error: ");
+        all_are_gone(&nodes);
+    }
+}
+
+#[test]
+fn the_node_that_was_killed_is_named() {
+    let (run, nodes) = begin("no-wait", 3, "unix");
+    thread::sleep(Duration::from_secs(1));
+    signal(nodes[1], "-KILL");
+    ends_with_words(
+        run,
+        Duration::from_secs(10),
+        "instance 2 has dropped out: its process has ended (signal: 9 (SIGKILL))",
+    );
+    all_are_gone(&nodes);
+}
+
+#[test]
+fn a_node_that_is_stopped_is_not_waited_for() {
+    let (run, nodes) = begin("silo", 2, "unix");
+    thread::sleep(Duration::from_secs(1));
+    signal(nodes[0], "-STOP");
+    ends_with_words(run, Duration::from_secs(30), "nothing was heard from it for 10 s");
+    all_are_gone(&nodes);
+}
+
+#[test]
+fn nodes_end_with_who_has_started_them() {
+    let (mut run, nodes) = begin("silo", 3, "tcp");
+    thread::sleep(Duration::from_secs(1));
+    run.kill().expect("it runs");
+    run.wait().expect("a child");
+    all_are_gone(&nodes);
+}
+
+/// Of a transaction that spans instances there is all or nothing, at all of them, whichever was killed, and all that was acknowledged is there.
+#[test]
+fn what_was_acknowledged_survives_kills_at_all_instances() {
+    let folder = TempDir::new().expect("a folder");
+    for (round, (protocol, level)) in
+        [("no-wait", "group"), ("silo", "sync"), ("silo", "buffered"), ("no-wait", "sync")]
+            .into_iter()
+            .enumerate()
+    {
+        let log = folder.path().join(format!("log-{round}"));
+        let (log, out) = (log.display(), folder.path().join(format!("out-{round}")));
+        let line = format!(
+            "run tpcc --warehouses 2 --items 200 --customers 30 --remote-payments 50 --remote-items 20 --protocol {protocol} --workers 2 \
+             --cluster 2 --durability {level} --log {log} --epoch 5ms --duration 60s --repeat 1 --out {}",
+            out.display()
+        );
+        let mut run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let node = await_one_child(run.id());
+        thread::sleep(Duration::from_millis(1500 + 130 * round as u64));
+        let acknowledged = match round {
+            // The first node is gone, and nobody is there to say what was acknowledged.
+            3 => {
+                run.kill().expect("it runs");
+                run.wait().expect("a child");
+                0
+            }
+            _ => {
+                signal(node, "-KILL");
+                let said =
+                    ends_with_words(run, Duration::from_secs(10), "is there once the log is recovered");
+                let epoch = said.split("up to epoch ").nth(1).and_then(|rest| rest.split(',').next());
+                epoch.and_then(|epoch| epoch.parse().ok()).unwrap_or_else(|| panic!("no epoch: {said}"))
+            }
+        };
+        all_are_gone(&[node]);
+        let recovered = told(&format!("recover {log} --cluster 2"));
+        let epoch = recovered["epoch"].as_u64().expect("a number");
+        assert!(epoch >= acknowledged, "{acknowledged} was acknowledged, and {epoch} recovered");
+        assert!(recovered["transactions"].as_u64() > Some(20), "{recovered:#}");
+        let checks = recovered["checks"].as_array().expect("checks");
+        assert!(checks.len() == 2 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
+
+        let alone = output(&format!("recover {log}/instance-0"));
+        assert!(words(&alone).contains("allowed: --cluster 2"), "{}", words(&alone));
+        let others = output(&format!("recover {log} --cluster 3"));
+        assert!(!others.status.success(), "of two");
+
+        if acknowledged > 0 {
+            let file = format!("{log}/instance-1/log-000000-0000-00000000.trl");
+            let bytes = fs::read(&file).expect("a log");
+            fs::write(&file, &bytes[..bytes.len() / 2]).expect("a log");
+            let cut = output(&format!("recover {log} --cluster 2"));
+            assert!(words(&cut).contains("instance 1: the log ends at epoch"), "{}", words(&cut));
+        }
+    }
+}
+
+fn await_one_child(parent: u32) -> u32 {
+    let began = Instant::now();
+    loop {
+        if let [child] = children(parent)[..] {
+            return child;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "no node is started");
+        thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,79 @@
+//! What a node is told when it is started, over the connection to the first.
+
+use crate::group::PlaceOnHost;
+use crate::handshake::random;
+use crate::stream::{Stream, Until};
+use contract::telling::{tell, told};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+/// An assignment is not longer.
+const MOST_BYTES: u64 = 1 << 20;
+/// Of a run's secret.
+pub(crate) const SECRET_BYTES: usize = 32;
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    pub number: usize,
+    pub nodes: usize,
+    /// Cores of the first node's host.
+    pub cores: usize,
+    pub place: PlaceOnHost,
+    /// The command, word by word, without the program's name.
+    pub words: Vec<String>,
+    /// Of this run's connections between workers.
+    pub secret: Vec<u8>,
+    /// The run's name.
+    pub run: String,
+    /// Nodes of one host have one clock.
+    pub ticks_per_second: f64,
+}
+
+/// Commands that nodes carry out.
+const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
+
+impl Assignment {
+    /// Whether it is one that a node other than the first can have.
+    pub fn is_possible(&self) -> bool {
+        let is_known = |word: &String| COMMANDS.contains(&word.as_str());
+        (1..self.nodes).contains(&self.number)
+            && self.place.rank < self.place.of
+            && self.secret.len() == SECRET_BYTES
+            && self.words.first().is_some_and(is_known)
+    }
+}
+
+/// Which host this is; one whose system does not say is no other's.
+pub(crate) fn host() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    match id.trim() {
+        "" => name(),
+        id => id.to_owned(),
+    }
+}
+
+/// A name that nobody else has.
+pub(crate) fn name() -> String {
+    random::<8>().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Sends a value.
+pub(crate) fn send(stream: &mut Stream, value: &impl Serialize) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    tell(value, &mut bytes);
+    stream.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    stream.write_all(&bytes)
+}
+
+/// Waits so long for a value.
+pub(crate) fn receive<T: for<'d> Deserialize<'d>>(stream: &mut Stream, patience: Duration) -> io::Result<T> {
+    let mut stream = Until::after(stream, patience);
+    let mut length = [0; 8];
+    stream.read_exact(&mut length)?;
+    let mut bytes = Vec::new();
+    stream.take(u64::from_le_bytes(length).min(MOST_BYTES)).read_to_end(&mut bytes)?;
+    told(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what it sent is no message"))
+}

@@ -1,0 +1,308 @@
+//! The engine over all nodes of the group, for harnesses that do not know of them.
+//!
+//! Each node has the instance of its number: it loads the rows of that, and runs the clients that are at home there. What the others' clients have come to know it is told
+//! afterwards ([`contract::Client::tell`]). What is measured is added up. So every call comes to the same at all nodes.
+
+use crate::group::Group;
+use contract::telling::{tell, told};
+use contract::{
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
+    LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit, PairName, ProtocolName,
+    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+};
+use engine::{BREAKS_OFF, Part, Store, ThisEngine};
+use machine::hardware::worker;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// See the module. Its functions panic in a process that is no node.
+pub struct Together;
+
+/// What a node's run came to, and what its clients tell.
+type Ran = Result<(Measurement, Vec<Vec<u8>>, Option<String>), Lost>;
+
+fn group() -> &'static Group {
+    Group::get().expect("a process that is a node")
+}
+
+/// The part of so many that this node has.
+fn own(of: usize) -> Range<usize> {
+    let each = of / group().nodes();
+    group().number() * each..(group().number() + 1) * each
+}
+
+/// Says this value, and is told those of all nodes; if one is lost, this one alone, for what follows will say so.
+fn all_or_own<T: serde::Serialize + serde::de::DeserializeOwned>(what: &str, own: T) -> Vec<T> {
+    // As JSON: some leave out what they do not have, and bytes do not say what is missing.
+    let bytes = serde_json::to_vec(&own).expect("it has no keys but strings");
+    let all = group().exchange(what, bytes).ok();
+    let all = all.and_then(|all| all.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect());
+    all.unwrap_or_else(|| vec![own])
+}
+
+/// Where this node's log is, in a folder that all share or that is each node's own.
+fn own_folders(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let own = format!("instance-{}", group().number());
+    folders.iter().map(|folder| folder.join(&own)).collect()
+}
+
+/// What this node has, if all have it.
+fn agreed<T>(what: &str, own: Result<T, LogError>) -> Result<T, LogError> {
+    let said = all_or_own(what, own.as_ref().err().map(ToString::to_string));
+    let refused = said.into_iter().enumerate().find_map(|(node, why)| Some((node, why?)));
+    match (own, refused) {
+        (Err(error), _) => Err(error),
+        (Ok(_), Some((node, why))) => Err(LogError::Refused { why: format!("instance {node}: {why}") }),
+        (Ok(own), None) => Ok(own),
+    }
+}
+
+/// The last epoch of which a log has everything, and the last one that it says to be durable at all instances.
+fn durable_epochs(folders: &[PathBuf]) -> Result<(u64, u64), LogError> {
+    let inspected = ThisEngine::inspect_log(folders)?;
+    let durable = inspected.durable_epoch.max(inspected.earlier.last().copied().unwrap_or(0));
+    Ok((durable, inspected.durable_everywhere.unwrap_or(0)))
+}
+
+/// What this and another instance have recovered, up to the same epoch.
+fn beside(one: Recovered, other: Recovered) -> Recovered {
+    Recovered {
+        epoch: one.epoch.min(other.epoch),
+        transactions: one.transactions + other.transactions,
+        records: one.records + other.records,
+        left_out: one.left_out + other.left_out,
+        bytes: one.bytes + other.bytes,
+        files: one.files + other.files,
+        reading: one.reading.max(other.reading),
+        elapsed: one.elapsed.max(other.elapsed),
+        lost: [one.lost, other.lost].into_iter().find(|lost| !lost.is_empty()).unwrap_or_default(),
+        ..one
+    }
+}
+
+impl Together {
+    fn run_own<C: Client>(
+        what: &str,
+        clients: Vec<C>,
+        options: &EngineOptions,
+        run: impl FnOnce(Vec<C>, Part) -> Result<RunOutcome<C>, RunError>,
+    ) -> Result<RunOutcome<C>, RunError> {
+        let (group, all) = (group(), clients.len());
+        let mut before = clients;
+        let mut after = before.split_off(own(all).end);
+        let here = before.split_off(own(all).start);
+        let part = group.part(options.channel, here.len()).map_err(RunError::Lost)?;
+        group.exchange(what, Vec::new()).map_err(RunError::Lost)?;
+        // Its workers leave the cores of the others to these.
+        let (place, workers) = (group.place_on_host(), here.len());
+        worker::are_among(place.rank * workers, place.of * workers);
+        let ran = run(here, part);
+        worker::are_among(0, 0);
+        let mut bytes = Vec::new();
+        tell(&of_run(group.number(), &ran), &mut bytes);
+        let acknowledged = |lost: Lost| match &ran {
+            Err(RunError::Lost(here)) => RunError::Lost(lost.beside(here)),
+            _ => RunError::Lost(lost),
+        };
+        let said = group.exchange("ran", bytes).map_err(acknowledged)?;
+        let said: Vec<Ran> =
+            said.iter().enumerate().map(|(instance, said)| heard_from(instance, said)).collect();
+        if let Some(lost) = cause(&said) {
+            return Err(ran
+                .err()
+                .filter(|error| !matches!(error, RunError::Lost(_)))
+                .unwrap_or(RunError::Lost(lost)));
+        }
+        let outcome = ran?;
+        let mut measurement: Option<Measurement> = None;
+        let mut log_failure = None;
+        let mut heard: Vec<Vec<u8>> = Vec::with_capacity(all);
+        for (its, clients, its_log) in said.into_iter().flatten() {
+            heard.extend(clients);
+            log_failure = log_failure.or(its_log);
+            match &mut measurement {
+                None => measurement = Some(its),
+                Some(measurement) => measurement.merge(&its),
+            }
+        }
+        let others = before.iter_mut().zip(&heard).chain(after.iter_mut().zip(&heard[own(all).end..]));
+        for (client, heard) in others {
+            client.hear(heard).expect("what a client of the same type has told");
+        }
+        let clients = before.into_iter().chain(outcome.clients).chain(after).collect();
+        Ok(RunOutcome { clients, measurement: measurement.expect("there are nodes"), log_failure })
+    }
+}
+
+/// What a node says of its run.
+fn heard_from(instance: usize, said: &[u8]) -> Ran {
+    let no_message = || Err(Lost::new(instance, "what it said is no message"));
+    told(said).unwrap_or_else(no_message)
+}
+
+/// Why a run was broken off, if it was: not because another broke off, where that is known.
+fn cause(said: &[Ran]) -> Option<Lost> {
+    let lost = said.iter().filter_map(|ran| ran.as_ref().err());
+    let first = lost.clone().find(|lost| lost.why != BREAKS_OFF).or(lost.clone().next())?.clone();
+    Some(lost.fold(first, Lost::beside))
+}
+
+/// What the others are told of a run.
+fn of_run<C: Client>(instance: usize, ran: &Result<RunOutcome<C>, RunError>) -> Ran {
+    match ran {
+        Ok(RunOutcome { clients, measurement, log_failure }) => {
+            let told = clients.iter().map(|client| {
+                let mut bytes = Vec::new();
+                client.tell(&mut bytes);
+                bytes
+            });
+            Ok((measurement.clone(), told.collect(), log_failure.clone()))
+        }
+        Err(RunError::Lost(lost)) => Err(lost.clone()),
+        Err(error) => Err(Lost::new(instance, error.to_string())),
+    }
+}
+
+impl Engine for Together {
+    type Store = Store;
+
+    fn support(selection: impl Into<Selection>) -> Support {
+        let why = "its transactions do not span processes: allowed: shared-everything with no-wait or silo";
+        match selection.into() {
+            Selection::Pair(PairName {
+                architecture: ArchitectureName::SharedEverything,
+                protocol: ProtocolName::NoWait | ProtocolName::Silo,
+            }) => Support::Supported,
+            _ => Support::Unsupported { why },
+        }
+    }
+
+    fn arrange(
+        selection: impl Into<Selection>,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit> {
+        ThisEngine::arrange(selection, workers, options)
+    }
+
+    fn most_workers(architecture: ArchitectureName) -> usize {
+        ThisEngine::most_workers(architecture)
+    }
+
+    fn load<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Store, LoadError> {
+        let of = own(layout.partitions as usize);
+        let loaded = ThisEngine::load_part(workload, layout, of.start as u32..of.end as u32, progress);
+        let refused = all_or_own("loaded", loaded.as_ref().err().cloned());
+        match refused.into_iter().flatten().next() {
+            None => loaded,
+            Some(error) => Err(error),
+        }
+    }
+
+    fn run<C: Client>(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<C>, RunError> {
+        Together::run_own("a run begins", clients, options, |clients, part| {
+            ThisEngine::run_part(store, selection, clients, until, options, part)
+        })
+    }
+
+    fn run_erased(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<ErasedClient>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<ErasedClient>, RunError> {
+        Self::run_checked(store, selection, clients, until, options)
+    }
+
+    fn run_checked<C: Client>(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<C>, RunError> {
+        Together::run_own("a checked run begins", clients, options, |clients, part| {
+            ThisEngine::run_part_checked(store, selection, clients, until, options, part)
+        })
+    }
+
+    fn leak_check(store: &Store) -> LeakCheck {
+        all_or_own("looked for leaks", ThisEngine::leak_check(store))
+            .into_iter()
+            .reduce(LeakCheck::and)
+            .expect("a node")
+    }
+
+    fn admit_new_log(folders: &[PathBuf]) -> Result<(), LogError> {
+        agreed("a new log", ThisEngine::admit_new_log(&own_folders(folders)))
+    }
+
+    fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
+        let options = LogOptions { folders: own_folders(&options.folders), ..options.clone() };
+        agreed("a log begins", ThisEngine::open_log(store, &options))
+    }
+
+    fn log_report(store: &Store) -> Option<LogReport> {
+        let own = ThisEngine::log_report(store)?;
+        let all = all_or_own("what was logged", own);
+        let durable_epoch = all.iter().map(|report| report.durable_epoch).min().expect("a node");
+        let together = all.into_iter().reduce(LogReport::beside).expect("a node");
+        Some(LogReport { durable_epoch, ..together })
+    }
+
+    fn recover<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Store, Recovered), LogError> {
+        let folders = own_folders(folders);
+        let (durable, everywhere) = agreed("what is durable", durable_epochs(&folders))?;
+        // What is not durable everywhere nobody was told of.
+        let all = all_or_own("up to which epoch", (durable, everywhere));
+        let up_to = all.iter().map(|(durable, _)| *durable).min().expect("a node");
+        let known = all.iter().map(|(_, everywhere)| *everywhere).max().expect("a node");
+        if up_to < known {
+            let short = all.iter().position(|(durable, _)| *durable == up_to).expect("the least");
+            let why = format!(
+                "instance {short}: the log ends at epoch {up_to}, and was durable up to epoch {known}, as others say"
+            );
+            return Err(LogError::Refused { why });
+        }
+        let options = RecoveryOptions { up_to: Some(up_to), ..*options };
+        let of = own(layout.partitions as usize);
+        let of = of.start as u32..of.end as u32;
+        let recovered = ThisEngine::recover_part(workload, layout, &folders, &options, of, progress);
+        let (store, own) = agreed("recovered", recovered)?;
+        let together = all_or_own("what was recovered", own).into_iter().reduce(beside).expect("a node");
+        Ok((store, together))
+    }
+
+    fn log_manifest(folders: &[PathBuf]) -> Result<LogManifest, LogError> {
+        agreed("a log's manifest", ThisEngine::log_manifest(&own_folders(folders)))
+    }
+
+    fn available_bytes() -> u64 {
+        all_or_own("looked for memory", ThisEngine::available_bytes()).into_iter().min().expect("a node")
+    }
+
+    fn needed_bytes(tables: &[TableDescription], layout: Layout) -> u64 {
+        ThisEngine::needed_bytes(tables, layout)
+    }
+
+    fn memory_bytes(store: &Store) -> u64 {
+        all_or_own("counted memory", ThisEngine::memory_bytes(store)).into_iter().sum()
+    }
+}

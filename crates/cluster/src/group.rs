@@ -1,0 +1,272 @@
+//! What a node knows of the others, and the exchange by which all come to know the same.
+//!
+//! There is one group of a process, because an [`contract::Engine`] has no value: it is [set](Group::set) before the command begins.
+
+use crate::control::{Control, Purpose, words};
+use crate::mesh::Mesh;
+use contract::telling::{tell, told};
+use contract::{ChannelName, Lost};
+use engine::Part;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::net::IpAddr;
+use std::process::{Child, ExitStatus};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+static GROUP: OnceLock<Group> = OnceLock::new();
+
+/// See the module.
+pub struct Group {
+    /// This node's number: the instance that it has.
+    number: usize,
+    nodes: usize,
+    cores: usize,
+    place: PlaceOnHost,
+    run: String,
+    /// Of the first node, by node, to all others; of another, to the first.
+    controls: Vec<Option<Control>>,
+    /// Those that were started here, by node.
+    children: Mutex<Vec<Option<Child>>>,
+    lost: OnceLock<Lost>,
+    mesh: Mesh,
+}
+
+/// What of itself a group is made with.
+pub struct Founding {
+    /// The node's number.
+    pub number: usize,
+    /// How many there are.
+    pub nodes: usize,
+    /// Cores of the first node's host: what `--workers` is by default.
+    pub cores: usize,
+    /// Where the node is among those of its host.
+    pub place: PlaceOnHost,
+    /// The run's name, which no other run has.
+    pub run: String,
+    /// Those that were started here, by node.
+    pub children: Vec<Option<Child>>,
+    /// Where this node can be reached by the others.
+    pub address: IpAddr,
+    /// What the connections of workers are made with.
+    pub credentials: crate::handshake::Credentials,
+}
+
+/// Where a node is among those of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceOnHost {
+    /// How many of them are before it.
+    pub rank: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+/// What a node says in an exchange.
+#[derive(Serialize, Deserialize)]
+struct Said {
+    what: String,
+    bytes: Vec<u8>,
+}
+
+/// How long a child that is lost may take to have ended, to be asked how it did.
+const LAST_BREATH: Duration = Duration::from_millis(500);
+
+impl Group {
+    /// Makes the group of this process. `connect` makes its connections; what they hear goes to `heard`.
+    pub fn set(
+        founding: Founding,
+        connect: impl FnOnce() -> io::Result<Vec<Option<Control>>>,
+    ) -> io::Result<&'static Group> {
+        let Founding { number, nodes, cores, place, run, children, address, credentials } = founding;
+        let mesh = Mesh::new(number, nodes, address, credentials);
+        let controls = connect()?;
+        let children = Mutex::new(children);
+        let lost = OnceLock::new();
+        let group = Group { number, nodes, cores, place, run, controls, children, lost, mesh };
+        Ok(GROUP.get_or_init(|| group))
+    }
+
+    /// The group of this process, if it is a node.
+    pub fn get() -> Option<&'static Group> {
+        GROUP.get()
+    }
+
+    /// This node's number, from 0: that of its instance.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whether this node tells the person who started the run what comes of it.
+    pub fn is_first(&self) -> bool {
+        self.number == 0
+    }
+
+    /// The run's name, which no other run has.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Cores of the first node's host.
+    pub fn cores(&self) -> usize {
+        self.cores
+    }
+
+    /// Whether all nodes are on one host, whose clock is theirs.
+    pub fn is_one_host(&self) -> bool {
+        self.place.of == self.nodes
+    }
+
+    /// Where this node is among those of its host.
+    pub fn place_on_host(&self) -> PlaceOnHost {
+        self.place
+    }
+
+    /// What this node's engine is given for a run of so many workers. All nodes call this at the same time.
+    pub(crate) fn part(&self, channel: ChannelName, workers: usize) -> Result<Part, Lost> {
+        self.mesh.part(self, channel, workers)
+    }
+
+    /// The node that was lost first, if one was.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.get()
+    }
+
+    /// Gives every node what all of them have said, in their order. All call this at the same place of their way, `what`; an error: a node is lost, or has gone another way.
+    pub fn exchange(&self, what: &str, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        if let Some(lost) = self.lost() {
+            return Err(lost.clone());
+        }
+        let exchanged = match self.number {
+            0 => self.gather(what, own),
+            _ => self.contribute(what, own),
+        };
+        exchanged.map_err(|lost| {
+            self.lose(lost.clone());
+            self.lost().cloned().unwrap_or(lost)
+        })
+    }
+
+    fn gather(&self, what: &str, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        let mut all = vec![own];
+        for (instance, control) in self.others() {
+            let lost = |why: String| self.lost().cloned().unwrap_or(Lost::new(instance, why));
+            let bytes = control.receive().ok_or_else(|| lost("its process has ended".to_owned()))?;
+            let said: Said = told(&bytes).ok_or_else(|| lost("what it said is no message".to_owned()))?;
+            if said.what != what {
+                return Err(lost(format!("it is at '{}' where others are at '{what}'", said.what)));
+            }
+            all.push(said.bytes);
+        }
+        let mut bytes = Vec::new();
+        tell(&all, &mut bytes);
+        for (instance, control) in self.others() {
+            let lost = |error: io::Error| Lost::new(instance, words(&error));
+            control.send(Purpose::Message, &bytes).map_err(lost)?;
+        }
+        Ok(all)
+    }
+
+    fn contribute(&self, what: &str, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        let (_, first) = self.others().next().expect("a node has a connection to the first");
+        let lost = |why: String| self.lost().cloned().unwrap_or(Lost::new(0, why));
+        let mut said = Vec::new();
+        tell(&Said { what: what.to_owned(), bytes }, &mut said);
+        first.send(Purpose::Message, &said).map_err(|error| lost(words(&error)))?;
+        let all = first.receive().ok_or_else(|| lost("its process has ended".to_owned()))?;
+        told(&all).ok_or_else(|| lost("what it said is no message".to_owned()))
+    }
+
+    fn others(&self) -> impl Iterator<Item = (usize, &Control)> {
+        self.controls.iter().enumerate().filter_map(|(node, control)| Some((node, control.as_ref()?)))
+    }
+
+    /// What the first node says.
+    pub fn from_first(&self, what: &str, own: Vec<u8>) -> Result<Vec<u8>, Lost> {
+        Ok(self.exchange(what, own)?.swap_remove(0))
+    }
+
+    /// A node is lost: nobody waits for it any more.
+    fn lose(&self, lost: Lost) {
+        let instance = lost.instance;
+        if self.lost.set(lost.clone()).is_err() {
+            return;
+        }
+        if self.is_first() {
+            let mut bytes = Vec::new();
+            tell(&lost, &mut bytes);
+            for (_, control) in self.others().filter(|(node, _)| *node != instance) {
+                // It may be lost, too.
+                let _ = control.send(Purpose::Lost, &bytes);
+            }
+        }
+        self.mesh.shut_down(instance);
+    }
+
+    /// How a child has ended, if it is one and has.
+    fn end_of_child(&self, instance: usize) -> Option<ExitStatus> {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = children.get_mut(instance)?.as_mut()?;
+        let since = Instant::now();
+        while since.elapsed() < LAST_BREATH {
+            if let Ok(Some(status)) = child.try_wait() {
+                return Some(status);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// Ends the nodes that were started here, at once.
+    pub fn end_children(&self) {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        for child in children.iter_mut().flatten() {
+            // It may have ended.
+            let _ = child.kill();
+        }
+    }
+
+    /// Waits until the other nodes have ended, which they do by themselves if they were `told` to, or have been ended.
+    pub fn await_others(&self, told: bool) {
+        for (_, control) in self.others() {
+            if told {
+                control.await_end(4 * LAST_BREATH);
+            }
+            control.shut_down();
+        }
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = Instant::now();
+        for child in children.iter_mut().flatten() {
+            while matches!(child.try_wait(), Ok(None)) {
+                if since.elapsed() > 4 * LAST_BREATH {
+                    // What it does is of no use to anybody.
+                    let _ = child.kill();
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+/// What a connection to node `instance` heard that nobody waited for.
+pub(crate) fn heard(instance: usize, what: Result<Vec<u8>, io::Error>) {
+    let Some(group) = Group::get() else { return };
+    match what {
+        Ok(bytes) => {
+            let lost = told(&bytes).unwrap_or(Lost::new(instance, "what it said is no message"));
+            group.lose(lost);
+        }
+        Err(error) => {
+            let why = match group.end_of_child(instance) {
+                Some(status) => format!("its process has ended ({status})"),
+                None => words(&error),
+            };
+            group.lose(Lost::new(instance, why));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Starting the other nodes of a run.
+//!
+//! The first node starts the others on its own host, as `trireme node --attached unix` with one end of a pair of sockets for standard input; or connects to where
+//! `trireme node --listen ADDRESS` waits, which starts the same there. All are started before any is spoken with. Then each is told what to do (`assignment`).
+
+use crate::assignment::{Assignment, SECRET_BYTES, host, name, receive, send};
+use crate::control::{Control, words};
+use crate::file::Cluster;
+use crate::group::{Founding, Group, PlaceOnHost, heard};
+use crate::handshake::{Credentials, End, random, shake};
+use crate::stream::{Stream, Until};
+use machine::hardware::clock;
+use std::env;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// For a node to be there, and to say who it is.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A node that was started.
+struct Started {
+    stream: Stream,
+    address: Option<SocketAddr>,
+    child: OfThisHost,
+}
+
+/// A process that was started here, and ends if nothing comes of it.
+struct OfThisHost(Option<Child>);
+
+impl Drop for OfThisHost {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Started {
+    fn of(address: Option<SocketAddr>) -> io::Result<Started> {
+        match address {
+            None => {
+                let (here, there) = UnixStream::pair()?;
+                let child = OfThisHost(Some(attach(Stream::Unix(there))?));
+                Ok(Started { stream: Stream::Unix(here), address, child })
+            }
+            Some(there) => {
+                let stream = Stream::Tcp(TcpStream::connect_timeout(&there, PATIENCE)?);
+                stream.keep_alive()?;
+                Ok(Started { stream, address, child: OfThisHost(None) })
+            }
+        }
+    }
+
+    /// Shakes hands, and is told which host it is on.
+    fn greet(&mut self, credentials: &Credentials) -> Result<String, String> {
+        // A process of ours has its connection from us.
+        let secret = if self.address.is_some() { credentials.secret.clone() } else { Vec::new() };
+        let own = Credentials { secret, ..credentials.clone() };
+        self.stream.set_patience(Some(PATIENCE)).map_err(|error| error.to_string())?;
+        let shaken = shake(&mut Until::after(&mut self.stream, PATIENCE), End::Connects, &own);
+        shaken.map_err(|refusal| refusal.to_string())?;
+        receive(&mut self.stream, PATIENCE).map_err(|error| words(&error))
+    }
+}
+
+/// Starts the other nodes of a cluster with the command `line` of `program`, word by word, and makes this process the first; in words why it cannot. `cores`: those of this host.
+pub fn start(
+    cluster: &Cluster,
+    program: &str,
+    line: &[String],
+    cores: usize,
+) -> Result<&'static Group, String> {
+    let nodes = cluster.nodes();
+    let secret = cluster.secret.clone().unwrap_or_default();
+    let credentials = Credentials { program: program.to_owned(), secret };
+    let described = |number: usize| match cluster.others[number - 1] {
+        None => format!("node {number}, a process of this host"),
+        Some(address) => format!("node {number}, at {address}"),
+    };
+    let mut started = Vec::new();
+    for (number, address) in (1..).zip(&cluster.others) {
+        let node = Started::of(*address).map_err(|error| format!("{}: {error}", described(number)))?;
+        started.push(node);
+    }
+    let mut hosts = vec![host()];
+    for (number, node) in (1..).zip(&mut started) {
+        let its_host = node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
+        hosts.push(its_host);
+    }
+    let reached_at = started.iter().find(|node| node.address.is_some()).unwrap_or(&started[0]);
+    let address = reached_at.stream.own_address();
+    let place = |number: usize| PlaceOnHost {
+        rank: hosts[..number].iter().filter(|host| **host == hosts[number]).count(),
+        of: hosts.iter().filter(|host| **host == hosts[number]).count(),
+    };
+    let assignment = Assignment {
+        number: 0,
+        nodes,
+        cores,
+        place: place(0),
+        words: line.to_vec(),
+        secret: random::<SECRET_BYTES>().to_vec(),
+        run: name(),
+        ticks_per_second: clock::ticks_per_second(),
+    };
+    for (number, node) in (1..).zip(&mut started) {
+        let own = Assignment { number, place: place(number), ..assignment.clone() };
+        send(&mut node.stream, &own).map_err(|error| format!("{}: {}", described(number), words(&error)))?;
+    }
+    let (mut streams, mut children) = (vec![None], vec![None]);
+    for mut node in started {
+        streams.push(Some(node.stream));
+        children.push(node.child.0.take());
+    }
+    let credentials = Credentials { secret: assignment.secret, ..credentials };
+    let (place, run) = (assignment.place, assignment.run);
+    let founding = Founding { number: 0, nodes, cores, place, run, children, address, credentials };
+    let control = |(node, stream): (usize, Option<Stream>)| {
+        stream.map(|stream| Control::over(stream, move |what| heard(node, what))).transpose()
+    };
+    Group::set(founding, || streams.into_iter().enumerate().map(control).collect())
+        .map_err(|error| error.to_string())
+}
+
+/// Starts a node that has a connection.
+pub(crate) fn attach(stream: Stream) -> io::Result<Child> {
+    let kind = match &stream {
+        Stream::Unix(_) => "unix",
+        Stream::Tcp(_) => "tcp",
+    };
+    let mut node = Command::new(env::current_exe()?);
+    node.args(["node", "--attached", kind]);
+    node.stdin(Stdio::from(stream.into_fd())).stdout(Stdio::null()).spawn()
+}

@@ -1,0 +1,156 @@
+//! Connections between nodes, of either kind.
+
+use crate::control::{BEAT, SILENCE};
+use rustix::net::sockopt;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// A connection that blocks.
+#[derive(Debug)]
+pub enum Stream {
+    /// Within a host.
+    Unix(UnixStream),
+    /// To any host.
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    /// The same connection once more.
+    pub fn try_clone(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+        })
+    }
+
+    /// How long a read or a write may take without moving a byte.
+    pub fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
+        match self {
+            Stream::Unix(stream) => {
+                stream.set_read_timeout(patience)?;
+                stream.set_write_timeout(patience)
+            }
+            Stream::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(patience)?;
+                stream.set_write_timeout(patience)
+            }
+        }
+    }
+
+    /// Ends it for everybody.
+    pub fn shut_down(&self) {
+        // It may have ended already.
+        let _ = match self {
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    /// The address of this host by which the other end reaches it.
+    pub fn own_address(&self) -> IpAddr {
+        match self {
+            Stream::Unix(_) => Ipv4Addr::LOCALHOST.into(),
+            Stream::Tcp(stream) => stream.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip()),
+        }
+    }
+
+    /// A host that is gone without a word is noticed.
+    pub fn keep_alive(&self) -> io::Result<()> {
+        if let Stream::Tcp(stream) = self {
+            sockopt::set_socket_keepalive(stream, true)?;
+            sockopt::set_tcp_keepidle(stream, SILENCE / 2)?;
+            sockopt::set_tcp_keepintvl(stream, BEAT)?;
+            sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
+        }
+        Ok(())
+    }
+
+    /// For a child's standard input.
+    pub fn into_fd(self) -> OwnedFd {
+        match self {
+            Stream::Unix(stream) => stream.into(),
+            Stream::Tcp(stream) => stream.into(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.read(into),
+            Stream::Tcp(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stream of which nothing is read any more after a moment, however little comes at a time.
+pub struct Until<'s> {
+    stream: &'s mut Stream,
+    moment: Instant,
+}
+
+impl<'s> Until<'s> {
+    /// For so long from now on.
+    pub fn after(stream: &'s mut Stream, patience: Duration) -> Self {
+        Until { stream, moment: Instant::now() + patience }
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.moment.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => {
+                self.stream.set_patience(Some(left))?;
+                self.stream.read(into)
+            }
+        }
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn who_sends_little_at_a_time_is_not_waited_for() {
+        let (mut there, here) = UnixStream::pair().expect("sockets");
+        thread::spawn(move || {
+            while there.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let mut here = Stream::Unix(here);
+        let began = Instant::now();
+        let read = Until::after(&mut here, Duration::from_millis(100)).read_exact(&mut [0; 1000]);
+        assert!(read.is_err() && began.elapsed() < Duration::from_secs(5));
+    }
+}
