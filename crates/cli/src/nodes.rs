@@ -63,25 +63,17 @@ pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
         let allowed = "hardware with --cluster: simulated machines have their instances in one process";
         return Err(BadValue::new("on", on, allowed).into());
     }
-    let cluster = Cluster::named(name).map_err(|why| Failure::Usage(format!("--cluster {name}: {why}")))?;
-    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    admit_workers(matches, &cluster, name)?;
-    let started = cluster::launch::start(&cluster, &program()?, &words, engines::cores());
-    started.map(Some).map_err(|why| Failure::Usage(format!("--cluster {name}: {why}")))
-}
-
-/// Refuses workers who cannot be divided among the nodes, before any is started.
-fn admit_workers(matches: &ArgMatches, cluster: &Cluster, name: &str) -> Result<(), Failure> {
-    // What is no number is refused where it is understood; a log says how many wrote it.
-    let typed = typed(matches, "workers").map_or(Some(engines::cores()), |workers| workers.parse().ok());
-    let has_workers = matches.try_contains_id("workers").is_ok();
-    match typed.filter(|_| has_workers) {
-        Some(workers) if workers > 0 && !workers.is_multiple_of(cluster.nodes()) => {
-            let allowed = format!("as many nodes as divide --workers, which are {workers}");
-            Err(BadValue::new("cluster", name, allowed).into())
-        }
-        _ => Ok(()),
+    let failed = |why: String| Failure::Usage(format!("--cluster {name}: {why}"));
+    let cluster = Cluster::named(name).map_err(failed)?;
+    // Before any node is started. What is no number, or stands in a file, is looked at later.
+    let workers = typed(matches, "workers").and_then(|workers| workers.parse::<usize>().ok());
+    if let Some(workers) = workers.filter(|workers| *workers > 0 && !workers.is_multiple_of(cluster.nodes()))
+    {
+        return Err(failed(format!("allowed: as many nodes as divide --workers, which are {workers}")));
     }
+    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let started = cluster::launch::start(&cluster, &program()?, &words, engines::cores());
+    started.map(Some).map_err(failed)
 }
 
 /// Where nodes of this group are, in words.

@@ -39,6 +39,9 @@ struct Node {
     address: Option<SocketAddr>,
 }
 
+/// More than a process of each is of use for.
+const MOST_NODES: usize = 256;
+
 /// Bytes that a secret has at least.
 pub const LEAST_SECRET_BYTES: usize = 16;
 
@@ -46,11 +49,11 @@ impl Cluster {
     /// So many processes of this host, or those of a file.
     pub fn named(name: &str) -> Result<Cluster, String> {
         match name.parse::<NonZeroUsize>() {
-            Ok(nodes) => Cluster { others: vec![None; nodes.get() - 1], secret: None }.admitted(),
-            Err(_) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err("allowed: 2 nodes or more".to_owned())
+            Ok(nodes) if nodes.get() <= MOST_NODES => {
+                Cluster { others: vec![None; nodes.get() - 1], secret: None }.admitted()
             }
-            Err(_) => Self::read(Path::new(name)),
+            Err(_) if !name.bytes().all(|byte| byte.is_ascii_digit()) => Self::read(Path::new(name)),
+            Ok(_) | Err(_) => Err(format!("allowed: 2 to {MOST_NODES} nodes")),
         }
     }
 
@@ -75,7 +78,7 @@ impl Cluster {
     fn admitted(self) -> Result<Cluster, String> {
         let waiting = self.others.iter().flatten().next();
         match (self.others.len(), waiting, &self.secret) {
-            (0, ..) => Err("allowed: 2 nodes or more".to_owned()),
+            (0 | MOST_NODES.., ..) => Err(format!("allowed: 2 to {MOST_NODES} nodes")),
             (_, Some(waiting), None) => {
                 Err(format!("the node at {waiting} wants a secret; allowed: secret = \"FILE\""))
             }
@@ -119,9 +122,13 @@ mod tests {
     #[test]
     fn a_cluster_is_a_number_or_a_file() {
         assert_eq!(Cluster::named("3").expect("three").others, [None, None]);
-        for (name, allowed) in
-            [("1", "2 nodes or more"), ("0", "2 nodes or more"), ("none.toml", "a number of processes")]
-        {
+        for (name, allowed) in [
+            ("1", "2 to 256 nodes"),
+            ("0", "2 to 256 nodes"),
+            ("99999", "2 to 256 nodes"),
+            ("99999999999999999999", "2 to 256 nodes"),
+            ("none.toml", "a number of processes"),
+        ] {
             let refused = Cluster::named(name).expect_err(name);
             assert!(refused.contains(allowed), "{refused}");
         }
@@ -136,7 +143,7 @@ mod tests {
     #[test]
     fn a_file_that_is_none_is_refused() {
         for (text, allowed) in [
-            ("[[node]]", "2 nodes"),
+            ("[[node]]", "2 to 256 nodes"),
             ("[[node]]\n[[node]]\naddress = \"10.0.0.2:7\"", "secret"),
             ("secret = \"short\"\n[[node]]\n[[node]]", "16 or more"),
             ("secret = \"absent\"\n[[node]]\n[[node]]", "absent"),
