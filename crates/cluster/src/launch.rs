@@ -90,7 +90,8 @@ pub fn start(
     let mut hosts = vec![host()];
     for (number, node) in (1..).zip(&mut started) {
         let its_host = node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
-        hosts.push(its_host);
+        // A process of this host is on it, even if the system does not say which host it is.
+        hosts.push(if node.address.is_none() { hosts[0].clone() } else { its_host });
     }
     let reached_at = started.iter().find(|node| node.address.is_some()).unwrap_or(&started[0]);
     let address = reached_at.stream.own_address();
