@@ -233,6 +233,5 @@ pub fn log(what: &str) {
 
 /// A secret's file.
 pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
-    cluster::file::read_secret(Path::new(path))
-        .map_err(|allowed| BadValue::new("secret", path, allowed).into())
+    cluster::file::read_secret(Path::new(path)).map_err(Failure::Usage)
 }

@@ -379,25 +379,25 @@ impl Files {
     /// Marks that all up to this epoch is written, makes it durable, and goes on with another file if this is full.
     fn mark(&mut self, epoch: u64, log: &Log) -> Result<(), LogError> {
         let by_all = log.marked();
-        let mut payload = by_all.to_le_bytes().to_vec();
-        if log.is_of_one_instance() {
-            payload.extend(log.durable_everywhere().to_le_bytes());
-        }
-        let mut block = vec![0; BLOCK_HEADER_BYTES];
-        block.extend(&payload);
+        let mut block = [0; BLOCK_HEADER_BYTES + 16];
+        let (attested, everywhere) = block[BLOCK_HEADER_BYTES..].split_at_mut(8);
+        attested.copy_from_slice(&by_all.to_le_bytes());
+        everywhere.copy_from_slice(&log.durable_everywhere().to_le_bytes());
+        let payload = if log.is_of_one_instance() { 16 } else { 8 };
+        let block = &mut block[..BLOCK_HEADER_BYTES + payload];
         let header = BlockHeader {
             kind: Kind::Mark,
             compressed: false,
-            stored_bytes: payload.len() as u32,
-            raw_bytes: payload.len() as u32,
+            stored_bytes: payload as u32,
+            raw_bytes: payload as u32,
             first_epoch: epoch,
             last_epoch: epoch,
             synced: self.synced,
             slot: 0,
         };
-        header.seal(self.place(), &mut block);
+        header.seal(self.place(), block);
         self.report.raw_bytes += header.file_bytes();
-        self.append(&block)?;
+        self.append(block)?;
         self.write_gathered()?;
         (self.marked, self.has_marked) = (epoch, true);
         if log.wants_syncs() {
