@@ -87,6 +87,12 @@ impl Drop for Moved {
     }
 }
 
+/// Whether accesses act directly, and nobody asks of which lines they are.
+#[inline]
+pub(super) fn acts_directly() -> bool {
+    matches!(control(), Control::Outside | Control::Unobserved)
+}
+
 /// The timed machine, if that is where control is.
 #[inline]
 pub(super) fn timed<'m>() -> Option<&'m Timed> {
@@ -106,7 +112,17 @@ pub(super) fn access(kind: Access) {
         // SAFETY: as in `timed`.
         Control::Timed(machine) => unsafe { machine.as_ref() }.act(kind),
         Control::Exploring => exploring::access(kind),
-        Control::Unobserved => unobserved::access(kind),
+        Control::Unobserved => unobserved_access(kind),
+    }
+}
+
+/// Of those that are not observed only waiting and the clock matter. Tables are loaded by the rest.
+#[inline]
+fn unobserved_access(kind: Access) {
+    match kind {
+        Access::Pause => unobserved::pause(),
+        Access::Clock => unobserved::look_at_clock(),
+        _ => {}
     }
 }
 
@@ -118,7 +134,7 @@ pub(super) fn access_at<T>(kind: Access, at: *const T) {
         // SAFETY: as in `timed`.
         Control::Timed(machine) => unsafe { machine.as_ref() }.access(kind, at.addr()),
         Control::Exploring => exploring::access_at(kind, at.addr()),
-        Control::Unobserved => unobserved::access(kind),
+        Control::Unobserved => unobserved_access(kind),
     }
 }
 

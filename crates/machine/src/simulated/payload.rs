@@ -8,7 +8,7 @@
 //!
 //! Of elided rows (`elision`) there is a stored prefix, which may be no bytes at all, and zeroes.
 
-use super::access::{Access, access_at, timed};
+use super::access::{Access, access_at, acts_directly, timed};
 use super::elision::{self, with_scratch};
 use crate::hardware::payload as hardware;
 use std::ops::Range;
@@ -152,12 +152,12 @@ pub unsafe fn place(record: *mut u8, offset: usize) -> *mut u8 {
     elision::place(record, offset)
 }
 
-/// Notes a copy whose lines are not looked at one by one: in a simulation, and of elided rows. Answers how many of its bytes
+/// Notes a copy whose lines are not looked at one by one: in a simulation, of elided rows, and where nobody asks for lines. Answers how many of its bytes
 /// are stored.
 #[inline]
 fn touch_at_once(kind: Access, at: *const u8, len: usize) -> Option<usize> {
     let stored = elision::stored(at, len);
-    if stored.is_none() && timed().is_none() {
+    if stored.is_none() && timed().is_none() && !acts_directly() {
         return None;
     }
     touch(kind, at, len);
@@ -169,6 +169,7 @@ fn touch_at_once(kind: Access, at: *const u8, len: usize) -> Option<usize> {
 fn touch(kind: Access, at: *const u8, len: usize) {
     match timed() {
         Some(machine) => machine.access_range(kind, at.addr(), len),
+        None if acts_directly() => {}
         None => lines(at, len).for_each(|line| access_at(kind, at.wrapping_add(line.start))),
     }
 }

@@ -4,7 +4,7 @@
 //! these simulate what release builds do. Workers are virtual cores one after the other: a core goes on until it ends or pauses; then
 //! the next one does, round and round. So it is as repeatable as the rest.
 
-use super::access::{Access, Control, control, move_control, pause_while_unwinding};
+use super::access::{Control, control, move_control, pause_while_unwinding};
 use super::cores::{self, Conductor, CoreYielder, suspend};
 use std::cell::{Cell, RefCell};
 
@@ -41,17 +41,20 @@ pub fn unobserved<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Of an access only waiting and the clock matter.
-pub(super) fn access(kind: Access) {
-    const STEP_NS: u64 = 10;
-    if !matches!(kind, Access::Pause | Access::Clock) {
-        return;
-    }
+/// What a look or a pause takes, by the clock that nobody observes.
+const STEP_NS: u64 = 10;
+
+/// A look at the clock.
+#[cold]
+pub(super) fn look_at_clock() {
+    STATE.with(|state| state.clock_ns.set(state.clock_ns.get() + STEP_NS));
+}
+
+/// Waits: another core goes on.
+#[cold]
+pub(super) fn pause() {
+    look_at_clock();
     STATE.with(|state| {
-        state.clock_ns.set(state.clock_ns.get() + STEP_NS);
-        if kind != Access::Pause {
-            return;
-        }
         if std::thread::panicking() {
             pause_while_unwinding();
         }
@@ -92,7 +95,7 @@ pub(super) fn sleep_until(wake_ns: u64) -> bool {
         if left == 0 || clock_ns() >= wake_ns {
             return left == 0;
         }
-        access(Access::Pause);
+        pause();
     }
 }
 
