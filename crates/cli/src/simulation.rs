@@ -8,9 +8,9 @@ use crate::engines::{Explored, cores};
 use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
-    Arrangement, Arrival, Client, Completion, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
-    LoadError, LogError, LogOptions, LogReport, Misfit, RunError, RunOutcome, Selection, Support,
-    TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Arrival, ChannelName, Client, Completion, Engine, EngineOptions,
+    ErasedClient, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport, Misfit, RunError,
+    RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
@@ -115,6 +115,38 @@ fn simulated<C: Client>(
     Ok(RunOutcome { clients, measurement, log_failure })
 }
 
+/// Why a system does not run on a cluster, if so: its machines share no memory, so that each instance is within one of them.
+fn misfit_of_machines(
+    description: &Description,
+    selection: Selection,
+    workers: usize,
+    options: &EngineOptions,
+) -> Option<Misfit> {
+    let (machines, cores) = (description.machines, description.cores_of_a_machine());
+    if workers <= cores {
+        return None;
+    }
+    let instances = match selection.architecture() {
+        ArchitectureName::SharedEverything => options.instances_of(workers),
+        _ => 1,
+    };
+    let is_within =
+        |instances: &usize| workers.is_multiple_of(*instances) && cores.is_multiple_of(workers / instances);
+    if !is_within(&instances) {
+        let fits = (1..=workers).filter(is_within).map(|instances| instances.to_string());
+        let allowed = format!(
+            "{} under shared-everything, so that each is within one of the {machines} machines of {cores} cores",
+            fits.collect::<Vec<_>>().join(", ")
+        );
+        return Some(Misfit { option: "instances", value: instances.to_string(), allowed });
+    }
+    (options.channel != ChannelName::Tcp).then(|| Misfit {
+        option: "channel",
+        value: options.channel.to_string(),
+        allowed: format!("tcp, for {workers} workers are on several machines of {cores} cores"),
+    })
+}
+
 /// The engine, on the machine that was described.
 pub struct OnDescription;
 
@@ -148,7 +180,11 @@ impl Engine for OnDescription {
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        Explored::arrange(selection, workers, options)
+        let (description, selection) = (DESCRIPTION.get().expect("inside of `on`"), selection.into());
+        match misfit_of_machines(description, selection, workers, options) {
+            None => Explored::arrange(selection, workers, options),
+            Some(misfit) => Err(misfit),
+        }
     }
 
     fn most_workers(architecture: contract::ArchitectureName) -> usize {

@@ -44,6 +44,21 @@ fn machines_are_what_the_papers_say() {
     assert!(
         islands.channels.tcp.is_some() && orthrus.channels.unix.is_some() && trireme.channels.tcp.is_none()
     );
+    let cluster = machine("westmere-ep-2x6-x4");
+    assert_eq!(
+        (cluster.machines, cluster.cores, cluster.sockets(), cluster.memory.controllers),
+        (4, 48, 8, 8)
+    );
+    let Layout::Sockets(sockets) = &cluster.layout else { panic!("sockets") };
+    assert_eq!(sockets.hops[0], [0, 1, 2, 2, 2, 2, 2, 2]);
+    assert_eq!(sockets.hops[5], [2, 2, 2, 2, 1, 0, 2, 2]);
+    // The rest is one of its machines.
+    let network_ns = cluster.channels.network.expect("a network").channel.latency_ns;
+    assert_eq!(cluster.memory.latency_ns, [&islands.memory.latency_ns[..], &[2 * network_ns]].concat());
+    assert_eq!(
+        (cluster.core, cluster.last, cluster.channels.tcp),
+        (islands.core, islands.last, islands.channels.tcp)
+    );
     for cores in [64, 256, 1024] {
         let mesh = machine(&format!("graphite-mesh-{cores}"));
         assert_eq!((mesh.cores, mesh.l2, mesh.memory.controllers), (cores, None, cores));
@@ -63,6 +78,23 @@ fn spoilt_machines_are_refused_with_field_value_and_reason() {
     let mesh = |from, to| spoilt("graphite-mesh-64", from, to);
     for (error, expected) in [
         (haswell("cores = 72", ""), "cores: is missing"),
+        (
+            haswell("cores = 72", "cores = 72\nmachines = 2"),
+            "channels.network: is missing: machines have a network",
+        ),
+        (spoilt("westmere-ep-2x6-x4", "machines = 4", ""), "channels.network: is there without `machines`"),
+        (
+            spoilt("westmere-ep-2x6-x4", "machines = 4", "machines = 5"),
+            "machines = 5: is to be 1 to 4: 8 sockets and 1024 cores together",
+        ),
+        (
+            spoilt("westmere-ep-2x6-x4", "bandwidth_mb_per_s = 1250", "bandwidth_mb_per_s = 0"),
+            "channels.network.bandwidth_mb_per_s = 0: is to be 1 to 1000000",
+        ),
+        (
+            spoilt("westmere-ep-2x6-x4", "latency_ns = 17000", "latency_ns = 100"),
+            "channels.network.latency_ns = 100: is to be 106 or more",
+        ),
         (
             spoilt("westmere-ep-2x6", "poll_ns = 400", "poll_ns = 0"),
             "channels.unix.poll_ns = 0: is to be 1 to 1000000",

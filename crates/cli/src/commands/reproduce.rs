@@ -39,7 +39,12 @@ const PAPERS: [(&str, &str); 6] = [
 ];
 
 /// Figures that their paper measured on another machine.
-const ELSEWHERE: [(&str, &str); 3] = [
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("hardware-islands/fig-1-one", "westmere-ep-2x6-x4"),
+    ("hardware-islands/fig-1-two", "westmere-ep-2x6-x4"),
+    ("hardware-islands/fig-1-four", "westmere-ep-2x6-x4"),
+    ("hardware-islands/fig-3-reads", "westmere-ep-2x6-x4"),
+    ("hardware-islands/fig-3-updates", "westmere-ep-2x6-x4"),
     ("hardware-islands/fig-4", "westmere-ep-2x6"),
     ("hardware-islands/fig-5", "westmere-ep-2x6"),
     ("hardware-islands/fig-6", "westmere-ep-2x6"),

@@ -130,8 +130,9 @@ impl Ends {
         for rank in 0..position.workers {
             for one in 0..position.instances {
                 for other in 0..one {
-                    let (here, there) =
-                        Socket::pair(family).unwrap_or_else(|error| panic!("no {name} socket: {error}"));
+                    let worker = |instance| instance * position.workers + rank;
+                    let pair = Socket::pair_between(family, worker(one), worker(other));
+                    let (here, there) = pair.unwrap_or_else(|error| panic!("no {name} socket: {error}"));
                     sockets[Position { instance: one, rank, ..position }.stream_to(other)] = Some(here);
                     sockets[Position { instance: other, rank, ..position }.stream_to(one)] = Some(there);
                 }

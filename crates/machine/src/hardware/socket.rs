@@ -73,6 +73,12 @@ impl Socket {
         Ok((Socket::new(kinds.0)?, Socket::new(kinds.1)?))
     }
 
+    /// Two ends of a connection between these workers, whose machine is one.
+    pub fn pair_between(family: Family, one: usize, other: usize) -> io::Result<(Socket, Socket)> {
+        let _ = (one, other);
+        Socket::pair(family)
+    }
+
     /// This end of a connection to another process of this host.
     pub fn of_unix(stream: UnixStream) -> io::Result<Socket> {
         Socket::new(Kind::Unix(stream))

@@ -1,10 +1,11 @@
 //! Sockets in memory, as [`crate::hardware::socket`] are the operating system's.
 //!
 //! In an exploration other cores may go on before and after every call. **On a machine with clocks** a call takes the time that the machine's file says
-//! ([`Channel`]), and what is sent comes later by its latency.
+//! ([`Channel`]), and what is sent comes later by its latency. Between workers on different machines of a cluster it goes through the network, and first
+//! waits for what its machine has sent before.
 
 use super::access::{Access, access, timed};
-use super::description::Channel;
+use super::description::{Channel, Wire};
 use super::{clock, worker};
 pub use crate::hardware::socket::Family;
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ const ROOM_BYTES: usize = 208 << 10;
 #[derive(Debug)]
 pub struct Socket {
     family: Family,
+    /// The workers at this end and at the other, if it is told.
+    between: Option<(usize, usize)>,
     outgoing: Arc<Mutex<Pipe>>,
     incoming: Arc<Mutex<Pipe>>,
 }
@@ -54,16 +57,27 @@ pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>
 impl Socket {
     /// As [`crate::hardware::socket::Socket::pair`].
     pub fn pair(family: Family) -> io::Result<(Socket, Socket)> {
+        Ok(Self::connected(family, None))
+    }
+
+    /// As [`crate::hardware::socket::Socket::pair_between`].
+    pub fn pair_between(family: Family, one: usize, other: usize) -> io::Result<(Socket, Socket)> {
+        Ok(Self::connected(family, Some((one, other))))
+    }
+
+    fn connected(family: Family, between: Option<(usize, usize)>) -> (Socket, Socket) {
         let (there, back) = (Arc::default(), Arc::default());
-        let one = Socket { family, outgoing: Arc::clone(&there), incoming: Arc::clone(&back) };
-        Ok((one, Socket { family, outgoing: back, incoming: there }))
+        let one = Socket { family, between, outgoing: Arc::clone(&there), incoming: Arc::clone(&back) };
+        let between = between.map(|(one, other)| (other, one));
+        (one, Socket { family, between, outgoing: back, incoming: there })
     }
 
     /// As [`crate::hardware::socket::Socket::write`].
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(ROOM_BYTES - lock(&self.outgoing).bytes);
         self.take_time(|channel| channel.send_ns(taken as u64));
-        let comes_at = clock::passed_ns() + self.times().map_or(0, |channel| channel.latency_ns);
+        let latency_ns = self.times().map_or(0, |channel| channel.latency_ns);
+        let comes_at = self.leaves_at(taken as u64) + latency_ns;
         let mut pipe = lock(&self.outgoing);
         if pipe.is_closed {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -114,12 +128,33 @@ impl Socket {
         let machine = timed().filter(|machine| machine.core().is_some())?;
         let channels = machine.channels();
         let (name, channel) = match self.family {
+            _ if self.wire().is_some() => ("network", self.wire().map(|(_, wire)| wire.channel)),
             Family::Unix => ("unix", channels.unix),
             Family::Tcp => ("tcp", channels.tcp),
         };
         Some(channel.unwrap_or_else(|| {
             panic!("the machine has no such sockets: its file has no table [channels.{name}]")
         }))
+    }
+
+    /// The machine at this end and what leads to the one at the other, if that is another one.
+    fn wire(&self) -> Option<(usize, Wire)> {
+        let (machine, (one, other)) = (timed()?, self.between?);
+        let (here, there) = (machine.machine_of(one), machine.machine_of(other));
+        let wire = machine.channels().network.filter(|_| here != there)?;
+        assert!(self.family == Family::Tcp, "machines are connected by TCP only");
+        Some((here, wire))
+    }
+
+    /// When so many bytes that are sent now have left, in nanoseconds.
+    fn leaves_at(&self, bytes: u64) -> u64 {
+        let now = clock::passed_ns();
+        match (self.wire(), timed()) {
+            (Some((here, wire)), Some(machine)) if bytes > 0 => {
+                machine.send_from(here, now, wire.occupancy_ns(bytes))
+            }
+            _ => now,
+        }
     }
 
     /// Lets the time pass that a call takes.

@@ -1,6 +1,8 @@
 //! What makes a machine consistent, and one that the model can do.
 
-use super::{Cache, Description, DescriptionError, Layout, MOST_CORES, MOST_SOCKETS, Mesh, Sockets};
+use super::{
+    Cache, Channels, Description, DescriptionError, Layout, MOST_CORES, MOST_SOCKETS, Mesh, Sockets,
+};
 
 type Checked = Result<(), DescriptionError>;
 
@@ -11,7 +13,7 @@ fn ensure(holds: bool, field: impl Into<String>, value: impl ToString, why: impl
     Err(DescriptionError { field: field.into(), value: value.to_string(), why: why.into() })
 }
 
-/// Refuses what is inconsistent.
+/// Refuses what is inconsistent. Of a cluster it is told one of the machines, and how many there are.
 pub(super) fn check(description: &Description) -> Checked {
     let cores = description.cores;
     ensure((1..=MOST_CORES).contains(&cores), "cores", cores, format!("is to be 1 to {MOST_CORES}"))?;
@@ -24,13 +26,42 @@ pub(super) fn check(description: &Description) -> Checked {
     }
     memory(description)?;
     channels(description)?;
+    cluster(description)?;
     disk(description)?;
     core(description)
 }
 
+fn cluster(description: &Description) -> Checked {
+    let (machines, sockets) = (description.machines, description.sockets());
+    let Some(wire) = description.channels.network else {
+        return ensure(
+            machines == 1,
+            "channels.network",
+            "",
+            "is missing: machines have a network between them",
+        );
+    };
+    ensure(machines > 1, "channels.network", "", "is there without `machines`, two or more")?;
+    let is_mesh = matches!(description.layout, Layout::Mesh(_));
+    ensure(!is_mesh, "machines", machines, "is to be 1 on a mesh")?;
+    let most = (MOST_SOCKETS / sockets).min(MOST_CORES / description.cores);
+    let why = format!("is to be 1 to {most}: {MOST_SOCKETS} sockets and {MOST_CORES} cores together");
+    ensure(machines <= most, "machines", machines, why)?;
+    let bandwidth = wire.bandwidth_mb_per_s;
+    let why = "is to be 1 to 1000000";
+    ensure((1..=1_000_000).contains(&bandwidth), "channels.network.bandwidth_mb_per_s", bandwidth, why)?;
+    // A line does not come sooner from another machine than from the farthest socket.
+    let apart_ns = 2 * wire.channel.latency_ns;
+    let farthest_ns = description.memory.latency_ns.iter().max().copied().unwrap_or(0);
+    let why = format!("is to be {farthest_ns} or more: no way to another machine is shorter than to memory");
+    ensure(apart_ns >= 2 * farthest_ns, "channels.network.latency_ns", wire.channel.latency_ns, why)
+}
+
 fn channels(description: &Description) -> Checked {
     let most = 1_000_000;
-    for (name, channel) in [("unix", description.channels.unix), ("tcp", description.channels.tcp)] {
+    let Channels { unix, tcp, network } = description.channels;
+    let network = network.map(|wire| wire.channel);
+    for (name, channel) in [("unix", unix), ("tcp", tcp), ("network", network)] {
         let Some(channel) = channel else { continue };
         for (field, value) in [
             ("send_ns", channel.send_ns),

@@ -6,7 +6,7 @@
 //!
 //! | table | what |
 //! |---|---|
-//! | (top) | `name`, `source`, `cores`, `frequency_mhz` |
+//! | (top) | `name`, `source`, `cores`, `frequency_mhz`; `machines`, if it is a cluster of so many alike |
 //! | `[sockets]` or `[mesh]` | how the cores hang together |
 //! | `[caches.l1]`, `[caches.l2]`, `[caches.last]` | private levels, of which the second may be missing; the last level, shared by a socket, or a slice on every tile |
 //! | `[transfers]` | sockets only: cycles to get a line, by where it is and how many hops away |
@@ -14,11 +14,17 @@
 //! | `[core]` | what a core does by itself, and how much of waiting overlaps |
 //! | `[contention]` | what a line that many want costs beyond its transfers |
 //! | `[channels.unix]`, `[channels.tcp]` | what a message through the operating system takes; without them no sockets of this kind |
+//! | `[channels.network]` | clusters only: what a message from one machine to another takes, over TCP |
 //! | `[disk]` | what writing and syncing a file takes; a machine without it logs nothing |
 //! | `[fitted]` | `"table.field" = { value = ..., figure = "..." }` |
 //!
-//! All fields but the second private level, `sockets.links`, `[channels]` and `[disk]` must be there. What is missing, unknown, of the wrong
-//! type or inconsistent is refused with its dotted name, its value and why ([`DescriptionError`]).
+//! All fields but `machines`, the second private level, `sockets.links`, `[channels]` and `[disk]` must be there. What is missing, unknown, of the
+//! wrong type or inconsistent is refused with its dotted name, its value and why ([`DescriptionError`]).
+//!
+//! **A cluster** is described by one of its machines: `cores`, `sockets.count` and `memory.controllers` are of that one in the file, and of all
+//! together in a [`Description`]. Its machines share no memory. So a line that cores of several ask for, which only what starts and ends a run
+//! should be, costs them what a message there and back takes in the network, without the calls; and how many did is counted
+//! ([`LineStatistics::between_machines`](super::LineStatistics::between_machines)).
 
 mod check;
 mod fitted;
@@ -29,7 +35,7 @@ use std::fmt;
 
 /// The most cores that a machine may have.
 pub const MOST_CORES: usize = 1024;
-/// The most sockets that a machine may have.
+/// The most sockets that a machine may have, or the machines of a cluster together.
 pub const MOST_SOCKETS: usize = 8;
 
 /// A machine.
@@ -39,7 +45,9 @@ pub struct Description {
     pub name: String,
     /// Where the machine is described: a paper and its section.
     pub source: String,
-    /// All cores.
+    /// Machines alike; 1, if it is no cluster.
+    pub machines: usize,
+    /// All cores, of all machines.
     pub cores: usize,
     /// Of all cores, of caches and network.
     pub frequency_mhz: u64,
@@ -68,7 +76,7 @@ pub struct Description {
 /// How cores hang together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Sockets with links between them. Cores are numbered socket by socket.
+    /// Sockets with links between them. Cores are numbered socket by socket, and sockets machine by machine.
     Sockets(Sockets),
     /// Tiles in rows, a core and a slice of the last level each. Cores are numbered row by row.
     Mesh(Mesh),
@@ -79,7 +87,7 @@ pub enum Layout {
 pub struct Sockets {
     /// How many, each with as many cores.
     pub count: usize,
-    /// Hops from one to another.
+    /// Hops from one to another; to one of another machine one more than the most within a machine.
     pub hops: Vec<Vec<usize>>,
     /// What getting a line costs.
     pub transfers: Transfers,
@@ -195,6 +203,27 @@ pub struct Channels {
     pub unix: Option<Channel>,
     /// TCP, within the machine.
     pub tcp: Option<Channel>,
+    /// TCP, from one machine of a cluster to another.
+    pub network: Option<Wire>,
+}
+
+/// What a message from one machine to another takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// Its calls, and its way.
+    pub channel: Channel,
+    /// Of each machine's card, in MB (10^6 bytes) a second: messages that a machine sends follow each other.
+    pub bandwidth_mb_per_s: u64,
+}
+
+impl Wire {
+    /// Of a message: the headers of Ethernet, IP and TCP, with preamble and gap.
+    const HEADER_BYTES: u64 = 78;
+
+    /// How long a message of so many bytes keeps a card busy, in nanoseconds.
+    pub fn occupancy_ns(&self, bytes: u64) -> u64 {
+        (bytes + Wire::HEADER_BYTES) * 1000 / self.bandwidth_mb_per_s
+    }
 }
 
 /// What a message through the operating system takes.
@@ -293,15 +322,39 @@ impl Description {
             why: error.to_string().trim_end().to_owned(),
         })?;
         let fitted = fitted::apply(&mut file)?;
-        let description = Description { fitted, ..Description::read(file)? };
+        let mut description = Description { fitted, ..Description::read(file)? };
         check::check(&description)?;
+        if let Some(Wire { channel, .. }) = description.channels.network {
+            description.multiply(2 * channel.latency_ns);
+        }
         Ok(description)
+    }
+
+    /// From one of the machines to the whole cluster. `apart_ns`: what a line takes from one machine to another.
+    fn multiply(&mut self, apart_ns: u64) {
+        self.cores *= self.machines;
+        self.memory.controllers *= self.machines;
+        let Layout::Sockets(sockets) = &mut self.layout else {
+            unreachable!("checked: a mesh is no cluster")
+        };
+        let (of_one, apart) = (sockets.count, sockets.diameter() + 1);
+        sockets.count *= self.machines;
+        let hops = |from: usize, to: usize| match from / of_one == to / of_one {
+            true => sockets.hops[from % of_one][to % of_one],
+            false => apart,
+        };
+        sockets.hops =
+            (0..sockets.count).map(|from| (0..sockets.count).map(|to| hops(from, to)).collect()).collect();
+        let apart_cycles = apart_ns * self.frequency_mhz / 1000;
+        sockets.transfers.rows_mut().into_iter().for_each(|row| row.push(apart_cycles));
+        self.memory.latency_ns.push(apart_ns);
     }
 
     fn read(file: toml::Table) -> Result<Description, DescriptionError> {
         let mut top = Reader::new(file);
         let (name, source) = (top.text("name")?, top.text("source")?);
         let (cores, frequency_mhz) = (top.count("cores")?, top.number("frequency_mhz")?);
+        let machines = if top.has("machines") { top.count("machines")? } else { 1 };
         let mut caches = top.table("caches")?;
         let l1 = Cache::read(caches.table("l1")?)?;
         let l2 = caches.optional_table("l2")?.map(Cache::read).transpose()?;
@@ -331,6 +384,7 @@ impl Description {
         Ok(Description {
             name,
             source,
+            machines,
             cores,
             frequency_mhz,
             layout,
@@ -352,6 +406,11 @@ impl Description {
             Layout::Sockets(sockets) => sockets.count,
             Layout::Mesh(_) => 1,
         }
+    }
+
+    /// Cores of each machine.
+    pub fn cores_of_a_machine(&self) -> usize {
+        self.cores / self.machines
     }
 
     /// The largest private cache.
@@ -432,6 +491,17 @@ impl Transfers {
         Ok(transfers)
     }
 
+    fn rows_mut(&mut self) -> [&mut Vec<u64>; 6] {
+        [
+            &mut self.load_modified_cycles,
+            &mut self.load_exclusive_cycles,
+            &mut self.load_shared_cycles,
+            &mut self.store_modified_cycles,
+            &mut self.store_exclusive_cycles,
+            &mut self.store_shared_cycles,
+        ]
+    }
+
     /// Every row with its name.
     pub fn rows(&self) -> [(&'static str, &[u64]); 6] {
         [
@@ -496,6 +566,7 @@ impl Channels {
         let channels = Channels {
             unix: table.optional_table("unix")?.map(Channel::read).transpose()?,
             tcp: table.optional_table("tcp")?.map(Channel::read).transpose()?,
+            network: table.optional_table("network")?.map(Wire::read).transpose()?,
         };
         table.end()?;
         Ok(channels)
@@ -504,15 +575,28 @@ impl Channels {
 
 impl Channel {
     fn read(mut table: Reader) -> Result<Channel, DescriptionError> {
-        let channel = Channel {
+        let channel = Channel::read_from(&mut table)?;
+        table.end()?;
+        Ok(channel)
+    }
+
+    fn read_from(table: &mut Reader) -> Result<Channel, DescriptionError> {
+        Ok(Channel {
             send_ns: table.number("send_ns")?,
             receive_ns: table.number("receive_ns")?,
             poll_ns: table.number("poll_ns")?,
             latency_ns: table.number("latency_ns")?,
             copy_mb_per_s: table.number("copy_mb_per_s")?,
-        };
+        })
+    }
+}
+
+impl Wire {
+    fn read(mut table: Reader) -> Result<Wire, DescriptionError> {
+        let channel = Channel::read_from(&mut table)?;
+        let bandwidth_mb_per_s = table.number("bandwidth_mb_per_s")?;
         table.end()?;
-        Ok(channel)
+        Ok(Wire { channel, bandwidth_mb_per_s })
     }
 }
 

@@ -336,7 +336,8 @@ impl Directory {
                 if !filled && !entry.is_watched() && entry.busy_until <= now {
                     if entry.is_dirty() {
                         self.write_backs += 1;
-                        network.occupy_controller(Line(entry.line - 1), now);
+                        let owner = entry.owner().unwrap_or(0);
+                        network.occupy_controller(owner, Line(entry.line - 1), now);
                     }
                     self.table.remove(self.hand);
                     self.entries -= 1;

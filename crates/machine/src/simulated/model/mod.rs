@@ -324,7 +324,7 @@ impl Model {
             Want::Own => self.network.own(core, line, source, entry.sharers()),
         };
         if source == Source::Memory {
-            let queue = self.network.occupy_controller(line, self.asked_at);
+            let queue = self.network.occupy_controller(core, line, self.asked_at);
             self.statistics.memory_queue_ps += queue;
             cost += queue;
         } else if waited > 0 && at_source.is_some() {
@@ -450,12 +450,17 @@ impl Model {
             Source::LastLevel { bank } if bank == self.network.bank_of(core) => {
                 statistics.last_level_hits += 1;
             }
-            Source::LastLevel { .. } => statistics.transfers_across += 1,
+            Source::LastLevel { bank } => {
+                statistics.transfers_across += 1;
+                statistics.between_machines += u64::from(self.network.are_apart(core, bank));
+            }
             Source::Core { core: other, .. } => {
                 if self.network.cluster_of(other) == self.network.cluster_of(core) {
                     statistics.transfers_within += 1;
                 } else {
+                    let other = self.network.cluster_of(other);
                     statistics.transfers_across += 1;
+                    statistics.between_machines += u64::from(self.network.are_apart(core, other));
                 }
             }
             Source::Memory => statistics.memory_reads += 1,

@@ -9,6 +9,9 @@
 //! the shorter way round a corner, and a cycle for each of its flits: one for a request, and as many more as a line has
 //! for data. (Graphite's `pr_l1_sh_l2_msi` goes these ways.)
 //!
+//! **Machines of a cluster** are sockets that are farther from each other than any two of one machine. Memory is that of the machine whose core
+//! asks for it.
+//!
 //! Who has copies is known by *cluster*: a socket; on a mesh one of sixteen blocks of tiles. A *bank* is a last level
 //! that fills up by itself: a socket's; on a mesh all slices together, since lines are spread over them evenly.
 
@@ -88,6 +91,7 @@ enum Distances {
         store_shared: Box<[u64]>,
         memory: Box<[u64]>,
         controllers_a_socket: usize,
+        sockets_a_machine: usize,
     },
     Mesh {
         /// Column and row of every tile.
@@ -158,33 +162,45 @@ impl Network {
         &self.near[self.bank_of(core)]
     }
 
+    /// Whether two cores are of different machines.
     #[inline]
-    fn controller_of(&self, line: Line) -> usize {
+    pub fn are_apart(&self, core: usize, other_cluster: usize) -> bool {
+        match self.distances {
+            Distances::Sockets { sockets_a_machine, .. } => {
+                self.cluster_of(core) / sockets_a_machine != other_cluster / sockets_a_machine
+            }
+            Distances::Mesh { .. } => false,
+        }
+    }
+
+    #[inline]
+    fn controller_of(&self, core: usize, line: Line) -> usize {
         // On a mesh the controller nearest to the line's home is found by the hash that finds its home.
         let by_line = mix(line.0 ^ self.salt);
         match self.distances {
             Distances::Sockets { controllers_a_socket, .. } => {
-                self.socket_of_memory(line) * controllers_a_socket + below(by_line, controllers_a_socket)
+                self.socket_of_memory(core, line) * controllers_a_socket
+                    + below(by_line, controllers_a_socket)
             }
             Distances::Mesh { .. } => below(by_line, self.controllers.len()),
         }
     }
 
-    /// Where the page is that the line is in.
-    fn socket_of_memory(&self, line: Line) -> usize {
+    /// Where the page is that the line is in, in the machine of this core.
+    fn socket_of_memory(&self, core: usize, line: Line) -> usize {
         const LINES_A_PAGE: u64 = 64;
         match self.distances {
-            Distances::Sockets { controllers_a_socket, .. } => {
-                let sockets = self.controllers.len() / controllers_a_socket;
-                below(mix((line.0 / LINES_A_PAGE) ^ self.salt ^ 0xFA6E), sockets)
+            Distances::Sockets { sockets_a_machine, .. } => {
+                let first = self.cluster_of(core) / sockets_a_machine * sockets_a_machine;
+                first + below(mix((line.0 / LINES_A_PAGE) ^ self.salt ^ 0xFA6E), sockets_a_machine)
             }
             Distances::Mesh { .. } => 0,
         }
     }
 
-    /// What a line waits for its controller that is asked for at time `now`.
-    pub fn occupy_controller(&mut self, line: Line, now: u64) -> u64 {
-        let controller = self.controller_of(line);
+    /// What a line waits for its controller that is asked for at time `now`, by this core or by what had it last.
+    pub fn occupy_controller(&mut self, core: usize, line: Line, now: u64) -> u64 {
+        let controller = self.controller_of(core, line);
         self.controllers[controller].ask(now, self.occupancy)
     }
 
@@ -215,7 +231,7 @@ impl Network {
                         load_exclusive[hops(self.cluster_of(other))]
                     }
                     Source::LastLevel { bank } => load_shared[hops(bank)],
-                    Source::Memory => memory[hops(self.socket_of_memory(line))],
+                    Source::Memory => memory[hops(self.socket_of_memory(core, line))],
                 }
             }
             Distances::Mesh { .. } => self.over_mesh(core, line, source, 0),
@@ -305,6 +321,7 @@ fn of_sockets(description: &Description, sockets: &Sockets) -> Parts {
         store_shared: row(&transfers.store_shared_cycles),
         memory: description.memory.latency_ns.iter().map(|&ns| ns * 1000).collect(),
         controllers_a_socket: description.memory.controllers / sockets.count,
+        sockets_a_machine: sockets.count / description.machines,
     };
     (sockets_of_cores.clone(), sockets_of_cores, distances)
 }

@@ -15,6 +15,8 @@ pub struct LineStatistics {
     pub transfers_within: u64,
     /// Lines that came from another socket, or on a mesh from another block of tiles.
     pub transfers_across: u64,
+    /// Of those, lines that came from another machine of a cluster, which share no memory: what a run does beside its transactions.
+    pub between_machines: u64,
     /// Lines that came from memory.
     pub memory_reads: u64,
     /// Modified lines that went to memory.
@@ -44,6 +46,7 @@ impl Sub for LineStatistics {
             last_level_hits: self.last_level_hits - earlier.last_level_hits,
             transfers_within: self.transfers_within - earlier.transfers_within,
             transfers_across: self.transfers_across - earlier.transfers_across,
+            between_machines: self.between_machines - earlier.between_machines,
             memory_reads: self.memory_reads - earlier.memory_reads,
             write_backs: self.write_backs - earlier.write_backs,
             upgrades: self.upgrades - earlier.upgrades,

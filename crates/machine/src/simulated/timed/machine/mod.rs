@@ -67,6 +67,7 @@ struct Work {
 
 struct Settings {
     cores: usize,
+    cores_of_a_machine: usize,
     channels: Channels,
     disk: Option<Disk>,
     stack_bytes: usize,
@@ -90,6 +91,8 @@ struct Inner {
     draw: fastrand::Rng,
     /// The hardware counter.
     counted: u64,
+    /// Of a cluster, by machine: until when what it sends keeps its card busy, in nanoseconds.
+    cards: Vec<u64>,
     host: Duration,
     began: Option<Instant>,
     reported: Option<Instant>,
@@ -131,6 +134,7 @@ impl Machine {
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {
             cores: description.cores,
+            cores_of_a_machine: description.cores_of_a_machine(),
             channels: description.channels,
             disk: description.disk,
             stack_bytes: simulation.stack_bytes,
@@ -150,6 +154,7 @@ impl Machine {
             watched: Watched::default(),
             draw: fastrand::Rng::with_seed(simulation.seed),
             counted: 0,
+            cards: Vec::new(),
             host: Duration::ZERO,
             began: None,
             reported: None,
@@ -180,6 +185,21 @@ impl Machine {
     /// What its messages through the operating system take.
     pub fn channels(&self) -> Channels {
         self.settings.channels
+    }
+
+    /// Of a cluster, the machine that a worker's core is of.
+    pub fn machine_of(&self, worker: usize) -> usize {
+        worker / self.settings.cores_of_a_machine
+    }
+
+    /// A machine of a cluster sends at `now` what keeps its card busy for so long; when that has left. Nanoseconds, all.
+    pub fn send_from(&self, machine: usize, now: u64, occupancy: u64) -> u64 {
+        let cards = &mut self.inner.borrow_mut().cards;
+        if cards.len() <= machine {
+            cards.resize(machine + 1, 0);
+        }
+        cards[machine] = cards[machine].max(now) + occupancy;
+        cards[machine]
     }
 
     /// Its disks, if it has any.
