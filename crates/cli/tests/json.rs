@@ -86,6 +86,7 @@ const FIELDS: &[Field] = &[
     ("shared_lock_table", Value::is_boolean),
     ("instances", is_count),
     ("channel", Value::is_string),
+    ("bind", Value::is_string),
     ("readers_wait", Value::is_boolean),
     ("one_shot", Value::is_boolean),
     ("in_flight", is_count),

@@ -7,8 +7,8 @@ use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
 use crate::measurement::Measurement;
 use crate::names::{
-    ArchitectureName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName, ProtocolName,
-    TimestampsName,
+    ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
+    ProtocolName, TimestampsName,
 };
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Seat, Workload};
@@ -364,6 +364,8 @@ pub struct EngineOptions {
     pub instances: usize,
     /// By what they talk with each other.
     pub channel: ChannelName,
+    /// Where workers run, on the hardware. On cores of their own by default.
+    pub bind: BindingName,
     /// SILO in shared-everything: who reads a record that another transaction has locked to commit waits for it; otherwise he aborts
     /// (*hardware-islands* 6). By default.
     pub readers_wait: bool,
@@ -475,6 +477,7 @@ impl Default for EngineOptions {
             shared_lock_table: false,
             instances: 1,
             channel: ChannelName::SharedMemory,
+            bind: BindingName::Cores,
             readers_wait: true,
             one_shot: true,
             deployment_canary: None,

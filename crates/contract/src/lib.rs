@@ -43,8 +43,8 @@ pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
-    ArchitectureName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName, ProtocolName,
-    TimestampsName, UnknownName,
+    ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
+    ProtocolName, TimestampsName, UnknownName,
 };
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};

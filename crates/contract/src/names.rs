@@ -160,6 +160,14 @@ names! {
 }
 
 names! {
+    /// Where workers run (*hardware-islands* 4.1, figure 2).
+    BindingName, "binding":
+    Cores = "cores", "each on a core of its own, if there are enough";
+    Sockets = "sockets", "each on any core of the socket of that one";
+    Off = "off", "where the system likes";
+}
+
+names! {
     /// By what the instances of a deployment talk with each other (*hardware-islands* 2).
     ChannelName, "channel":
     SharedMemory = "shared-memory", "rings that one worker writes and another reads";

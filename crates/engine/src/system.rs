@@ -8,6 +8,7 @@ use crate::commit_id::CommitIds;
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
+use crate::facade::worker::Binding;
 use crate::facade::{unobserved, worker};
 use crate::fiber::Workers;
 use crate::message::channel::{Channels, Part};
@@ -19,7 +20,9 @@ use crate::session::lent::{Lender, LendsShared};
 use crate::session::{self, CoolDown, Precedence, Report, fibers};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
-use contract::{ArchitectureName, Client, Effort, EngineOptions, Header, LeakCheck, Lost, Selection, Until};
+use contract::{
+    ArchitectureName, BindingName, Client, Effort, EngineOptions, Header, LeakCheck, Lost, Selection, Until,
+};
 use std::marker::PhantomData;
 
 /// What the matrix calls with the system selected.
@@ -105,6 +108,15 @@ pub(crate) trait System {
     fn lender(slots: usize, options: &EngineOptions) -> Option<Box<dyn Lender>> {
         let _ = (slots, options);
         None
+    }
+}
+
+/// As the machine calls it.
+const fn binding(name: BindingName) -> Binding {
+    match name {
+        BindingName::Cores => Binding::Cores,
+        BindingName::Sockets => Binding::Sockets,
+        BindingName::Off => Binding::Off,
     }
 }
 
@@ -441,6 +453,7 @@ impl<'a, C: Client> Dispatch for Run<'a, C> {
             !frees_twice,
             "{selection:?} over rows that vary in length: whoever replaces one must be alone in that"
         );
+        worker::bind(binding(options.bind));
         store.prepare(selection);
         store.epochs_mut().let_reclaim(options.reclaim);
         if let Some(Part { instance, instances, .. }) = part {

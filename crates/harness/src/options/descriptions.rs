@@ -557,6 +557,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.engine.huge_pages),
     },
     OptionDescription {
+        name: "bind",
+        value: "NAME",
+        help: "Where workers run: each on a core of its own, on any core of that one's socket, or where the system likes; on simulated machines always on cores",
+        used_by: UsedBy::All,
+        in_checks: true,
+        set: |options, value| assign(&mut options.engine.bind, named(value)),
+        get: |options| options.engine.bind.to_string(),
+    },
+    OptionDescription {
         name: "hand-over-every",
         value: "N|never",
         help: "Hand a partition to the next worker every N transactions of its owner",

@@ -3,14 +3,14 @@
 
 use super::OptionDescription;
 use crate::text::durations;
-use contract::{EngineOptions, PairName};
+use contract::{BindingName, EngineOptions, PairName};
 use std::time::Duration;
 
 /// How a value is said; "" of a variant that is not there.
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 21] = [
+const EXTRAS: [(&str, Said); 22] = [
     ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -55,6 +55,11 @@ const EXTRAS: [(&str, Said); 21] = [
     ("channel", |engine| match engine.instances {
         1 => String::new(),
         _ => format!("{} between instances", engine.channel),
+    }),
+    ("bind", |engine| match engine.bind {
+        BindingName::Cores => String::new(),
+        BindingName::Sockets => "workers bound to sockets".to_owned(),
+        BindingName::Off => "workers not bound".to_owned(),
     }),
     ("readers-wait", |engine| variant(!engine.readers_wait, "readers abort at locks")),
     ("one-shot", |engine| variant(engine.instances != 1 && !engine.one_shot, "no fragments")),

@@ -1,4 +1,4 @@
-//! Which processors the process may run on, and binding a thread to one of them.
+//! Which processors the process may run on, and binding a thread to one of them, or to several.
 
 /// The processors that the process may run on; `None` where the system does not tell.
 ///
@@ -13,15 +13,22 @@ pub(super) fn allowed_cpus() -> Option<Vec<usize>> {
 }
 
 /// Binds the calling thread to a processor; false if the system will not.
-#[cfg(target_os = "linux")]
 pub(super) fn pin_to(cpu: usize) -> bool {
+    bind_to([cpu])
+}
+
+/// Binds the calling thread to these processors; false if the system will not.
+#[cfg(target_os = "linux")]
+pub(super) fn bind_to(cpus: impl IntoIterator<Item = usize>) -> bool {
     use rustix::thread::{CpuSet, sched_setaffinity};
-    if cpu >= CpuSet::MAX_CPU {
-        return false;
+    let mut these = CpuSet::new();
+    for cpu in cpus {
+        if cpu >= CpuSet::MAX_CPU {
+            return false;
+        }
+        these.set(cpu);
     }
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(None, &only).is_ok()
+    sched_setaffinity(None, &these).is_ok()
 }
 
 /// The processors that the process may run on; `None` where the system does not tell.
@@ -30,8 +37,8 @@ pub(super) fn allowed_cpus() -> Option<Vec<usize>> {
     None
 }
 
-/// Binds the calling thread to a processor; false if the system will not.
+/// Binds the calling thread to these processors; false if the system will not.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn pin_to(_cpu: usize) -> bool {
+pub(super) fn bind_to(_cpus: impl IntoIterator<Item = usize>) -> bool {
     false
 }

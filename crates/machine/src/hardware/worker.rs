@@ -1,9 +1,9 @@
-//! Workers: one system thread each, bound to a core of its own, all starting together.
+//! Workers: one system thread each, bound to a core of its own unless told otherwise, all starting together.
 
-use super::affinity::pin_to;
+use super::affinity::{bind_to, pin_to};
 use super::bell::Bell;
 use super::clock::{self, Ticks};
-use super::topology::Topology;
+use super::topology::{HardwareThread, Topology};
 use crate::panics::with_context;
 use crate::seats::Seats;
 use std::any::Any;
@@ -53,9 +53,50 @@ pub fn are_among(first: usize, all: usize) {
     AMONG[1].store(all, Ordering::Relaxed);
 }
 
+/// Where workers run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// Each on a hardware thread of its own, if there are enough.
+    #[default]
+    Cores,
+    /// Each on any hardware thread of that one's socket.
+    Sockets,
+    /// Where the system likes.
+    Off,
+}
+
+/// How workers are bound from now on.
+static BINDING: AtomicUsize = AtomicUsize::new(Binding::Cores as usize);
+
+/// Binds the workers of this process so from now on.
+pub fn bind(binding: Binding) {
+    // Relaxed: threads are made afterwards.
+    BINDING.store(binding as usize, Ordering::Relaxed);
+}
+
+impl Binding {
+    fn now() -> Binding {
+        let all = [Binding::Cores, Binding::Sockets, Binding::Off];
+        // Relaxed: as in `bind`.
+        all[BINDING.load(Ordering::Relaxed)]
+    }
+
+    /// Binds the calling thread, whose place this is. False: it is where the system likes.
+    fn apply(self, place: HardwareThread) -> bool {
+        let all = &Topology::of_this_machine().fill_order;
+        match self {
+            Binding::Cores => pin_to(place.cpu),
+            Binding::Sockets => {
+                bind_to(all.iter().filter(|thread| thread.socket == place.socket).map(|thread| thread.cpu))
+            }
+            Binding::Off => false,
+        }
+    }
+}
+
 /// Runs `f(0)` to `f(workers - 1)` on a thread each and returns their results in that order.
 ///
-/// Worker `w` is bound to the `w`th hardware thread in the order of [`Topology::fill_order`]; if there are
+/// Worker `w` is bound to the `w`th hardware thread in the order of [`Topology::fill_order`], or as [`bind`] was told; if there are
 /// more workers than those, none is bound. No worker starts before all are there. A panic in one is passed
 /// on, with its message and the worker's number, once the others have ended.
 ///
@@ -171,14 +212,14 @@ fn start<'scope, R: Send + 'scope>(
     let among = AMONG.each_ref().map(|number| number.load(Ordering::Relaxed));
     // Others than those that were meant, such as as many as there are cores, are alone.
     let [first, all] = if among[0] + workers <= among[1] { among } else { [0, workers] };
-    let gate = Arc::new(Gate::default());
+    let (gate, binding) = (Arc::new(Gate::default()), Binding::now());
     let spawn = |w: usize| {
         let gate = Arc::clone(&gate);
-        let place = if all <= places.len() { Some(places[first + w].cpu) } else { None };
+        let place = if all <= places.len() { Some(places[first + w]) } else { None };
         Builder::new().name(format!("worker {w}")).spawn_scoped(scope, move || {
             CURRENT.set(Some(w));
             // A system that refuses leaves the worker where it likes: slower, not wrong.
-            let _pinned = place.is_some_and(pin_to);
+            let _bound = place.is_some_and(|place| binding.apply(place));
             gate.arrive_and_wait().map(|start| f(w, start))
         })
     };

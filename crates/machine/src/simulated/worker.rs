@@ -46,6 +46,11 @@ pub fn patience() -> Duration {
     }
 }
 
+pub use crate::hardware::worker::Binding;
+
+/// As [`crate::hardware::worker::bind`]: virtual cores have a worker each, whatever is told.
+pub fn bind(_: Binding) {}
+
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.
 ///
 /// After a panic in one the others go on, until they end or for a while; then they are unwound where they are. The panic is
