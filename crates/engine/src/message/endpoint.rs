@@ -7,8 +7,8 @@
 //! ends its branches, tells all others that nothing more comes, and reads until it was told that, too: nothing is lost that was on its way, and nothing is left for the
 //! next run.
 //!
-//! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes. Between processes there is a checksum of all three before the bytes:
-//! what does not fit together is not of an engine like this one, and the instance that it came from is lost. Who has lost an instance, or has
+//! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes. Between processes there is a checksum before the bytes, of all three and of
+//! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
 //! a branch that has panicked, tells all others that he breaks off.
 //!
 //! *Durable.* Where instances are processes, each with a log of its own, the first worker of each tells those of the others what is durable there ([`Log::durable_everywhere`]).
@@ -75,9 +75,13 @@ struct Counterpart<'e> {
     /// What was sent, from `sent` on not yet written.
     outgoing: Vec<u8>,
     sent: usize,
+    /// Messages that were put so far.
+    put: u64,
     /// What was read, from `taken` on not yet a whole message.
     incoming: Vec<u8>,
     taken: usize,
+    /// Messages that were delivered so far.
+    delivered: u64,
     /// Its clients' transactions have ended.
     has_finished: bool,
     /// Nothing more comes from it.
@@ -179,8 +183,10 @@ impl<'e> Endpoint<'e> {
                 channel: channels.end(position, instance),
                 outgoing: Vec::new(),
                 sent: 0,
+                put: 0,
                 incoming: Vec::new(),
                 taken: 0,
+                delivered: 0,
                 has_finished: false,
                 has_ended: false,
             })
@@ -393,8 +399,9 @@ impl Counterpart<'_> {
         put_number(&mut self.outgoing, slot);
         if is_checked {
             let head = &self.outgoing[self.outgoing.len() - HEAD_BYTES..];
-            let sum = checksum(head, message);
+            let sum = checksum(self.put, head, message);
             put_number(&mut self.outgoing, sum);
+            self.put += 1;
         }
         self.outgoing.extend_from_slice(message);
     }
@@ -452,9 +459,12 @@ impl Counterpart<'_> {
                 }
                 break;
             };
-            if is_checked && number(&left[HEAD_BYTES..]) != checksum(&left[..HEAD_BYTES], message) {
+            let fits =
+                || checksum(self.delivered, &left[..HEAD_BYTES], message) == number(&left[HEAD_BYTES..]);
+            if is_checked && !fits() {
                 return Err(Wrong::NoMessage);
             }
+            self.delivered += 1;
             match slot {
                 END => self.has_ended = true,
                 FINISHED => self.has_finished = true,
@@ -480,9 +490,10 @@ fn failed(instance: usize, error: &std::io::Error, channels: &Channels) -> bool 
     false
 }
 
-/// Of a message's head and bytes.
-fn checksum(head: &[u8], message: &[u8]) -> usize {
+/// Of a message's head and bytes, and of its number on its stream.
+fn checksum(nth: u64, head: &[u8], message: &[u8]) -> usize {
     let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&nth.to_le_bytes());
     hasher.update(head);
     hasher.update(message);
     hasher.finalize() as usize
@@ -647,5 +658,45 @@ mod tests {
             one.communicate(&grants);
         }
         assert!(!one.take(0, &mut Vec::new()));
+    }
+
+    /// What comes of three messages whose bytes a channel carries as `carry` says: what is delivered before the instance is lost.
+    fn carried(carry: impl Fn(&[Vec<u8>; 3]) -> Vec<u8>) -> (Vec<Vec<u8>>, bool) {
+        let [here, there] = two_parts();
+        let grants = Grants::new(TWO.slots(), None);
+        let mut one = Endpoint::new(&here, TWO);
+        let mut other = Endpoint::new(&there, Position { instance: 1, ..TWO });
+        let to = other.counterparts[0].as_mut().expect("a counterpart");
+        let messages = [b"first", b"other", b"third"].map(|message| {
+            to.put(0, message, true);
+            std::mem::take(&mut to.outgoing)
+        });
+        // A byte at a time: what is late is waited for.
+        let mut delivered = Vec::new();
+        for byte in carry(&messages) {
+            other.counterparts[0].as_mut().expect("a counterpart").outgoing = vec![byte];
+            other.communicate(&grants);
+            one.communicate(&grants);
+            let mut message = Vec::new();
+            while one.take(0, &mut message) {
+                delivered.push(message.clone());
+            }
+        }
+        (delivered, one.is_broken())
+    }
+
+    #[test]
+    fn messages_that_are_lost_or_doubled_or_out_of_turn_lose_the_instance() {
+        let [first, second, third] = ["first", "other", "third"].map(|message| message.as_bytes().to_vec());
+        let all = carried(|messages| messages.concat());
+        assert_eq!(all, (vec![first.clone(), second.clone(), third], false), "late, but whole and in order");
+        let doubled = carried(|[one, other, third]| [&one[..], one, other, third].concat());
+        assert_eq!(doubled, (vec![first.clone()], true), "doubled");
+        let lost = carried(|[one, _, third]| [&one[..], third].concat());
+        assert_eq!(lost, (vec![first.clone()], true), "lost");
+        let swapped = carried(|[one, other, third]| [&one[..], third, other].concat());
+        assert_eq!(swapped, (vec![first.clone()], true), "out of turn");
+        let cut = carried(|[one, other, third]| [&one[..], &other[..other.len() - 1], third].concat());
+        assert_eq!(cut, (vec![first], true), "cut short");
     }
 }
