@@ -1,6 +1,7 @@
 //! Simulations: clocks, their order, repeatability, spinning cores, elided memory.
 
 mod clocks;
+mod clusters;
 mod elision;
 mod repeatable;
 mod sockets;

@@ -24,7 +24,7 @@
 //! **A cluster** is described by one of its machines: `cores`, `sockets.count` and `memory.controllers` are of that one in the file, and of all
 //! together in a [`Description`]. Its machines share no memory. So a line that cores of several ask for, which only what starts and ends a run
 //! should be, costs them what a message there and back takes in the network, without the calls; and how many did is counted
-//! ([`LineStatistics::between_machines`](super::LineStatistics::between_machines)).
+//! ([`LineStatistics::between_machines`](super::model::LineStatistics::between_machines)).
 
 mod check;
 mod fitted;
