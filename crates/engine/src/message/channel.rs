@@ -42,8 +42,8 @@ pub(crate) struct Channels {
 
 enum Ends {
     Streams(Streams),
-    /// By the stream that the end writes to; each is taken once.
-    Sockets(Latched<Vec<Option<Socket>>>),
+    /// By the stream that the end writes to; each is taken once. A latch each: workers take theirs when a run has begun, all at once.
+    Sockets(Box<[Latched<Option<Socket>>]>),
 }
 
 /// A worker's end of what leads to a counterpart and back.
@@ -63,7 +63,7 @@ impl Channels {
         let Part { instance, instances, sockets } = part;
         let before = instance * sockets.len() * instances;
         let ends = std::iter::repeat_with(|| None).take(before).chain(sockets.into_iter().flatten());
-        Channels::over(Ends::Sockets(Latched::new(ends.collect())), true)
+        Channels::over(Ends::Sockets(ends.map(Latched::new).collect()), true)
     }
 
     fn over(ends: Ends, leave_process: bool) -> Self {
@@ -111,7 +111,7 @@ impl Channels {
                 Channel::Streams(Source::new(streams, stream), Sink::new(streams, back))
             }
             Ends::Sockets(sockets) => {
-                let socket = sockets.with(|sockets| sockets[stream].take());
+                let socket = sockets[stream].with(Option::take);
                 Channel::Socket(socket.expect("an end is taken once"))
             }
         }
@@ -138,7 +138,7 @@ impl Ends {
                 }
             }
         }
-        Ends::Sockets(Latched::new(sockets))
+        Ends::Sockets(sockets.into_iter().map(Latched::new).collect())
     }
 }
 
