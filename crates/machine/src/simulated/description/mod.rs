@@ -22,9 +22,9 @@
 //! wrong type or inconsistent is refused with its dotted name, its value and why ([`DescriptionError`]).
 //!
 //! **A cluster** is described by one of its machines: `cores`, `sockets.count` and `memory.controllers` are of that one in the file, and of all
-//! together in a [`Description`]. Its machines share no memory. So a line that cores of several ask for, which only what starts and ends a run
-//! should be, costs them what a message there and back takes in the network, without the calls; and how many did is counted
-//! ([`LineStatistics::between_machines`](super::model::LineStatistics::between_machines)).
+//! together in a [`Description`]. Its machines share no memory: each has its own, and what one has to say to another it sends. A line that cores of
+//! several ask for is one that a process has once and a cluster would have on every machine: a counter of memory that was handed out, the flag that a run is over.
+//! It costs what one of the farthest socket does, and is counted ([`LineStatistics::between_machines`](super::model::LineStatistics::between_machines)).
 
 mod check;
 mod fitted;
@@ -324,14 +324,15 @@ impl Description {
         let fitted = fitted::apply(&mut file)?;
         let mut description = Description { fitted, ..Description::read(file)? };
         check::check(&description)?;
-        if let Some(Wire { channel, .. }) = description.channels.network {
-            description.multiply(2 * channel.latency_ns);
-        }
+        description.multiply();
         Ok(description)
     }
 
-    /// From one of the machines to the whole cluster. `apart_ns`: what a line takes from one machine to another.
-    fn multiply(&mut self, apart_ns: u64) {
+    /// From one of the machines to the whole cluster.
+    fn multiply(&mut self) {
+        if self.machines == 1 {
+            return;
+        }
         self.cores *= self.machines;
         self.memory.controllers *= self.machines;
         let Layout::Sockets(sockets) = &mut self.layout else {
@@ -345,9 +346,11 @@ impl Description {
         };
         sockets.hops =
             (0..sockets.count).map(|from| (0..sockets.count).map(|to| hops(from, to)).collect()).collect();
-        let apart_cycles = apart_ns * self.frequency_mhz / 1000;
-        sockets.transfers.rows_mut().into_iter().for_each(|row| row.push(apart_cycles));
-        self.memory.latency_ns.push(apart_ns);
+        let farthest = |row: &mut Vec<u64>| {
+            row.push(row.last().copied().expect("checked: a number for each of the hops"))
+        };
+        sockets.transfers.rows_mut().into_iter().for_each(farthest);
+        farthest(&mut self.memory.latency_ns);
     }
 
     fn read(file: toml::Table) -> Result<Description, DescriptionError> {

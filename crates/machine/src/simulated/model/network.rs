@@ -9,8 +9,7 @@
 //! the shorter way round a corner, and a cycle for each of its flits: one for a request, and as many more as a line has
 //! for data. (Graphite's `pr_l1_sh_l2_msi` goes these ways.)
 //!
-//! **Machines of a cluster** are sockets that are farther from each other than any two of one machine. Memory is that of the machine whose core
-//! asks for it.
+//! **Machines of a cluster** are sockets with a distance of their own between them. Memory is that of the machine whose core asks for it.
 //!
 //! Who has copies is known by *cluster*: a socket; on a mesh one of sixteen blocks of tiles. A *bank* is a last level
 //! that fills up by itself: a socket's; on a mesh all slices together, since lines are spread over them evenly.

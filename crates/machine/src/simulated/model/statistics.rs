@@ -15,7 +15,7 @@ pub struct LineStatistics {
     pub transfers_within: u64,
     /// Lines that came from another socket, or on a mesh from another block of tiles.
     pub transfers_across: u64,
-    /// Of those, lines that came from another machine of a cluster, which share no memory: what a run does beside its transactions.
+    /// Of those, lines that came from another machine of a cluster. Machines share no memory: these are of what one process has once.
     pub between_machines: u64,
     /// Lines that came from memory.
     pub memory_reads: u64,
