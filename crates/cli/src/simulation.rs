@@ -8,9 +8,9 @@ use crate::engines::{Explored, cores};
 use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
-    ArchitectureName, Arrangement, Arrival, ChannelName, Client, Completion, Engine, EngineOptions,
-    ErasedClient, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport, Misfit, RunError,
-    RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Arrival, BindingName, ChannelName, Client, Completion, Engine,
+    EngineOptions, ErasedClient, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport, Misfit,
+    RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
@@ -115,36 +115,44 @@ fn simulated<C: Client>(
     Ok(RunOutcome { clients, measurement, log_failure })
 }
 
-/// Why a system does not run on a cluster, if so: its machines share no memory, so that each instance is within one of them.
-fn misfit_of_machines(
+/// Why a system does not run so on this machine, if so. Machines of a cluster share no memory, so that each instance is within one of them.
+fn misfit_of_machine(
     description: &Description,
     selection: Selection,
     workers: usize,
     options: &EngineOptions,
 ) -> Option<Misfit> {
+    let misfit = |option, value: String, allowed| Some(Misfit { option, value, allowed });
+    if options.bind != BindingName::Cores {
+        let allowed = "cores on a simulated machine, each of which has a worker of its own".to_owned();
+        return misfit("bind", options.bind.to_string(), allowed);
+    }
     let (machines, cores) = (description.machines, description.cores_of_a_machine());
     if workers <= cores {
         return None;
     }
-    let instances = match selection.architecture() {
-        ArchitectureName::SharedEverything => options.instances_of(workers),
-        _ => 1,
-    };
+    if selection.architecture() != ArchitectureName::SharedEverything {
+        let allowed = format!(
+            "1 to {cores}, the cores of one of the {machines} machines; more under shared-everything, with --instances"
+        );
+        return misfit("workers", workers.to_string(), allowed);
+    }
+    let instances = options.instances_of(workers);
     let is_within =
         |instances: &usize| workers.is_multiple_of(*instances) && cores.is_multiple_of(workers / instances);
     if !is_within(&instances) {
         let fits = (1..=workers).filter(is_within).map(|instances| instances.to_string());
         let allowed = format!(
-            "{} under shared-everything, so that each is within one of the {machines} machines of {cores} cores",
+            "{}, so that each is within one of the {machines} machines of {cores} cores",
             fits.collect::<Vec<_>>().join(", ")
         );
-        return Some(Misfit { option: "instances", value: instances.to_string(), allowed });
+        return misfit("instances", instances.to_string(), allowed);
     }
-    (options.channel != ChannelName::Tcp).then(|| Misfit {
-        option: "channel",
-        value: options.channel.to_string(),
-        allowed: format!("tcp, for {workers} workers are on several machines of {cores} cores"),
-    })
+    if options.channel == ChannelName::Tcp {
+        return None;
+    }
+    let allowed = format!("tcp, for {workers} workers are on several machines of {cores} cores");
+    misfit("channel", options.channel.to_string(), allowed)
 }
 
 /// The engine, on the machine that was described.
@@ -180,8 +188,9 @@ impl Engine for OnDescription {
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        let (description, selection) = (DESCRIPTION.get().expect("inside of `on`"), selection.into());
-        match misfit_of_machines(description, selection, workers, options) {
+        let selection = selection.into();
+        let misfit = |description| misfit_of_machine(description, selection, workers, options);
+        match DESCRIPTION.get().and_then(misfit) {
             None => Explored::arrange(selection, workers, options),
             Some(misfit) => Err(misfit),
         }

@@ -47,14 +47,35 @@ fn every_experiment_fixes_prefetching_and_back_off() {
     }
 }
 
+/// Numbers of instances of the figures of clusters, an instance per machine, per socket and per core, and ours for four workers.
+const OF_CLUSTERS: [[(&str, &str); 3]; 3] = [
+    [
+        ("instances=4\"", "instances=1\""),
+        ("instances=8\"", "instances=2\""),
+        ("instances=48\"", "instances=4\""),
+    ],
+    [
+        ("instances=2\"", "instances=1\""),
+        ("instances=4\"", "instances=2\""),
+        ("instances=24\"", "instances=4\""),
+    ],
+    [
+        ("instances=1\"", "instances=1\""),
+        ("instances=2\"", "instances=2\""),
+        ("instances=12\"", "instances=4\""),
+    ],
+];
+
 /// The file with a small table and short repetitions: its numbers say nothing, but it is over soon.
 fn shortened(text: &str) -> String {
+    let of_cluster = OF_CLUSTERS.iter().find(|[.., (cores, _)]| text.contains(cores));
     let is_tpcc = text.contains("workload = \"tpcc\"");
     let short = |line: &str| match line.split(" = ").next() {
         Some("[base]") if is_tpcc => "[base]\nitems = 100\ncustomers = 10".to_owned(),
         Some("items" | "customers") => String::new(),
         Some("warehouses") if line.contains('[') => "warehouses = [1, 2]".to_owned(),
         Some("time_at") if text.contains("\nwarehouses = [") => "time_at = 1".to_owned(),
+        Some(name @ ("warehouses" | "workers")) if of_cluster.is_some() => format!("{name} = 4"),
         Some(name @ ("warehouses" | "partitions")) => format!("{name} = 2"),
         Some("workers") if !line.contains('[') => "workers = 2".to_owned(),
         Some("[base]") if !text.contains("\nrecords = ") => "[base]\nrecords = 2000".to_owned(),
@@ -68,6 +89,9 @@ fn shortened(text: &str) -> String {
         _ => line.to_owned(),
     };
     let mut text = text.lines().map(short).collect::<Vec<_>>().join("\n");
+    for (theirs, ours) in of_cluster.into_iter().flatten() {
+        text = text.replace(theirs, ours);
+    }
     // Instances of a core and of a socket, where a machine has two cores.
     for (theirs, ours) in [
         ("cc-threads=16", "cc-threads=1"),

@@ -24,14 +24,15 @@ fn instances_are_within_a_machine_each() {
     for (line, refused) in [
         (
             "--workers 24 --channel tcp --instances 3",
-            "--instances 3: allowed: 2, 4, 6, 8, 12, 24 under shared-everything, so that each is within one of the 4 machines of 12 cores",
+            "--instances 3: allowed: 2, 4, 6, 8, 12, 24, so that each is within one of the 4 machines of 12 cores",
         ),
-        ("--workers 24 --channel tcp", "--instances 1: allowed: 2, 4, 6, 8, 12, 24 under shared-everything"),
+        ("--workers 24 --channel tcp", "--instances 1: allowed: 2, 4, 6, 8, 12, 24, so that"),
         (
             "--workers 24 --instances 2",
             "--channel shared-memory: allowed: tcp, for 24 workers are on several machines",
         ),
         ("--workers 24 --instances 2 --channel unix", "--channel unix: allowed: tcp"),
+        ("--workers 2 --bind off", "--bind off: allowed: cores on a simulated machine"),
         ("--workers 49 --instances 49 --channel tcp", "--workers 49: allowed: 1 <= workers <= 48"),
     ] {
         let ran = on_cluster(&folder, &format!("{MICRO} {line}"));
@@ -39,13 +40,13 @@ fn instances_are_within_a_machine_each() {
         assert!(ran.err.contains(refused), "{line}: {}", ran.err);
     }
     let ran = on_cluster(&folder, "run micro --architecture dora --protocol no-wait --workers 13 --repeat 1");
-    assert!(ran.code == Some(2) && ran.err.contains("under shared-everything"), "{}", ran.err);
+    assert!(ran.code == Some(2) && ran.err.contains("--workers 13: allowed: 1 to 12"), "{}", ran.err);
     // One machine is one.
     let ran = on_cluster(&folder, &format!("{MICRO} --workers 4 --instances 2"));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 }
 
-/// The median latency, in nanoseconds, where all transactions but few are at two instances; nothing of it at one.
+/// The median latency, in nanoseconds.
 fn latency_ns(folder: &Path, line: &str) -> u64 {
     let ran = on_cluster(folder, &format!("{MICRO} {line}"));
     assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);

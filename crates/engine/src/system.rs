@@ -453,7 +453,8 @@ impl<'a, C: Client> Dispatch for Run<'a, C> {
             !frees_twice,
             "{selection:?} over rows that vary in length: whoever replaces one must be alone in that"
         );
-        worker::bind(binding(options.bind));
+        // What is loaded is loaded on cores.
+        let _bound = worker::bind(binding(options.bind));
         store.prepare(selection);
         store.epochs_mut().let_reclaim(options.reclaim);
         if let Some(Part { instance, instances, .. }) = part {

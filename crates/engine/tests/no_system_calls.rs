@@ -30,14 +30,14 @@ enum End {
     Done,
     /// A worker panicked.
     Panicked,
-    /// At a system call that was forbidden: its number.
+    /// At a system call that was forbidden: its number, from 1 to 253, which stand for those below and above, too.
     Called(i64),
     /// Otherwise.
     Other(std::process::ExitStatus),
 }
 
 impl End {
-    /// Status of a run that is done; above the numbers of all system calls that one byte holds.
+    /// Status of a run that is done.
     const DONE: i32 = 0xFF;
     /// Of one that has panicked.
     const PANICKED: i32 = 0xFE;

@@ -75,7 +75,7 @@ struct Counterpart<'e> {
     /// What was sent, from `sent` on not yet written.
     outgoing: Vec<u8>,
     sent: usize,
-    /// Messages that were put so far.
+    /// Messages with a checksum that were put so far.
     put: u64,
     /// What was read, from `taken` on not yet a whole message.
     incoming: Vec<u8>,

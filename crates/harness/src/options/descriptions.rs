@@ -559,7 +559,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "bind",
         value: "NAME",
-        help: "Where workers run: each on a core of its own, on any core of that one's socket, or where the system likes; on simulated machines always on cores",
+        help: "Where workers run: each on a core of its own, on any core of that one's socket, or where the system likes; on hardware only",
         used_by: UsedBy::All,
         in_checks: true,
         set: |options, value| assign(&mut options.engine.bind, named(value)),

@@ -68,10 +68,22 @@ pub enum Binding {
 /// How workers are bound from now on.
 static BINDING: AtomicUsize = AtomicUsize::new(Binding::Cores as usize);
 
-/// Binds the workers of this process so from now on.
-pub fn bind(binding: Binding) {
-    // Relaxed: threads are made afterwards.
+/// Workers are bound so until this is dropped; then on cores, as before.
+#[derive(Debug)]
+pub struct Bound(());
+
+/// Binds the workers of this process so, as long as what it answers is kept.
+#[must_use]
+pub fn bind(binding: Binding) -> Bound {
+    // Relaxed, here and below: threads are made afterwards.
     BINDING.store(binding as usize, Ordering::Relaxed);
+    Bound(())
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        BINDING.store(Binding::Cores as usize, Ordering::Relaxed);
+    }
 }
 
 impl Binding {

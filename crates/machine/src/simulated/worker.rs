@@ -49,7 +49,14 @@ pub fn patience() -> Duration {
 pub use crate::hardware::worker::Binding;
 
 /// As [`crate::hardware::worker::bind`]: virtual cores have a worker each, whatever is told.
-pub fn bind(_: Binding) {}
+pub fn bind(_: Binding) -> Bound {
+    Bound(())
+}
+
+/// As [`crate::hardware::worker::Bound`].
+#[derive(Debug)]
+#[must_use]
+pub struct Bound(());
 
 /// Runs `f(0)` to `f(workers - 1)` on a virtual core each and returns their results in that order.
 ///

@@ -33,6 +33,9 @@ pub(super) fn check(description: &Description) -> Checked {
 
 fn cluster(description: &Description) -> Checked {
     let (machines, sockets) = (description.machines, description.sockets());
+    ensure(machines >= 1, "machines", machines, "is to be 1 or more")?;
+    let is_mesh = matches!(description.layout, Layout::Mesh(_));
+    ensure(machines == 1 || !is_mesh, "machines", machines, "is to be 1 on a mesh")?;
     let Some(wire) = description.channels.network else {
         return ensure(
             machines == 1,
@@ -42,8 +45,7 @@ fn cluster(description: &Description) -> Checked {
         );
     };
     ensure(machines > 1, "channels.network", "", "is there without `machines`, two or more")?;
-    let is_mesh = matches!(description.layout, Layout::Mesh(_));
-    ensure(!is_mesh, "machines", machines, "is to be 1 on a mesh")?;
+    ensure(description.disk.is_none(), "disk", "", "is not to be there: a cluster's machines have none yet")?;
     let most = (MOST_SOCKETS / sockets).min(MOST_CORES / description.cores);
     let why = format!("is to be 1 to {most}: {MOST_SOCKETS} sockets and {MOST_CORES} cores together");
     ensure(machines <= most, "machines", machines, why)?;

@@ -217,12 +217,15 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Of a message: the headers of Ethernet, IP and TCP, with preamble and gap.
+    /// Of a frame: the headers of Ethernet, IP and TCP, with preamble and gap.
     const HEADER_BYTES: u64 = 78;
+    /// What a frame carries.
+    const FRAME_BYTES: u64 = 1448;
 
-    /// How long a message of so many bytes keeps a card busy, in nanoseconds.
+    /// How long so many bytes that are sent at once keep a card busy, in nanoseconds.
     pub fn occupancy_ns(&self, bytes: u64) -> u64 {
-        (bytes + Wire::HEADER_BYTES) * 1000 / self.bandwidth_mb_per_s
+        let frames = bytes.div_ceil(Wire::FRAME_BYTES);
+        (bytes + frames * Wire::HEADER_BYTES) * 1000 / self.bandwidth_mb_per_s
     }
 }
 

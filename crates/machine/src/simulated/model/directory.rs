@@ -336,8 +336,12 @@ impl Directory {
                 if !filled && !entry.is_watched() && entry.busy_until <= now {
                     if entry.is_dirty() {
                         self.write_backs += 1;
-                        let owner = entry.owner().unwrap_or(0);
-                        network.occupy_controller(owner, Line(entry.line - 1), now);
+                        // Where it was written, or read since.
+                        let cluster = match entry.owner() {
+                            Some(core) => network.cluster_of(core),
+                            None => entry.sharers().checked_ilog2().unwrap_or(0) as usize,
+                        };
+                        network.occupy_controller(cluster, Line(entry.line - 1), now);
                     }
                     self.table.remove(self.hand);
                     self.entries -= 1;

@@ -324,7 +324,8 @@ impl Model {
             Want::Own => self.network.own(core, line, source, entry.sharers()),
         };
         if source == Source::Memory {
-            let queue = self.network.occupy_controller(core, line, self.asked_at);
+            let cluster = self.network.cluster_of(core);
+            let queue = self.network.occupy_controller(cluster, line, self.asked_at);
             self.statistics.memory_queue_ps += queue;
             cost += queue;
         } else if waited > 0 && at_source.is_some() {
@@ -452,15 +453,16 @@ impl Model {
             }
             Source::LastLevel { bank } => {
                 statistics.transfers_across += 1;
-                statistics.between_machines += u64::from(self.network.are_apart(core, bank));
+                let own = self.network.cluster_of(core);
+                statistics.between_machines += u64::from(self.network.are_apart(own, bank));
             }
             Source::Core { core: other, .. } => {
                 if self.network.cluster_of(other) == self.network.cluster_of(core) {
                     statistics.transfers_within += 1;
                 } else {
-                    let other = self.network.cluster_of(other);
+                    let (own, other) = (self.network.cluster_of(core), self.network.cluster_of(other));
                     statistics.transfers_across += 1;
-                    statistics.between_machines += u64::from(self.network.are_apart(core, other));
+                    statistics.between_machines += u64::from(self.network.are_apart(own, other));
                 }
             }
             Source::Memory => statistics.memory_reads += 1,

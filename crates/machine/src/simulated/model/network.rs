@@ -161,45 +161,45 @@ impl Network {
         &self.near[self.bank_of(core)]
     }
 
-    /// Whether two cores are of different machines.
+    /// Whether two sockets are of different machines.
     #[inline]
-    pub fn are_apart(&self, core: usize, other_cluster: usize) -> bool {
+    pub fn are_apart(&self, one: usize, other: usize) -> bool {
         match self.distances {
             Distances::Sockets { sockets_a_machine, .. } => {
-                self.cluster_of(core) / sockets_a_machine != other_cluster / sockets_a_machine
+                one / sockets_a_machine != other / sockets_a_machine
             }
             Distances::Mesh { .. } => false,
         }
     }
 
     #[inline]
-    fn controller_of(&self, core: usize, line: Line) -> usize {
+    fn controller_of(&self, cluster: usize, line: Line) -> usize {
         // On a mesh the controller nearest to the line's home is found by the hash that finds its home.
         let by_line = mix(line.0 ^ self.salt);
         match self.distances {
             Distances::Sockets { controllers_a_socket, .. } => {
-                self.socket_of_memory(core, line) * controllers_a_socket
+                self.socket_of_memory(cluster, line) * controllers_a_socket
                     + below(by_line, controllers_a_socket)
             }
             Distances::Mesh { .. } => below(by_line, self.controllers.len()),
         }
     }
 
-    /// Where the page is that the line is in, in the machine of this core.
-    fn socket_of_memory(&self, core: usize, line: Line) -> usize {
+    /// Where the page is that the line is in, in the machine of this cluster of cores.
+    fn socket_of_memory(&self, cluster: usize, line: Line) -> usize {
         const LINES_A_PAGE: u64 = 64;
         match self.distances {
             Distances::Sockets { sockets_a_machine, .. } => {
-                let first = self.cluster_of(core) / sockets_a_machine * sockets_a_machine;
+                let first = cluster / sockets_a_machine * sockets_a_machine;
                 first + below(mix((line.0 / LINES_A_PAGE) ^ self.salt ^ 0xFA6E), sockets_a_machine)
             }
             Distances::Mesh { .. } => 0,
         }
     }
 
-    /// What a line waits for its controller that is asked for at time `now`, by this core or by what had it last.
-    pub fn occupy_controller(&mut self, core: usize, line: Line, now: u64) -> u64 {
-        let controller = self.controller_of(core, line);
+    /// What a line waits for its controller that is asked for at time `now`, for a core of this cluster.
+    pub fn occupy_controller(&mut self, cluster: usize, line: Line, now: u64) -> u64 {
+        let controller = self.controller_of(cluster, line);
         self.controllers[controller].ask(now, self.occupancy)
     }
 
@@ -230,7 +230,7 @@ impl Network {
                         load_exclusive[hops(self.cluster_of(other))]
                     }
                     Source::LastLevel { bank } => load_shared[hops(bank)],
-                    Source::Memory => memory[hops(self.socket_of_memory(core, line))],
+                    Source::Memory => memory[hops(self.socket_of_memory(self.cluster_of(core), line))],
                 }
             }
             Distances::Mesh { .. } => self.over_mesh(core, line, source, 0),
