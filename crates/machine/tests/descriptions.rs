@@ -81,6 +81,16 @@ fn spoilt_machines_are_refused_with_field_value_and_reason() {
             haswell("cores = 72", "cores = 72\nmachines = 2"),
             "channels.network: is missing: machines have a network",
         ),
+        (haswell("cores = 72", "cores = 72\nmachines = 0"), "machines = 0: is to be 1 or more"),
+        (mesh("cores = 64", "cores = 64\nmachines = 2"), "machines = 2: is to be 1 on a mesh"),
+        (
+            spoilt(
+                "westmere-ep-2x6-x4",
+                "[channels.network]",
+                "[disk]\ncall_ns = 1000\ncopy_mb_per_s = 5000\nsync_us = 100\nbandwidth_mb_per_s = 500\n\n[channels.network]",
+            ),
+            "disk: is not to be there: a cluster's machines have none yet",
+        ),
         (spoilt("westmere-ep-2x6-x4", "machines = 4", ""), "channels.network: is there without `machines`"),
         (
             spoilt("westmere-ep-2x6-x4", "machines = 4", "machines = 5"),

@@ -127,10 +127,10 @@ impl Socket {
     fn times(&self) -> Option<Channel> {
         let machine = timed().filter(|machine| machine.core().is_some())?;
         let channels = machine.channels();
-        let (name, channel) = match self.family {
-            _ if self.wire().is_some() => ("network", self.wire().map(|(_, wire)| wire.channel)),
-            Family::Unix => ("unix", channels.unix),
-            Family::Tcp => ("tcp", channels.tcp),
+        let (name, channel) = match (self.wire(), self.family) {
+            (Some((_, wire)), _) => ("network", Some(wire.channel)),
+            (None, Family::Unix) => ("unix", channels.unix),
+            (None, Family::Tcp) => ("tcp", channels.tcp),
         };
         Some(channel.unwrap_or_else(|| {
             panic!("the machine has no such sockets: its file has no table [channels.{name}]")
