@@ -36,6 +36,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
     ];
     lines.extend(times(summary));
     lines.push(("engine", engine(summary)));
+    lines.extend(summary.instances_shown().map(|shown| ("instances", shown)));
     lines.extend(summary.cc_threads_chosen.iter().map(|chosen| ("cc-threads", chosen.to_string())));
     lines.extend(costs(summary));
     lines.push(("memory", memory(&summary.memory)));

@@ -7,7 +7,7 @@
 use crate::nodes;
 use crate::simulation::{self, OnDescription};
 use cluster::{Group, Together};
-use contract::{ChannelName, Durability, Engine, EngineOptions};
+use contract::{ChannelName, Durability, Engine, EngineOptions, Instances};
 use harness::failure::words;
 use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
@@ -117,7 +117,7 @@ impl Machine {
             ChannelName::Tcp => channels.tcp,
         };
         match there {
-            None if engine.instances != 1 => Err(Failure::Usage(format!(
+            None if engine.instances != Instances::ONE => Err(Failure::Usage(format!(
                 "--channel {0}: {name} has no such sockets: its file has no table [channels.{0}]",
                 engine.channel
             ))),

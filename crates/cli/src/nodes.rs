@@ -8,7 +8,7 @@ use crate::engines::{self, Machine};
 use crate::output::say;
 use clap::{Arg, ArgMatches, Command};
 use cluster::{Cluster, Group};
-use contract::{ChannelName, Durability, EngineOptions};
+use contract::{ChannelName, Durability, EngineOptions, Instances};
 use harness::folder::Folder;
 use harness::options::{Logging, Nodes};
 use harness::{BadValue, Failure, RunOptions};
@@ -86,7 +86,7 @@ pub fn place(group: &Group) -> &'static str {
 
 /// The options' defaults for it.
 pub fn given(group: &Group, mut defaults: RunOptions) -> RunOptions {
-    defaults.engine.instances = group.nodes();
+    defaults.engine.instances = Instances::of(group.nodes());
     defaults.engine.channel = if group.is_one_host() { ChannelName::Unix } else { ChannelName::Tcp };
     defaults
 }
@@ -94,9 +94,15 @@ pub fn given(group: &Group, mut defaults: RunOptions) -> RunOptions {
 /// Refuses what nodes can not do.
 pub fn admit(group: &Group, workers: usize, engine: &EngineOptions) -> Result<(), Failure> {
     let nodes = group.nodes();
-    if engine.instances_of(workers) != nodes {
+    let is_one_each = match engine.instances {
+        Instances::Count(count) => count.get() == nodes,
+        Instances::PerCore => workers == nodes,
+        // Whose sockets and machines they are, no node knows of the others.
+        Instances::PerSocket | Instances::PerMachine => false,
+    };
+    if !is_one_each {
         let allowed = format!("{nodes} with --cluster, each of whose nodes has one");
-        return Err(BadValue::new("instances", engine.instances_of(workers), allowed).into());
+        return Err(BadValue::new("instances", engine.instances, allowed).into());
     }
     if engine.global_ids {
         let allowed = "off with --cluster, each of whose nodes would count by itself";

@@ -9,8 +9,8 @@ use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
     ArchitectureName, Arrangement, Arrival, BindingName, ChannelName, Client, Completion, Engine,
-    EngineOptions, ErasedClient, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport, Misfit,
-    RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    EngineOptions, ErasedClient, Instances, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport,
+    Misfit, RunError, RunOutcome, Selection, Site, Support, TableDescription, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
@@ -115,6 +115,12 @@ fn simulated<C: Client>(
     Ok(RunOutcome { clients, measurement, log_failure })
 }
 
+/// Where its cores are, and so its workers.
+fn sites(description: &Description) -> Vec<Site> {
+    let site = |machine::Site { machine, socket }| Site { machine, socket };
+    description.sites().into_iter().map(site).collect()
+}
+
 /// Why a system does not run so on this machine, if so. Machines of a cluster share no memory, so that each instance is within one of them.
 fn misfit_of_machine(
     description: &Description,
@@ -137,7 +143,10 @@ fn misfit_of_machine(
         );
         return misfit("workers", workers.to_string(), allowed);
     }
-    let instances = options.instances_of(workers);
+    let instances = match options.instances.among(workers, &sites(description)) {
+        Ok(instances) => instances,
+        Err(misfit) => return Some(misfit),
+    };
     let is_within =
         |instances: &usize| workers.is_multiple_of(*instances) && cores.is_multiple_of(workers / instances);
     if !is_within(&instances) {
@@ -146,7 +155,7 @@ fn misfit_of_machine(
             "{}, so that each is within one of the {machines} machines of {cores} cores",
             fits.collect::<Vec<_>>().join(", ")
         );
-        return misfit("instances", instances.to_string(), allowed);
+        return misfit("instances", options.instances.to_string(), allowed);
     }
     if options.channel == ChannelName::Tcp {
         return None;
@@ -189,9 +198,11 @@ impl Engine for OnDescription {
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
         let selection = selection.into();
-        let misfit = |description| misfit_of_machine(description, selection, workers, options);
-        match DESCRIPTION.get().and_then(misfit) {
-            None => Explored::arrange(selection, workers, options),
+        let Some(description) = DESCRIPTION.get() else {
+            return Explored::arrange(selection, workers, options);
+        };
+        match misfit_of_machine(description, selection, workers, options) {
+            None => Explored::arrange_on(&sites(description), selection, workers, options),
             Some(misfit) => Err(misfit),
         }
     }
@@ -240,6 +251,10 @@ impl Engine for OnDescription {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
+        // Outside of a simulation the engine does not know which machine it is.
+        let counted = |on| options.instances.among(clients.len(), &sites(on)).ok().map(Instances::of);
+        let instances = DESCRIPTION.get().and_then(counted).unwrap_or(options.instances);
+        let options = &EngineOptions { instances, ..options.clone() };
         unobserved(|| Explored::run_checked(store, selection, clients, until, options))
     }
 

@@ -151,11 +151,15 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "run ycsb --protocol silo --workers 2 --instances 0",
-        "--instances 0: allowed: a whole number, at least 1, or per-core",
+        "--instances 0: allowed: a whole number from 1 on, one, per-core, per-socket, per-machine",
     ),
     (
         "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log --checkpoint-every 1s",
         "--checkpoint-every 1s: allowed: never with --instances",
+    ),
+    (
+        "run ycsb --protocol wait-die --workers 2 --instances per-core",
+        "--instances per-core: allowed: 1 under wait-die; several with ",
     ),
     (
         "check micro --canary no-read-validation --workers 2 --instances 2",

@@ -85,6 +85,7 @@ const FIELDS: &[Field] = &[
     ("locks_by_hash", Value::is_boolean),
     ("shared_lock_table", Value::is_boolean),
     ("instances", is_count),
+    ("instances_asked", Value::is_string),
     ("channel", Value::is_string),
     ("bind", Value::is_string),
     ("readers_wait", Value::is_boolean),

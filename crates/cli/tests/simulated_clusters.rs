@@ -31,6 +31,14 @@ fn instances_are_within_a_machine_each() {
             "--workers 24 --instances 2",
             "--channel shared-memory: allowed: tcp, for 24 workers are on several machines",
         ),
+        (
+            "--workers 9 --instances per-socket",
+            "--instances per-socket: allowed: with 1 to 6, 12, 18, 24, 30, 36, 42 or 48 workers, equally many on each socket",
+        ),
+        (
+            "--workers 18 --instances per-machine --channel tcp",
+            "--instances per-machine: allowed: with 1 to 12, 24, 36 or 48 workers, equally many on each machine, and not with 18",
+        ),
         ("--workers 24 --instances 2 --channel unix", "--channel unix: allowed: tcp"),
         ("--workers 2 --bind off", "--bind off: allowed: cores on a simulated machine"),
         ("--workers 49 --instances 49 --channel tcp", "--workers 49: allowed: 1 <= workers <= 48"),
@@ -44,6 +52,66 @@ fn instances_are_within_a_machine_each() {
     // One machine is one.
     let ran = on_cluster(&folder, &format!("{MICRO} --workers 4 --instances 2"));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
+/// What is asked for is asked of each number of workers, and what it comes to stands beside it. A deployment is what its number is, however that was said.
+#[test]
+fn instances_are_counted_by_the_machine() {
+    let folder = fresh_folder("cluster-instances-counted");
+    let at = |line: &str| {
+        let ran = on_cluster(&folder, &format!("{MICRO} {line}"));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+        ran.json()
+    };
+    for (workers, asked, instances) in [
+        (24, "per-core --channel tcp", 24),
+        (24, "per-socket --channel tcp", 4),
+        (24, "per-machine --channel tcp", 2),
+        (6, "per-socket", 1),
+        (12, "per-core", 12),
+        (12, "per-socket", 2),
+        (12, "per-machine", 1),
+    ] {
+        let said = at(&format!("--workers {workers} --instances {asked}"));
+        let asked = asked.split(' ').next().expect("a word");
+        assert_eq!((&said["instances"], &said["instances_asked"]), (&instances.into(), &asked.into()));
+        if workers > 12 {
+            continue;
+        }
+        let counted = at(&format!("--workers {workers} --instances {instances}"));
+        assert_eq!(counted["instances_asked"], instances.to_string());
+        for number in ["instances", "commits", "messages_per_txn", "latency_ns"] {
+            assert_eq!(said[number], counted[number], "{number} with {workers} workers, {asked}");
+        }
+    }
+}
+
+/// A sweep asks at each point, and leaves out what does not fit there.
+#[test]
+fn instances_are_swept_beside_workers() {
+    let folder = fresh_folder("cluster-instances-swept");
+    let text = "workload = 'micro'\n[base]\nprotocol = 'silo'\nrecords = 4800\nchannel = 'tcp'\nrepeat = 1\n\
+                [axes]\nworkers = [12, 18]\ninstances = ['per-socket', 'per-machine']\n";
+    fs::write(folder.join("e.toml"), text).expect("a file");
+    let ran = on_cluster(&folder, "sweep e.toml --warmup 50us --duration 200us --json");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let json = ran.json();
+    let points = json["points"].as_array().expect("points");
+    let of = |point: &Value| {
+        let (at, summary) = (&point["at"], &point["summary"]);
+        format!("{} {} {}", at["workers"], at["instances"], summary["instances"]).replace('"', "")
+    };
+    let points: Vec<String> = points.iter().map(of).collect();
+    assert_eq!(points, ["12 per-socket 2", "12 per-machine 1", "18 per-socket 3"]);
+    let left_out = &json["left_out"][0]["why"];
+    assert!(
+        left_out
+            .as_str()
+            .is_some_and(|why| why.starts_with("instances per-machine: allowed: with 1 to 12, 24,")),
+        "{left_out}"
+    );
+    let report = fs::read_to_string(folder.join("results/sweep-e/report.html")).expect("a report");
+    assert!(report.contains("2 (per-socket), of 6 workers each"), "the number is in the report, too");
 }
 
 /// The median latency, in nanoseconds.

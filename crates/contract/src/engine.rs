@@ -5,6 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
+use crate::instances::Instances;
 use crate::measurement::Measurement;
 use crate::names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
@@ -224,6 +225,8 @@ pub struct Arrangement {
     pub clients: usize,
     /// Parts of the keys that the clients are at home in ([`Seat::homes`]).
     pub homes: u32,
+    /// Instances among which workers and partitions are divided ([`EngineOptions::instances`]); 1: it is no deployment.
+    pub instances: usize,
 }
 
 impl Arrangement {
@@ -360,8 +363,9 @@ pub struct EngineOptions {
     /// each has a table of its own, of its part of the keys (*orthrus* 3.4).
     pub shared_lock_table: bool,
     /// Shared-everything: instances among which workers and partitions are divided; a transaction that touches several commits in two phases
-    /// (*hardware-islands*). One by default; 0 for as many as there are workers.
-    pub instances: usize,
+    /// (*hardware-islands*). One by default. Results have it as `instances_asked`, for their `instances` is the number.
+    #[serde(rename = "instances_asked")]
+    pub instances: Instances,
     /// By what they talk with each other.
     pub channel: ChannelName,
     /// Where workers run, on the hardware. On cores of their own by default.
@@ -475,7 +479,7 @@ impl Default for EngineOptions {
             forwarding: true,
             locks_by_hash: false,
             shared_lock_table: false,
-            instances: 1,
+            instances: Instances::ONE,
             channel: ChannelName::SharedMemory,
             bind: BindingName::Cores,
             readers_wait: true,
@@ -503,11 +507,6 @@ impl EngineOptions {
     /// What a store's layout says of snapshots ([`Layout::snapshot_every`]).
     pub fn snapshots_of_layout(&self) -> u64 {
         if self.snapshots { self.snapshot_every } else { 0 }
-    }
-
-    /// How many instances so many workers are divided among.
-    pub fn instances_of(&self, workers: usize) -> usize {
-        if self.instances == 0 { workers } else { self.instances }
     }
 
     /// The latch of a partition, with so many workers on a machine of so many cores.

@@ -13,6 +13,7 @@
 //! | what survives? | [`durability`] |
 //! | what came of it? | [`measurement`] |
 //! | how are systems called? | [`names`] |
+//! | among how many instances are workers divided? | [`instances`] |
 #![forbid(unsafe_code)]
 
 pub mod compilation;
@@ -20,6 +21,7 @@ pub mod durability;
 pub mod engine;
 pub mod erased;
 pub mod header;
+pub mod instances;
 pub mod measurement;
 pub mod names;
 pub mod plan;
@@ -41,6 +43,7 @@ pub use engine::{
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
+pub use instances::{Instances, Site};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,

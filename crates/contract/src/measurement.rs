@@ -169,6 +169,8 @@ impl Effort {
 pub struct Measurement {
     /// The counted interval, one for all workers.
     pub elapsed: Duration,
+    /// Instances among which the workers were divided; 1: it was no deployment.
+    pub instances: usize,
     /// Transactions that the workers may have begun and not ended, all together.
     pub slots: usize,
     /// Transactions committed.
@@ -215,6 +217,7 @@ impl Measurement {
     pub fn nothing(elapsed: Duration, slots: usize) -> Measurement {
         Measurement {
             elapsed,
+            instances: 1,
             slots,
             commits: 0,
             user_rollbacks: 0,
@@ -236,10 +239,11 @@ impl Measurement {
         }
     }
 
-    /// Adds what other workers have measured in the same interval, over a store of their own.
+    /// Adds what other workers of the same deployment have measured in the same interval, over a store of their own.
     pub fn merge(&mut self, other: &Measurement) {
         let Measurement {
             elapsed,
+            instances,
             slots,
             commits,
             user_rollbacks,
@@ -260,6 +264,7 @@ impl Measurement {
             record_bytes,
         } = other;
         self.elapsed = self.elapsed.max(*elapsed);
+        self.instances = self.instances.max(*instances);
         self.slots += slots;
         self.commits += commits;
         self.user_rollbacks += user_rollbacks;

@@ -26,7 +26,7 @@ impl fmt::Display for UnknownName {
 impl std::error::Error for UnknownName {}
 
 /// A name as results have it: `no-wait` of `NO_WAIT`.
-fn kebab_case(given: &str) -> String {
+pub(crate) fn kebab_case(given: &str) -> String {
     given.to_ascii_lowercase().replace('_', "-")
 }
 

@@ -3,7 +3,9 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArchitectureName, DeploymentCanary, EngineOptions, PairName, ProtocolName, Selection};
+use contract::{
+    ArchitectureName, DeploymentCanary, EngineOptions, Instances, PairName, ProtocolName, Selection,
+};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::bank_run;
@@ -29,6 +31,7 @@ fn selection(protocol: ProtocolName) -> Selection {
 }
 
 fn options(seed: u64, instances: usize) -> EngineOptions {
+    let instances = Instances::of(instances);
     EngineOptions { seed, instances, back_off_first_ns: 200, in_flight: 2, ..EngineOptions::default() }
 }
 

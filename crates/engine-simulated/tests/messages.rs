@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing,
-    Key, Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection,
-    Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Instances, Key, Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
+    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore};
@@ -283,7 +283,8 @@ fn a_fragment_takes_the_place_of_a_message_for_each_row() {
     ];
     for (protocol, one_shot, of_two) in cases {
         let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-        let options = EngineOptions { instances: 2, in_flight: 1, one_shot, ..EngineOptions::default() };
+        let options =
+            EngineOptions { instances: Instances::of(2), in_flight: 1, one_shot, ..EngineOptions::default() };
         let counts = (0..20).filter_map(|seed| {
             let schedule = Schedule::Random { seed, switch_one_in: 5 };
             let measured =

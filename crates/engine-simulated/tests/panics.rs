@@ -6,7 +6,9 @@
 mod writes;
 
 use Write::{Blind, Delete, Insert, Merge, Never, Panic, Update};
-use contract::{ArchitectureName, Engine, EngineOptions, PairName, ProtocolName, Support, TableId};
+use contract::{
+    ArchitectureName, Engine, EngineOptions, Instances, PairName, ProtocolName, Support, TableId,
+};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Exploration, Schedule, Simulation, cpu, explore};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +21,7 @@ fn supported() -> impl Iterator<Item = PairName> {
 /// Every pair, and deployments of instances: by messages, and in fragments, which panic at another instance, too.
 fn systems() -> Vec<(PairName, EngineOptions)> {
     let alone = EngineOptions { in_flight: 1, ..EngineOptions::default() };
-    let deployed = |one_shot| EngineOptions { instances: 0, one_shot, ..alone.clone() };
+    let deployed = |one_shot| EngineOptions { instances: Instances::PerCore, one_shot, ..alone.clone() };
     let of = |protocol| PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let pairs = supported().map(|pair| (pair, alone.clone()));
     let deployments = [ProtocolName::NoWait, ProtocolName::Silo]

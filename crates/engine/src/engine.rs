@@ -1,5 +1,6 @@
 //! This compilation of the engine, as the harness sees it.
 
+use crate::deployment;
 use crate::durability::{self, Log};
 use crate::facade::{clock, memory};
 use crate::matrix;
@@ -11,8 +12,8 @@ use crate::system::{CountLeaks, Reports, Run};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, Layout, LeakCheck,
     LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName,
-    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
-    erased,
+    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Site, Support, TableDescription, Until,
+    Workload, erased,
 };
 use std::ops::Range;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ impl Engine for ThisEngine {
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        matrix::arrange(selection.into(), workers, options)
+        Self::arrange_on(&deployment::sites(), selection, workers, options)
     }
 
     fn most_workers(architecture: ArchitectureName) -> usize {
@@ -55,10 +56,9 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        if matrix::is_deployed(selection, store.layout().partitions, clients.len(), options) {
-            let workers = clients.len() / options.instances_of(clients.len());
-            let run = begin(store, selection, clients, until, options);
-            return run_instances(workers, run);
+        let partitions = store.layout().partitions;
+        if let Some(workers) = matrix::workers_of_an_instance(selection, partitions, clients.len(), options) {
+            return run_instances(workers, begin(store, selection, clients, until, options));
         }
         // Nobody measures a broken protocol.
         let Selection::Pair(pair) = selection else {
@@ -77,11 +77,10 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
-        let hosts = clients.len();
-        let is_deployed = matrix::is_deployed(selection, store.layout().partitions, hosts, options);
-        let is_deployed = is_deployed.then(|| hosts / options.instances_of(hosts));
+        let partitions = store.layout().partitions;
+        let deployed = matrix::workers_of_an_instance(selection, partitions, clients.len(), options);
         let run = begin(store, selection, clients, until, options);
-        match is_deployed {
+        match deployed {
             Some(workers) => run_instances_erased(workers, run),
             None => {
                 let (store, reports, slots) = matrix::run(selection, run);
@@ -148,6 +147,16 @@ impl Engine for ThisEngine {
 }
 
 impl ThisEngine {
+    /// As [`Engine::arrange`], on a machine whose workers have these sites, in their order: a simulated one is not there before it runs.
+    pub fn arrange_on(
+        sites: &[Site],
+        selection: impl Into<Selection>,
+        workers: usize,
+        options: &EngineOptions,
+    ) -> Result<Arrangement, Misfit> {
+        matrix::arrange(selection.into(), workers, options, sites)
+    }
+
     /// As [`Engine::load`], of rows of these partitions only, whatever the layout has.
     pub fn load_part<W: Workload>(
         workload: &W,
@@ -207,9 +216,9 @@ impl ThisEngine {
 
 /// Runs instances of so many workers, compiled for their clients if they have one.
 fn run_instances<C: Client>(workers: usize, run: Run<'_, C>) -> Result<RunOutcome<C>, RunError> {
-    let until = run.until;
+    let (until, instances) = (run.until, instances(workers, &run));
     match matrix::run_deployed_alone(run.selection, workers, run) {
-        Ok((store, reports, slots)) => Ok(with_space(store, collect(reports, slots, until)?)),
+        Ok((store, reports, slots)) => Ok(of_instances(instances, store, collect(reports, slots, until)?)),
         Err(Run { store, selection, clients, until, options, part }) => erased(clients, |clients| {
             run_instances_erased(workers, Run { store, selection, clients, until, options, part })
         }),
@@ -220,9 +229,19 @@ fn run_instances_erased(
     workers: usize,
     run: Run<'_, ErasedClient>,
 ) -> Result<RunOutcome<ErasedClient>, RunError> {
-    let until = run.until;
+    let (until, instances) = (run.until, instances(workers, &run));
     let (store, reports, slots) = matrix::run_deployed(run.selection, workers, run);
-    Ok(with_space(store, collect(reports, slots, until)?))
+    Ok(of_instances(instances, store, collect(reports, slots, until)?))
+}
+
+/// How many instances of so many workers there are, those of other processes among them.
+fn instances<C: Client>(workers: usize, run: &Run<'_, C>) -> usize {
+    run.part.as_ref().map_or(run.clients.len() / workers, |part| part.instances)
+}
+
+fn of_instances<C>(instances: usize, store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
+    outcome.measurement.instances = instances;
+    with_space(store, outcome)
 }
 
 fn begin<'a, C: Client>(

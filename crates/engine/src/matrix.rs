@@ -2,6 +2,7 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
+use crate::deployment::instances_of;
 use crate::facade::{clock, region};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
@@ -10,7 +11,7 @@ use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
     ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
-    Selection, Support, TimestampsName,
+    Selection, Site, Support, TimestampsName,
 };
 
 /// Each partition of each table takes address space of its own.
@@ -68,11 +69,12 @@ fn but_one(workers: usize, rest: &str) -> String {
     format!("{most}, for at least one of {workers} workers {rest}")
 }
 
-/// How a system uses its workers.
+/// How a system uses its workers, which run on these sites.
 pub(crate) fn arrange(
     selection: Selection,
     workers: usize,
     options: &EngineOptions,
+    sites: &[Site],
 ) -> Result<Arrangement, Misfit> {
     let architecture = selection.architecture();
     let misfit = |option, value: usize, allowed: String| Misfit { option, value: value.to_string(), allowed };
@@ -100,9 +102,13 @@ pub(crate) fn arrange(
         let (option, value) = ("protocol", selection.pair().protocol.to_string());
         return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
+    let instances = match architecture {
+        ArchitectureName::SharedEverything => options.instances.among(workers, sites)?,
+        _ => 1,
+    };
     let (partitions, clients) = match architecture {
-        ArchitectureName::SharedEverything if options.instances_of(workers) > 1 => {
-            if let Some(misfit) = misfit_of_instances(selection, workers, options) {
+        ArchitectureName::SharedEverything if instances > 1 => {
+            if let Some(misfit) = misfit_of_instances(selection, workers, instances, options) {
                 return Err(misfit);
             }
             (workers, workers)
@@ -170,7 +176,7 @@ pub(crate) fn arrange(
         ArchitectureName::Orthrus if partitions == 1 && !options.locks_by_hash => options.cc_threads,
         _ => partitions,
     };
-    Ok(Arrangement { layout, clients, homes: homes as u32 })
+    Ok(Arrangement { layout, clients, homes: homes as u32, instances })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
@@ -214,50 +220,57 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
 const DEPLOYED: [ProtocolName; 2] = [ProtocolName::NoWait, ProtocolName::Silo];
 
 /// Why a system runs with so many workers as no deployment of these instances, if so.
-fn misfit_of_instances(selection: Selection, workers: usize, options: &EngineOptions) -> Option<Misfit> {
-    let (instances, in_flight) = (options.instances_of(workers), options.in_flight);
-    let misfit = |option, value: usize, allowed| Some(Misfit { option, value: value.to_string(), allowed });
+fn misfit_of_instances(
+    selection: Selection,
+    workers: usize,
+    instances: usize,
+    options: &EngineOptions,
+) -> Option<Misfit> {
+    let in_flight = options.in_flight;
+    let misfit = |option, value: String, allowed| Some(Misfit { option, value, allowed });
+    let asked = options.instances.to_string();
     let protocol = selection.pair().protocol;
     if matches!(selection, Selection::Canary(..)) {
-        return misfit("instances", instances, "1 with --canary".to_owned());
+        return misfit("instances", asked, "1 with --canary".to_owned());
     }
     if !DEPLOYED.contains(&protocol) {
         let names = DEPLOYED.map(ProtocolName::name).join(" or ");
         let allowed = format!(
             "1 under {protocol}; several with {names}, under which nobody waits for a lock while another instance waits for him"
         );
-        return misfit("instances", instances, allowed);
+        return misfit("instances", asked, allowed);
     }
     if !workers.is_multiple_of(instances) {
         let fits = (1..=workers).filter(|instances| workers.is_multiple_of(*instances));
         let fits = fits.map(|instances| instances.to_string()).collect::<Vec<_>>().join(", ");
-        return misfit("instances", instances, format!("{fits}, for each of {workers} workers has one"));
+        return misfit("instances", asked, format!("{fits}, for each of {workers} workers has one"));
     }
     if options.snapshots {
         let allowed = "off with --instances, whose snapshots would be of different times".to_owned();
-        return Some(Misfit { option: "snapshots", value: "on".to_owned(), allowed });
+        return misfit("snapshots", "on".to_owned(), allowed);
     }
     let most = (MOST_SLOTS / workers).max(1);
     if in_flight > most {
         let allowed = format!(
             "1 to {most}, for an instance has at most {MOST_SLOTS} transactions in flight, those of others among them"
         );
-        return misfit("in-flight", in_flight, allowed);
+        return misfit("in-flight", in_flight.to_string(), allowed);
     }
     None
 }
 
-/// Whether a run with these options, over a store that was arranged for them, is a deployment of instances.
-pub(crate) fn is_deployed(
+/// How many workers each instance has in a run with these options, over a store that was arranged for them; `None`: it is no deployment.
+pub(crate) fn workers_of_an_instance(
     selection: Selection,
     partitions: u32,
     clients: usize,
     options: &EngineOptions,
-) -> bool {
+) -> Option<usize> {
     // Who looks at a quiescent store is alone.
-    selection.architecture() == ArchitectureName::SharedEverything
-        && options.instances_of(clients) > 1
-        && clients == partitions as usize
+    let may_be =
+        selection.architecture() == ArchitectureName::SharedEverything && clients == partitions as usize;
+    let instances = may_be.then(|| instances_of(clients, options));
+    instances.filter(|instances| *instances > 1).map(|instances| clients / instances)
 }
 
 /// As [`run`], for a deployment, of whose instances each has so many workers.

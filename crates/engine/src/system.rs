@@ -5,6 +5,7 @@ use crate::architecture::{
     PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
+use crate::deployment::instances_of;
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
@@ -338,7 +339,7 @@ where
 
     /// Of an instance that is a process, options say how many others there are.
     fn slots(clients: usize, options: &EngineOptions) -> usize {
-        clients * options.instances_of(clients) * options.in_flight
+        clients * instances_of(clients, options) * options.in_flight
     }
 
     fn client_slots(clients: usize, options: &EngineOptions) -> usize {
@@ -349,7 +350,7 @@ where
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, part, .. } = setting;
         let (hosts, partitions) = (clients.len(), partitions(tables));
         // Of which this process has so many, from which on.
-        let instances = options.instances_of(hosts);
+        let instances = instances_of(hosts, options);
         let (here, first) = part.as_ref().map_or((instances, 0), |part| (1, part.instance));
         let position = Position {
             instances,

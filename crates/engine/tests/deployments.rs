@@ -2,7 +2,7 @@
 
 mod shared;
 
-use contract::{ArchitectureName, ChannelName, EngineOptions, PairName, ProtocolName, Selection};
+use contract::{ArchitectureName, ChannelName, EngineOptions, Instances, PairName, ProtocolName, Selection};
 use engine::ThisEngine;
 use shared::concurrent::bank_run;
 use shared::queues::queues_run;
@@ -12,7 +12,10 @@ const TRANSACTIONS: u64 = 4_000;
 fn every_division(run: impl Fn(Selection, usize, &EngineOptions) -> Result<(), String>) {
     for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
         let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-        for (workers, instances, in_flight) in [(2, 2, 1), (2, 2, 4), (4, 2, 2), (3, 0, 2)] {
+        let two = Instances::of(2);
+        for (workers, instances, in_flight) in
+            [(2, two, 1), (2, two, 4), (4, two, 2), (3, Instances::PerCore, 2)]
+        {
             let options = EngineOptions { instances, in_flight, ..EngineOptions::default() };
             let broken = run(Selection::Pair(pair), workers, &options).err();
             assert_eq!(broken, None, "{pair}, {workers} workers, {instances} instances");

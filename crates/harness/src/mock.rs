@@ -76,7 +76,12 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
             _ => (1, workers),
         };
-        Ok(Arrangement { layout: Layout::of(partitions as u32), clients, homes: partitions as u32 })
+        let instances = match architecture {
+            ArchitectureName::SharedEverything => options.instances.among(workers, &[Site::ONLY])?,
+            _ => 1,
+        };
+        let layout = Layout::of(partitions as u32);
+        Ok(Arrangement { layout, clients, homes: partitions as u32, instances })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {

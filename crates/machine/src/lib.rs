@@ -28,3 +28,6 @@ pub mod hardware;
 mod panics;
 mod seats;
 pub mod simulated;
+mod site;
+
+pub use site::Site;

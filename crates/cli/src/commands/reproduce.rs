@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The machine on which each paper measured.
+/// The machine on which each paper measured, unless the figure's file says otherwise.
 const PAPERS: [(&str, &str); 6] = [
     ("trireme", "haswell-ex-4x18"),
     ("orthrus", "westmere-ex-8x10"),
@@ -36,18 +36,6 @@ const PAPERS: [(&str, &str); 6] = [
     ("thousand-cores", "graphite-mesh-1024"),
     // Nobody's: ours, of what came after. 72 cores.
     ("successors", "haswell-ex-4x18"),
-];
-
-/// Figures that their paper measured on another machine.
-const ELSEWHERE: [(&str, &str); 8] = [
-    ("hardware-islands/fig-1-one", "westmere-ep-2x6-x4"),
-    ("hardware-islands/fig-1-two", "westmere-ep-2x6-x4"),
-    ("hardware-islands/fig-1-four", "westmere-ep-2x6-x4"),
-    ("hardware-islands/fig-3-reads", "westmere-ep-2x6-x4"),
-    ("hardware-islands/fig-3-updates", "westmere-ep-2x6-x4"),
-    ("hardware-islands/fig-4", "westmere-ep-2x6"),
-    ("hardware-islands/fig-5", "westmere-ep-2x6"),
-    ("hardware-islands/fig-6", "westmere-ep-2x6"),
 ];
 
 /// What is simulated of a point, unless the line says otherwise. Where many cores want one line, those that wait for it make
@@ -297,9 +285,11 @@ fn all_figures() -> Vec<Figure> {
 }
 
 fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
-    let of_figure = ELSEWHERE.iter().find(|(name, _)| *name == figure.name);
-    let of_paper = || PAPERS.iter().find(|(paper, _)| *paper == figure.paper);
-    let (_, name) = of_figure.or_else(of_paper).expect("figures are looked for there");
+    // How many cores there are no name depends on.
+    let of_figure = Experiment::read(&figure.file, 1)?.papers_machine;
+    let of_paper = PAPERS.iter().find(|(paper, _)| *paper == figure.paper);
+    let (_, of_paper) = of_paper.expect("figures are looked for there");
+    let name = of_figure.as_deref().unwrap_or(of_paper);
     Machine::named(Some(&format!("machines/{name}.toml")))
 }
 

@@ -54,12 +54,24 @@ mod message;
 mod participant;
 
 use crate::architecture::Instance;
+use crate::facade::worker;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::{Fragments, InSlots, Run};
 use crate::transaction::Txn;
-use contract::EngineOptions;
+use contract::{EngineOptions, Site};
 use coordinator::Coordinator;
+
+/// Where workers run on this machine, in their order.
+pub(crate) fn sites() -> Vec<Site> {
+    let site = |worker::Site { machine, socket }| Site { machine, socket };
+    worker::sites().into_iter().map(site).collect()
+}
+
+/// How many instances the workers of a run are divided among, in whose way [`crate::matrix::arrange`] has put nothing.
+pub(crate) fn instances_of(workers: usize, options: &EngineOptions) -> usize {
+    options.instances.among(workers, &sites()).unwrap_or_else(|misfit| panic!("{misfit}"))
+}
 
 impl<'e, P: Protocol, F: Physical> InSlots<'e> for Instance<'e, P, F>
 where

@@ -3,8 +3,8 @@
 use super::judge::{Judge, Told};
 use super::{Crashed, Find, Plan};
 use contract::{
-    Arrangement, Client, Completion, Durability, DurabilityCanary, Engine, EngineOptions, LogOptions,
-    PairName, RunOutcome, Seat, Selection, Until, Workload,
+    Arrangement, Client, Completion, Durability, DurabilityCanary, Engine, EngineOptions, Instances,
+    LogOptions, PairName, RunOutcome, Seat, Selection, Until, Workload,
 };
 use fastrand::Rng;
 use history::churn::Churn;
@@ -94,7 +94,7 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
     // Every second run of a system that can be deployed is, without checkpoints.
     let instances = random.choice([1, workers]).expect("two");
     let one_shot = random.bool();
-    let deployed = EngineOptions { instances, ..EngineOptions::default() };
+    let deployed = EngineOptions { instances: Instances::of(instances), ..EngineOptions::default() };
     let plan = match E::arrange(pair, workers, &deployed) {
         Ok(_) if instances > 1 => Plan { instances, one_shot, checkpoint_every_ns: 0, ..plan },
         _ => plan,
@@ -141,7 +141,7 @@ impl Run<'_> {
             commit_ids: true,
             seed: self.plan.seed,
             epoch_interval: Duration::from_nanos(self.plan.epoch_ns),
-            instances: self.plan.instances,
+            instances: Instances::of(self.plan.instances),
             one_shot: self.plan.one_shot,
             ..EngineOptions::default()
         };

@@ -27,6 +27,8 @@ struct Told<'a> {
     architecture: ArchitectureName,
     options: &'a RunOptions,
     engine: &'a EngineOptions,
+    /// Among which its workers are divided.
+    instances: usize,
     /// Of ORTHRUS; `None` while nobody knows.
     cc_threads: Option<usize>,
 }
@@ -72,7 +74,7 @@ impl Told<'_> {
     }
 
     fn one_instance(&self, why: &'static str) -> Option<&'static str> {
-        (self.engine.instances_of(self.options.workers) == 1).then_some(why)
+        (self.instances == 1).then_some(why)
     }
 
     fn logs_nothing(&self) -> Option<&'static str> {
@@ -116,14 +118,17 @@ impl Point<'_> {
         OptionDescription::named("instances").is_some_and(|instances| instances.is_used_by(self.pair))
     }
 
-    fn told(&self) -> Told<'_> {
+    fn told<E: Engine>(&self) -> Told<'_> {
         let options = &self.subject.options;
         let cc_threads = match options.division {
             Division::Told => Some(options.engine.cc_threads),
             // Of two workers one executes.
             Division::Measured => self.chosen.or((options.workers == 2).then_some(1)),
         };
-        Told { architecture: self.pair.architecture, options, engine: &options.engine, cc_threads }
+        let engine = &options.engine;
+        let instances =
+            E::arrange(self.pair, options.workers, engine).map_or(1, |arranged| arranged.instances);
+        Told { architecture: self.pair.architecture, options, engine, instances, cc_threads }
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -145,12 +150,12 @@ impl Point<'_> {
 
     /// `None`: it decides something, or nobody knows.
     fn why_idle<E: Engine>(&self, choice: &Choice) -> Option<Why> {
-        let told = self.told();
+        let told = self.told::<E>();
         let Some(option) = OptionDescription::named(choice.name) else {
             return self.has_few_homes::<E>(&told, choice);
         };
         // Workers of instances have several in flight.
-        let is_deployed = told.engine.instances_of(told.options.workers) > 1 && self.is_divided();
+        let is_deployed = told.instances > 1 && self.is_divided();
         if !(option.is_used_by(self.pair) || is_deployed && option.name == "in-flight") {
             return Some(Why::UsedBy(option.users().unwrap_or_default()));
         }

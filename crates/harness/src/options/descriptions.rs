@@ -450,15 +450,12 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "instances",
-        value: "N|per-core|one",
+        value: "N|one|per-core|per-socket|per-machine",
         help: "Divide workers and tables among instances, whose transactions commit in two phases if they span several",
         used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
         in_checks: true,
-        set: |options, value| {
-            let value = if value == "one" { "1" } else { value };
-            assign(&mut options.engine.instances, at_least_one_or("per-core", value))
-        },
-        get: |options| show_unless_zero("per-core", options.engine.instances as u64),
+        set: |options, value| assign(&mut options.engine.instances, named(value)),
+        get: |options| options.engine.instances.to_string(),
     },
     OptionDescription {
         name: "channel",

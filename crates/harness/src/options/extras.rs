@@ -3,7 +3,7 @@
 
 use super::OptionDescription;
 use crate::text::durations;
-use contract::{BindingName, EngineOptions, PairName};
+use contract::{BindingName, EngineOptions, Instances, PairName};
 use std::time::Duration;
 
 /// How a value is said; "" of a variant that is not there.
@@ -47,13 +47,18 @@ const EXTRAS: [(&str, Said); 22] = [
     ("forwarding", |engine| variant(!engine.forwarding, "no forwarding of requests")),
     ("shared-lock-table", |engine| variant(engine.shared_lock_table, "a shared lock table")),
     ("locks-by-hash", |engine| variant(engine.locks_by_hash, "locks divided by hash")),
-    ("instances", |engine| match engine.instances {
-        1 => String::new(),
-        0 => format!("an instance for each worker, {} in flight per worker", engine.in_flight),
-        instances => format!("{instances} instances, {} in flight per worker", engine.in_flight),
+    ("instances", |engine| {
+        let instances = match engine.instances {
+            Instances::ONE => return String::new(),
+            Instances::PerCore => "an instance for each worker".to_owned(),
+            Instances::PerSocket => "an instance for each socket".to_owned(),
+            Instances::PerMachine => "an instance for each machine".to_owned(),
+            Instances::Count(count) => format!("{count} instances"),
+        };
+        format!("{instances}, {} in flight per worker", engine.in_flight)
     }),
     ("channel", |engine| match engine.instances {
-        1 => String::new(),
+        Instances::ONE => String::new(),
         _ => format!("{} between instances", engine.channel),
     }),
     ("bind", |engine| match engine.bind {
@@ -62,7 +67,7 @@ const EXTRAS: [(&str, Said); 22] = [
         BindingName::Off => "workers not bound".to_owned(),
     }),
     ("readers-wait", |engine| variant(!engine.readers_wait, "readers abort at locks")),
-    ("one-shot", |engine| variant(engine.instances != 1 && !engine.one_shot, "no fragments")),
+    ("one-shot", |engine| variant(engine.instances != Instances::ONE && !engine.one_shot, "no fragments")),
     ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
     ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),
     ("selective-contention-analysis", |engine| {

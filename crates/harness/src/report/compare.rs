@@ -22,6 +22,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         summaries.iter().map(|summary| (summary.system(), *summary)).collect();
     blocks.extend(figures::threads("", &bars));
     blocks.extend(tables::chosen_threads(&summaries));
+    blocks.extend(tables::instances_of_systems(&summaries));
     if !result.unmeasured.is_empty() {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));
     }

@@ -41,6 +41,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         .into_iter()
         .chain(figures::threads("", &[(summary.system(), summary)]))
         .chain(tables::chosen_threads(&[summary]))
+        .chain(tables::instances_of_systems(&[summary]))
         .chain(logged(summary))
         .chain([
             counts(summary),

@@ -118,6 +118,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     }
     blocks.push(table(report));
     blocks.extend(chosen_threads(report));
+    blocks.extend(instances(report));
     if !report.left_out.is_empty() {
         blocks.push(tables::unmeasured("Left out", &report.left_out));
     }
@@ -418,6 +419,13 @@ fn table(report: &SweepReport<'_>) -> Block {
     }
 }
 
+/// How many instances the points had, where somebody asked for any.
+fn instances(report: &SweepReport<'_>) -> Option<Block> {
+    let heads: Vec<&str> = report.experiment.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let measured = report.points.iter().filter_map(|(place, summary)| Some((place.clone(), (*summary)?)));
+    tables::instances(&heads, measured)
+}
+
 /// How many concurrency-control threads the points had at which short runs chose them, if there are such.
 fn chosen_threads(report: &SweepReport<'_>) -> Option<Block> {
     let row = |(place, summary): &(Vec<String>, Option<&Summary>)| {
@@ -452,6 +460,7 @@ mod tests {
     use crate::summary::tests::some_summary;
     use crate::summary::{ChosenThreads, Tried};
     use crate::sweep::combinations;
+    use contract::Instances;
 
     fn report_of(axes: &str, finished: bool) -> String {
         report_of_points(&format!("workload = 'micro'\nclaim = 'a < b'\n[axes]\n{axes}"), finished)
@@ -536,6 +545,17 @@ mod tests {
         assert_eq!(html.matches("1 with 500&#x2f;s, 2 with 900&#x2f;s").count(), 2, "a row for each point");
         assert!(html.contains("<h2>Threads for concurrency control</h2>"));
         assert!(!report_of_text(text).contains("Threads for concurrency control"), "nothing was chosen");
+    }
+
+    #[test]
+    fn instances_have_a_table() {
+        let mut summary = some_summary();
+        (summary.instances, summary.engine.instances) = (2, Instances::PerSocket);
+        let text = "workload = 'micro'\n[axes]\nworkers = [4, 8]";
+        let html = report_of_summary(text, true, &summary);
+        assert!(html.contains("<h2>Instances</h2>"));
+        assert_eq!(html.matches("2 (per-socket), of 1 worker each").count(), 2, "a row for each point");
+        assert!(!report_of_text(text).contains("<h2>Instances</h2>"), "nobody asked for any");
     }
 
     #[test]

@@ -75,6 +75,32 @@ pub fn costs(summaries: &[&Summary]) -> Block {
     }
 }
 
+/// How many instances each had, where somebody asked for any; `heads` are of the names that stand before them.
+pub fn instances<'a>(
+    heads: &[&str],
+    rows: impl Iterator<Item = (Vec<String>, &'a Summary)>,
+) -> Option<Block> {
+    let row = |(names, summary): (Vec<String>, &Summary)| {
+        let shown = summary.instances_shown()?;
+        let names = names.into_iter().map(Cell::words);
+        Some(names.chain([Cell::words(shown)]).collect::<Vec<_>>())
+    };
+    let rows: Vec<Vec<Cell>> = rows.filter_map(row).collect();
+    (!rows.is_empty()).then(|| Block::Table {
+        title: "Instances".to_owned(),
+        note: "Among which workers and partitions were divided: how many, and in brackets what was asked for, if that was no number."
+            .to_owned(),
+        head: heads.iter().chain(&["instances"]).map(|head| Cell::words(*head)).collect(),
+        rows,
+    })
+}
+
+/// The same of systems.
+pub fn instances_of_systems(summaries: &[&Summary]) -> Option<Block> {
+    let row = |summary: &&'_ Summary| vec![summary.architecture.clone(), summary.protocol_shown().to_owned()];
+    instances(&["architecture", "protocol"], summaries.iter().map(|summary| (row(summary), *summary)))
+}
+
 /// How many concurrency-control threads each system had, and what short runs had said, where they chose it.
 pub fn chosen_threads(summaries: &[&Summary]) -> Option<Block> {
     let chosen = summaries.iter().filter_map(|summary| Some((summary, summary.cc_threads_chosen.as_ref()?)));

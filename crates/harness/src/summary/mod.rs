@@ -23,10 +23,12 @@ pub use memory::Memory;
 pub use time_shares::TimeShares;
 pub use turns::{Group, Turns};
 
+use crate::options::OptionDescription;
 use crate::subject::Subject;
 use crate::text::names;
+use crate::text::numbers::counted;
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
-use contract::{Durability, EngineOptions, LogReport, PairName};
+use contract::{Durability, EngineOptions, Instances, LogReport, PairName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -68,6 +70,8 @@ pub struct Summary {
     pub workload: String,
     /// Workers.
     pub workers: usize,
+    /// Instances among which they were divided, of `instances_asked`; 1: it was no deployment.
+    pub instances: usize,
     /// `hardware`, or the name of a simulated machine.
     pub machine: String,
     /// Whether the machine is simulated.
@@ -164,6 +168,7 @@ impl Summary {
             protocol: measured.pair.protocol.to_string(),
             workload: subject.workload.clone(),
             workers: options.workers,
+            instances: repetitions[0].instances,
             machine: subject.place.machine.clone(),
             simulated: subject.place.simulated,
             throughput_per_s,
@@ -243,6 +248,20 @@ impl Summary {
     /// The same, unless another build knew other names.
     pub fn pair(&self) -> Option<PairName> {
         names::pair(&self.architecture, &self.protocol)
+    }
+
+    /// How many instances it had, and what was asked for, for people; `None`: nobody asked for any, or the system has none.
+    pub fn instances_shown(&self) -> Option<String> {
+        let has_them =
+            |pair| OptionDescription::named("instances").is_some_and(|option| option.is_used_by(pair));
+        let asked = self.engine.instances;
+        if asked == Instances::ONE || !self.pair().is_some_and(has_them) {
+            return None;
+        }
+        let by_number = matches!(asked, Instances::Count(_));
+        let asked = if by_number { String::new() } else { format!(" ({asked})") };
+        let each = counted(self.workers / self.instances, "worker");
+        Some(format!("{}{asked}, of {each} each", self.instances))
     }
 
     /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
@@ -411,6 +430,27 @@ pub(crate) mod tests {
             (&3.into(), &3.into())
         );
         assert_eq!(serde_json::from_value::<Summary>(json).expect("a summary"), with);
+    }
+
+    #[test]
+    fn instances_are_asked_for_and_counted() {
+        let of = |instances, architecture| {
+            let mut subject = some_subject();
+            (subject.options.workers, subject.options.engine.instances) = (12, instances);
+            let mut measured = measured(&[1.0]);
+            measured.pair = PairName { architecture, protocol: ProtocolName::NoWait };
+            measured.repetitions[0].instances = 4;
+            Summary::of(&subject, &measured)
+        };
+        let shown = |instances| of(instances, ArchitectureName::SharedEverything).instances_shown();
+        assert_eq!(shown(Instances::PerSocket).as_deref(), Some("4 (per-socket), of 3 workers each"));
+        assert_eq!(shown(Instances::of(4)).as_deref(), Some("4, of 3 workers each"));
+        assert_eq!(shown(Instances::ONE), None);
+        assert_eq!(of(Instances::of(4), ArchitectureName::Delegation).instances_shown(), None);
+        let summary = of(Instances::PerSocket, ArchitectureName::SharedEverything);
+        let json = serde_json::to_value(&summary).expect("JSON");
+        assert_eq!((&json["instances"], &json["instances_asked"]), (&4.into(), &"per-socket".into()));
+        assert_eq!(serde_json::from_value::<Summary>(json).expect("a summary"), summary);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Experiment {
     pub title: String,
     /// Where the experiment comes from.
     pub paper: Option<String>,
+    /// The name of the machine on which the paper measured it, if that is not the one of its other figures.
+    pub papers_machine: Option<String>,
     /// What the experiment checks, in words.
     pub claim: Option<String>,
     /// The simulated machine on which it was measured, if the file was written by a measurement: no other is to run it again.
@@ -104,6 +106,7 @@ impl Axis {
 struct Text {
     title: Option<String>,
     paper: Option<String>,
+    papers_machine: Option<String>,
     claim: Option<String>,
     machine: Option<Spanned<String>>,
     workload: Spanned<String>,
@@ -144,6 +147,7 @@ impl Experiment {
             name: name.to_string(),
             path: path.to_owned(),
             paper: parsed.paper,
+            papers_machine: parsed.papers_machine,
             claim: parsed.claim,
             machine: parsed.machine.map(|machine| source.named("machine", &machine)),
             workload: source.named("workload", &parsed.workload),

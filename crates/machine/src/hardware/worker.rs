@@ -6,6 +6,7 @@ use super::clock::{self, Ticks};
 use super::topology::{HardwareThread, Topology};
 use crate::panics::with_context;
 use crate::seats::Seats;
+pub use crate::site::Site;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -17,6 +18,12 @@ use std::time::{Duration, Instant};
 /// Number of hardware threads that workers may use.
 pub fn cores() -> usize {
     Topology::of_this_machine().hardware_threads()
+}
+
+/// Where workers are bound, in their order: one is bound to a core there, or to the socket, or would be.
+pub fn sites() -> Vec<Site> {
+    let places = &Topology::of_this_machine().fill_order;
+    places.iter().map(|thread| Site { machine: 0, socket: thread.socket }).collect()
 }
 
 /// Whether [`super::sole::SoleUse`] checks.

@@ -140,7 +140,7 @@ impl Socket {
     /// The machine at this end and what leads to the one at the other, if that is another one.
     fn wire(&self) -> Option<(usize, Wire)> {
         let (machine, (one, other)) = (timed()?, self.between?);
-        let (here, there) = (machine.machine_of(one), machine.machine_of(other));
+        let (here, there) = (machine.sites()[one].machine, machine.sites()[other].machine);
         let wire = machine.channels().network.filter(|_| here != there)?;
         assert!(self.family == Family::Tcp, "machines are connected by TCP only");
         Some((here, wire))

@@ -7,6 +7,7 @@ use super::exploration::{explore, machine as exploring};
 use super::schedule::Schedule;
 use super::{cores, unobserved};
 use crate::seats::Seats;
+pub use crate::site::Site;
 use std::cell::OnceCell;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ pub fn cores() -> usize {
         (Control::Unobserved, _) => 1,
         _ => exploring::with(|machine| machine.settings().cores),
     }
+}
+
+/// Where the cores are that workers have, in their order. Outside of a simulation they have one socket.
+pub fn sites() -> Vec<Site> {
+    timed().map_or_else(|| vec![Site { machine: 0, socket: 0 }], |machine| machine.sites().to_vec())
 }
 
 /// Whether [`super::sole::SoleUse`] checks.

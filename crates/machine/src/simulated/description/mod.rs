@@ -30,6 +30,7 @@ mod check;
 mod fitted;
 mod reader;
 
+use crate::site::Site;
 use reader::Reader;
 use std::fmt;
 
@@ -417,6 +418,14 @@ impl Description {
     /// Cores of each machine.
     pub fn cores_of_a_machine(&self) -> usize {
         self.cores / self.machines
+    }
+
+    /// Where each core is.
+    pub fn sites(&self) -> Vec<Site> {
+        let cores_of_a_socket = self.cores / self.sockets();
+        let site =
+            |core| Site { machine: core / self.cores_of_a_machine(), socket: core / cores_of_a_socket };
+        (0..self.cores).map(site).collect()
     }
 
     /// The largest private cache.

@@ -261,7 +261,7 @@ impl Machine {
             if !self.settings.parks {
                 return spin.unpark(now);
             }
-            inner.watched.watch(core, self.settings.cores + 1, spin, &mut inner.model);
+            inner.watched.watch(core, self.cores() + 1, spin, &mut inner.model);
             inner.queue.set(core, Key::new(latest.min(Key::END_PS - 1), core));
             self.parks.set(self.parks.get() + 1);
             hot.yielder

@@ -18,6 +18,7 @@ use super::{Progress, Report, Simulation, Statistics};
 use crate::simulated::cores::{self, CoreYielder};
 use crate::simulated::description::{Channels, Disk};
 use crate::simulated::model::{Line, Model, picoseconds};
+use crate::site::Site;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -66,8 +67,8 @@ struct Work {
 }
 
 struct Settings {
-    cores: usize,
-    cores_of_a_machine: usize,
+    /// Of each core.
+    sites: Vec<Site>,
     channels: Channels,
     disk: Option<Disk>,
     stack_bytes: usize,
@@ -133,8 +134,7 @@ impl Machine {
         };
         let time_bound = u64::try_from(simulation.time_bound.as_nanos()).unwrap_or(u64::MAX);
         let settings = Settings {
-            cores: description.cores,
-            cores_of_a_machine: description.cores_of_a_machine(),
+            sites: description.sites(),
             channels: description.channels,
             disk: description.disk,
             stack_bytes: simulation.stack_bytes,
@@ -179,7 +179,7 @@ impl Machine {
     }
 
     pub fn cores(&self) -> usize {
-        self.settings.cores
+        self.settings.sites.len()
     }
 
     /// What its messages through the operating system take.
@@ -187,9 +187,9 @@ impl Machine {
         self.settings.channels
     }
 
-    /// Of a cluster, the machine that a worker's core is of.
-    pub fn machine_of(&self, worker: usize) -> usize {
-        worker / self.settings.cores_of_a_machine
+    /// Where each core is, and so each worker.
+    pub fn sites(&self) -> &[Site] {
+        &self.settings.sites
     }
 
     /// A machine of a cluster sends at `now` what keeps its card busy for so long; when that has left. Nanoseconds, all.
@@ -248,7 +248,7 @@ impl Machine {
     pub fn run_cores<R>(&self, workers: usize, cores: usize, body: &dyn Fn(usize) -> Option<R>) -> Vec<R> {
         assert!(self.core.get().is_none(), "a virtual core starts workers: one level only");
         assert!(!std::thread::panicking(), "workers are started while a panic unwinds");
-        let most = self.settings.cores;
+        let most = self.cores();
         assert!(workers <= most, "{workers} workers on a machine of {most} cores");
         self.start(workers, cores);
         let _running = Running(self);
@@ -282,7 +282,7 @@ impl Machine {
     /// shares the last one's caches.
     #[inline]
     fn modelled(&self, core: usize) -> usize {
-        core.min(self.settings.cores - 1)
+        core.min(self.cores() - 1)
     }
 
     /// Tells the caller, which waits for the simulation, how far it is.
