@@ -64,6 +64,32 @@ fn a_comparison_tells_equal_warnings_once() {
 }
 
 /// A sweep crosses options, and not all of them decide something everywhere.
+/// Those whose transactions cannot span instances are left out, and the others compared; where nothing is divided the option is idle.
+#[test]
+fn a_comparison_of_deployments_leaves_out_what_cannot_be_deployed() {
+    let folder = fresh_folder("compared-deployments");
+    let line = "compare micro --records 1000 --workers 2 --instances per-core --warmup 1ms --duration 10ms --repeat 1 --json";
+    let ran = run(&folder, &words(line));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let json = ran.json();
+    let rows = json["rows"].as_array().expect("rows");
+    let shared = |row: &&Value| row["architecture"] == "shared-everything" && row["protocol"] != "none";
+    for row in rows.iter().filter(shared) {
+        match row["protocol"].as_str().expect("a name") {
+            "no-wait" | "silo" => assert_eq!(row["instances"], 2, "{row}"),
+            "key-value" => {}
+            _ => assert!(
+                row["why"]
+                    .as_str()
+                    .is_some_and(|why| why.starts_with("--instances per-core: allowed: 1 under ")),
+                "{row}"
+            ),
+        }
+    }
+    let dora = rows.iter().find(|row| row["architecture"] == "dora" && row["supported"] == true);
+    assert_eq!(dora.expect("it is measured")["instances"], 1);
+}
+
 #[test]
 fn a_sweep_says_which_options_decide_nothing_at_any_point() {
     let folder = fresh_folder("idle-sweep");

@@ -6,7 +6,7 @@
 //! sweep for many.
 
 use crate::failure::Failure;
-use crate::options::{BadValue, RunOptions};
+use crate::options::{BadValue, OptionDescription, RunOptions};
 use crate::summary::Unmeasured;
 use contract::{ArchitectureName, Arrangement, Engine, Layout, Misfit, PairName, Selection, Support};
 
@@ -48,17 +48,24 @@ fn is_asked_for(misfit: &Misfit, options: &RunOptions) -> bool {
 }
 
 /// The pairs that are measured under `options`, and the others with why not. A pair that is refused is among the
-/// first: [`admit`] says why.
+/// first, for [`admit`] says why; but not if the option is for other pairs only, as `instances` is.
 pub fn supported<E: Engine>(options: &RunOptions) -> (Vec<PairName>, Vec<Unmeasured>) {
     let (mut pairs, mut others) = (Vec::new(), Vec::new());
     for pair in PairName::all() {
         match fit::<E>(pair, options, false) {
+            Fit::Refused(bad) if !is_for(&bad.option, pair) => {
+                others.push(Unmeasured::new(pair, format!("--{bad}")));
+            }
             Fit::Fits | Fit::Refused(_) => pairs.push(pair),
             Fit::NoPair(why) => others.push(Unmeasured::new(pair, why)),
             Fit::LeftOut(misfit) => others.push(Unmeasured::new(pair, format!("--{misfit}"))),
         }
     }
     (pairs, others)
+}
+
+fn is_for(option: &str, pair: PairName) -> bool {
+    OptionDescription::named(option).is_none_or(|option| option.is_used_by(pair))
 }
 
 /// The pairs that the engine has of an architecture. Where there is one only, the protocol need not be named.
