@@ -9,8 +9,8 @@ use crate::side_by_side::{Core, side_by_side};
 use contract::erased::erased;
 use contract::{
     ArchitectureName, Arrangement, Arrival, BindingName, ChannelName, Client, Completion, Engine,
-    EngineOptions, ErasedClient, Instances, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport,
-    Misfit, RunError, RunOutcome, Selection, Site, Support, TableDescription, Until, Workload,
+    EngineOptions, ErasedClient, Layout, LeakCheck, LoadError, LogError, LogOptions, LogReport, Misfit,
+    RunError, RunOutcome, Selection, Site, Support, TableDescription, Until, Workload,
 };
 use machine::simulated::{Description, Simulation, statistics, unobserved};
 use std::cell::Cell;
@@ -251,10 +251,6 @@ impl Engine for OnDescription {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        // Outside of a simulation the engine does not know which machine it is.
-        let counted = |on| options.instances.among(clients.len(), &sites(on)).ok().map(Instances::of);
-        let instances = DESCRIPTION.get().and_then(counted).unwrap_or(options.instances);
-        let options = &EngineOptions { instances, ..options.clone() };
         unobserved(|| Explored::run_checked(store, selection, clients, until, options))
     }
 

@@ -6,10 +6,9 @@
 use crate::group::Group;
 use contract::telling::{tell, told};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Instances, Layout, LeakCheck,
-    LoadError, LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit, PairName,
-    ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription,
-    Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
+    LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit, PairName, ProtocolName,
+    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
 };
 use engine::{BREAKS_OFF, Part, Store, ThisEngine};
 use machine::hardware::worker;
@@ -86,11 +85,9 @@ impl Together {
         what: &str,
         clients: Vec<C>,
         options: &EngineOptions,
-        run: impl FnOnce(Vec<C>, Part, &EngineOptions) -> Result<RunOutcome<C>, RunError>,
+        run: impl FnOnce(Vec<C>, Part) -> Result<RunOutcome<C>, RunError>,
     ) -> Result<RunOutcome<C>, RunError> {
         let (group, all) = (group(), clients.len());
-        // However that was said: of its own workers a node could not tell.
-        let options = &EngineOptions { instances: Instances::of(group.nodes()), ..options.clone() };
         let mut before = clients;
         let mut after = before.split_off(own(all).end);
         let here = before.split_off(own(all).start);
@@ -99,7 +96,7 @@ impl Together {
         // Its workers leave the cores of the others to these.
         let (place, workers) = (group.place_on_host(), here.len());
         worker::are_among(place.rank * workers, place.of * workers);
-        let ran = run(here, part, options);
+        let ran = run(here, part);
         worker::are_among(0, 0);
         let mut bytes = Vec::new();
         tell(&of_run(group.number(), &ran), &mut bytes);
@@ -213,7 +210,7 @@ impl Engine for Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Together::run_own("a run begins", clients, options, |clients, part, options| {
+        Together::run_own("a run begins", clients, options, |clients, part| {
             ThisEngine::run_part(store, selection, clients, until, options, part)
         })
     }
@@ -235,7 +232,7 @@ impl Engine for Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Together::run_own("a checked run begins", clients, options, |clients, part, options| {
+        Together::run_own("a checked run begins", clients, options, |clients, part| {
             ThisEngine::run_part_checked(store, selection, clients, until, options, part)
         })
     }

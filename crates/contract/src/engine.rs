@@ -225,8 +225,6 @@ pub struct Arrangement {
     pub clients: usize,
     /// Parts of the keys that the clients are at home in ([`Seat::homes`]).
     pub homes: u32,
-    /// Instances among which workers and partitions are divided ([`EngineOptions::instances`]); 1: it is no deployment.
-    pub instances: usize,
 }
 
 impl Arrangement {
@@ -258,8 +256,10 @@ impl std::error::Error for Misfit {}
 /// How a store is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Physical partitions of every table, each with its own index, over memory that a table's partitions share.
+    /// Physical partitions of every table, each with its own index, over memory that the partitions of a group share.
     pub partitions: u32,
+    /// Groups of equally many partitions that follow each other, each with memory of its own: the instances of a deployment, or 1.
+    pub instances: u32,
     /// What a record has before its row.
     pub header: Header,
     /// Epochs from one snapshot to the next; 0: records keep no previous versions, and there are no snapshots.
@@ -272,7 +272,13 @@ impl Layout {
     /// So many partitions of records with narrow headers, in which most protocols have their metadata, without snapshots, over huge
     /// pages.
     pub const fn of(partitions: u32) -> Layout {
-        Layout { partitions, header: Header::Narrow, snapshot_every: 0, huge_pages: true }
+        Layout { partitions, instances: 1, header: Header::Narrow, snapshot_every: 0, huge_pages: true }
+    }
+
+    /// The same with partitions divided among so many instances.
+    pub const fn with_instances(self, instances: u32) -> Layout {
+        assert!(self.partitions.is_multiple_of(instances), "an instance has whole partitions");
+        Layout { instances, ..self }
     }
 
     /// The same with the header that a protocol needs.

@@ -4,9 +4,9 @@
 //! word, and lies on its stack or in memory that its own thread allocated.
 
 use contract::{
-    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
-    PartitionId, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support, TableDescription,
-    TableId, Transaction, Until, Workload,
+    Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Insertion, Instances, Key,
+    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, SharedLines, explore, shared_lines, watch_lines};
@@ -165,5 +165,104 @@ fn workers_with_the_same_rows_share_the_rows() {
             + ends(pair)
             + usize::from(pair.protocol == ProtocolName::Unprotected);
         assert!(shared.elsewhere <= allowed, "{pair}: {shared:?}, allowed {allowed}");
+    }
+}
+
+/// Keys of a worker's own, in the order of their insertion.
+const KEYS_EACH: u64 = 1 << 20;
+
+/// Every worker inserts rows of its own into tables of both kinds: more than what is taken of their memory at once.
+struct Growing;
+
+struct GrowingClient {
+    next: u64,
+}
+
+struct Grow {
+    first: u64,
+}
+
+impl Procedure for Grow {
+    fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
+        for key in (self.first..self.first + 8).map(Key) {
+            for table in [TableId(0), TableId(1)] {
+                assert_eq!(txn.insert(table, key, &[1; 40])?, Insertion::Inserted);
+            }
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn plan<X: Transaction + ?Sized>(&self, _: &mut X, _: &mut Plan) -> Result<(), Abort> {
+        Ok(())
+    }
+}
+
+impl Client for GrowingClient {
+    type Procedure = Grow;
+
+    fn next(&mut self) -> Grow {
+        self.next += 8;
+        Grow { first: self.next - 8 }
+    }
+}
+
+impl Workload for Growing {
+    type Client = GrowingClient;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        let table = |(name, indexing)| TableDescription {
+            name,
+            row_bytes: 40,
+            length: RowLength::Fixed,
+            kept_bytes: 40,
+            rows: 0,
+            capacity: 100,
+            indexing,
+            partition: |key, partitions| PartitionId((key.0 / KEYS_EACH % u64::from(partitions)) as u32),
+        };
+        [("hashed", Indexing::Hashed), ("ordered", Indexing::Ordered)].map(table).into()
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> GrowingClient {
+        GrowingClient { next: seat.worker as u64 * KEYS_EACH }
+    }
+}
+
+/// What workers that insert share, all of which the store has afterwards.
+fn shared_by_inserts(protocol: ProtocolName, options: &EngineOptions) -> SharedLines {
+    const TRANSACTIONS: u64 = 100;
+    let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+    explore(Schedule::Random { seed: 7, switch_one_in: 5 }, || {
+        let arrangement = ThisEngine::arrange(pair, WORKERS, options);
+        let Arrangement { layout, clients, .. } = arrangement.expect("it fits");
+        let mut store = ThisEngine::load(&Growing, layout, &|_| ()).expect("small tables");
+        let seat = |worker| Seat::new(worker, clients, 1).over(layout.partitions);
+        let clients = (0..clients).map(|worker| Growing.client(seat(worker))).collect();
+        watch_lines();
+        let until = Until::Transactions(TRANSACTIONS);
+        ThisEngine::run_checked(&mut store, Selection::Pair(pair), clients, until, options)
+            .expect("there is memory");
+        let shared = shared_lines();
+        let leaks = ThisEngine::leak_check(&store);
+        assert_eq!(leaks.linked_records, WORKERS as u64 * TRANSACTIONS * 2 * 8);
+        assert_eq!(leaks.allocated_records, leaks.linked_records);
+        shared
+    })
+}
+
+/// Workers that have partitions of their own in tables of one memory take it from counters that they share. Instances have memory of their own: what they share is the streams
+/// between them, of which each has a message on a line of its own, that the run is over, and a line for how far it was read; and how many workers have ended.
+#[test]
+fn instances_take_memory_without_sharing_a_line() {
+    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+        let together = EngineOptions { split_indexes: true, ..EngineOptions::default() };
+        let together = shared_by_inserts(protocol, &together);
+        assert!(together.elsewhere >= 3, "{protocol}: records, buckets and nodes are counted, {together:?}");
+        let apart = EngineOptions { instances: Instances::PerCore, ..EngineOptions::default() };
+        let streams = WORKERS * (WORKERS - 1);
+        let expected = SharedLines { in_regions: 2 * streams, elsewhere: 1 };
+        assert_eq!(shared_by_inserts(protocol, &apart), expected, "{protocol}");
     }
 }

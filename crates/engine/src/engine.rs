@@ -56,8 +56,8 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        let partitions = store.layout().partitions;
-        if let Some(workers) = matrix::workers_of_an_instance(selection, partitions, clients.len(), options) {
+        let layout = store.layout();
+        if let Some(workers) = matrix::workers_of_an_instance(selection, layout, clients.len(), options) {
             return run_instances(workers, begin(store, selection, clients, until, options));
         }
         // Nobody measures a broken protocol.
@@ -77,8 +77,7 @@ impl Engine for ThisEngine {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
-        let partitions = store.layout().partitions;
-        let deployed = matrix::workers_of_an_instance(selection, partitions, clients.len(), options);
+        let deployed = matrix::workers_of_an_instance(selection, store.layout(), clients.len(), options);
         let run = begin(store, selection, clients, until, options);
         match deployed {
             Some(workers) => run_instances_erased(workers, run),
@@ -216,9 +215,9 @@ impl ThisEngine {
 
 /// Runs instances of so many workers, compiled for their clients if they have one.
 fn run_instances<C: Client>(workers: usize, run: Run<'_, C>) -> Result<RunOutcome<C>, RunError> {
-    let (until, instances) = (run.until, instances(workers, &run));
+    let until = run.until;
     match matrix::run_deployed_alone(run.selection, workers, run) {
-        Ok((store, reports, slots)) => Ok(of_instances(instances, store, collect(reports, slots, until)?)),
+        Ok((store, reports, slots)) => Ok(of_instances(store, collect(reports, slots, until)?)),
         Err(Run { store, selection, clients, until, options, part }) => erased(clients, |clients| {
             run_instances_erased(workers, Run { store, selection, clients, until, options, part })
         }),
@@ -229,18 +228,14 @@ fn run_instances_erased(
     workers: usize,
     run: Run<'_, ErasedClient>,
 ) -> Result<RunOutcome<ErasedClient>, RunError> {
-    let (until, instances) = (run.until, instances(workers, &run));
+    let until = run.until;
     let (store, reports, slots) = matrix::run_deployed(run.selection, workers, run);
-    Ok(of_instances(instances, store, collect(reports, slots, until)?))
+    Ok(of_instances(store, collect(reports, slots, until)?))
 }
 
-/// How many instances of so many workers there are, those of other processes among them.
-fn instances<C: Client>(workers: usize, run: &Run<'_, C>) -> usize {
-    run.part.as_ref().map_or(run.clients.len() / workers, |part| part.instances)
-}
-
-fn of_instances<C>(instances: usize, store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
-    outcome.measurement.instances = instances;
+/// Of a deployment, all of whose instances the store knows, those of other processes among them.
+fn of_instances<C>(store: &Store, mut outcome: RunOutcome<C>) -> RunOutcome<C> {
+    outcome.measurement.instances = store.layout().instances as usize;
     with_space(store, outcome)
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Every match is exhaustive, so a new architecture or protocol without its row does not compile.
 
-use crate::deployment::instances_of;
 use crate::facade::{clock, region};
 use crate::physical::{Owned, Shared};
 use crate::protocol::waits_for::MOST_SLOTS;
@@ -10,8 +9,8 @@ use crate::protocol::{self, Protocol};
 use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
-    ArchitectureName, Arrangement, CanaryName, EngineOptions, Layout, Misfit, PairName, ProtocolName,
-    Selection, Site, Support, TimestampsName,
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, Instances, Layout, Misfit, PairName,
+    ProtocolName, Selection, Site, Support, TimestampsName,
 };
 
 /// Each partition of each table takes address space of its own.
@@ -170,13 +169,14 @@ pub(crate) fn arrange(
         }
     };
     let every = if has_snapshots(selection) { options.snapshots_of_layout() } else { 0 };
-    let layout = Layout::of(partitions as u32).for_protocol(selection.pair().protocol);
+    let layout = Layout::of(partitions as u32).with_instances(instances as u32);
+    let layout = layout.for_protocol(selection.pair().protocol);
     let layout = layout.with_snapshots(every).with_huge_pages(options.huge_pages);
     let homes = match architecture {
         ArchitectureName::Orthrus if partitions == 1 && !options.locks_by_hash => options.cc_threads,
         _ => partitions,
     };
-    Ok(Arrangement { layout, clients, homes: homes as u32, instances })
+    Ok(Arrangement { layout, clients, homes: homes as u32 })
 }
 
 /// Whether a system has snapshots ([`crate::versions`]). Where partitions have owners, nobody else may read their indexes. TICTOC's order
@@ -259,18 +259,18 @@ fn misfit_of_instances(
     None
 }
 
-/// How many workers each instance has in a run with these options, over a store that was arranged for them; `None`: it is no deployment.
+/// How many workers each instance has in a run with these options, over a store that was laid out for them; `None`: it is no deployment.
 pub(crate) fn workers_of_an_instance(
     selection: Selection,
-    partitions: u32,
+    layout: Layout,
     clients: usize,
     options: &EngineOptions,
 ) -> Option<usize> {
+    let is_asked_for =
+        selection.architecture() == ArchitectureName::SharedEverything && options.instances != Instances::ONE;
     // Who looks at a quiescent store is alone.
-    let may_be =
-        selection.architecture() == ArchitectureName::SharedEverything && clients == partitions as usize;
-    let instances = may_be.then(|| instances_of(clients, options));
-    instances.filter(|instances| *instances > 1).map(|instances| clients / instances)
+    let is_deployed = is_asked_for && layout.instances > 1 && clients == layout.partitions as usize;
+    is_deployed.then(|| clients / layout.instances as usize)
 }
 
 /// As [`run`], for a deployment, of whose instances each has so many workers.

@@ -5,7 +5,6 @@ use crate::architecture::{
     PartitionLatches, PartitionedSerial, SharedState,
 };
 use crate::commit_id::CommitIds;
-use crate::deployment::instances_of;
 use crate::durability::Log;
 use crate::durability::log::serving;
 use crate::epoch::Epochs;
@@ -38,6 +37,8 @@ pub(crate) trait Dispatch {
 /// What a run is given beside its clients.
 pub(crate) struct Setting<'e> {
     pub tables: &'e [Table],
+    /// Among which the store's partitions are divided.
+    pub instances: usize,
     pub epochs: &'e Epochs,
     /// One for every slot.
     pub caches: &'e mut [AllocationCache],
@@ -91,15 +92,15 @@ pub(crate) trait System {
     /// How many records and gaps are held, of a store that nobody runs over.
     fn held(tables: &[Table]) -> u64;
 
-    /// Transaction slots of a run with `clients` clients.
-    fn slots(clients: usize, options: &EngineOptions) -> usize {
-        let _ = options;
+    /// Transaction slots of a run with `clients` clients, over a store of so many instances.
+    fn slots(clients: usize, instances: usize, options: &EngineOptions) -> usize {
+        let _ = (instances, options);
         clients
     }
 
     /// Those of them that run the clients' transactions: the others run branches of these.
     fn client_slots(clients: usize, options: &EngineOptions) -> usize {
-        Self::slots(clients, options)
+        Self::slots(clients, 1, options)
     }
 
     /// Runs one client per worker that hosts transactions.
@@ -263,7 +264,7 @@ where
         held::<P, Owned>(tables)
     }
 
-    fn slots(clients: usize, options: &EngineOptions) -> usize {
+    fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
         clients * options.in_flight
     }
 
@@ -295,7 +296,7 @@ where
         held::<P, Shared>(tables)
     }
 
-    fn slots(clients: usize, options: &EngineOptions) -> usize {
+    fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
         clients * options.in_flight
     }
 
@@ -337,9 +338,9 @@ where
         held::<P, F>(tables)
     }
 
-    /// Of an instance that is a process, options say how many others there are.
-    fn slots(clients: usize, options: &EngineOptions) -> usize {
-        clients * instances_of(clients, options) * options.in_flight
+    /// Of an instance that is a process, its store knows how many others there are.
+    fn slots(clients: usize, instances: usize, options: &EngineOptions) -> usize {
+        clients * instances * options.in_flight
     }
 
     fn client_slots(clients: usize, options: &EngineOptions) -> usize {
@@ -347,10 +348,10 @@ where
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
-        let Setting { tables, epochs, caches, until, options, ids, precedence, log, part, .. } = setting;
+        let Setting { tables, instances, epochs, caches, until, options, ids, precedence, log, part, .. } =
+            setting;
         let (hosts, partitions) = (clients.len(), partitions(tables));
         // Of which this process has so many, from which on.
-        let instances = instances_of(hosts, options);
         let (here, first) = part.as_ref().map_or((instances, 0), |part| (1, part.instance));
         let position = Position {
             instances,
@@ -461,7 +462,8 @@ impl<'a, C: Client> Dispatch for Run<'a, C> {
         if let Some(Part { instance, instances, .. }) = part {
             store.is_of_instances(instance, instances);
         }
-        let slots = S::slots(clients.len(), options);
+        let instances = layout.instances as usize;
+        let slots = S::slots(clients.len(), instances, options);
         let client_slots = S::client_slots(clients.len(), options);
         let architecture = selection.architecture();
         let (tables, epochs, caches, log) = store.work_on(slots);
@@ -472,8 +474,19 @@ impl<'a, C: Client> Dispatch for Run<'a, C> {
             false => (options.commit_ids || log.is_some()).then(CommitIds::new),
         };
         let ids = ids.as_ref();
-        let setting =
-            Setting { tables, epochs, caches, architecture, until, options, ids, precedence, log, part };
+        let setting = Setting {
+            tables,
+            instances,
+            epochs,
+            caches,
+            architecture,
+            until,
+            options,
+            ids,
+            precedence,
+            log,
+            part,
+        };
         let mut reports = S::run(setting, clients);
         unobserved(|| store.unlink_tombs());
         reports.log_failure = store.finish_log().and_then(Log::failure);

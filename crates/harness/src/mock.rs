@@ -80,8 +80,9 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             ArchitectureName::SharedEverything => options.instances.among(workers, &[Site::ONLY])?,
             _ => 1,
         };
-        let layout = Layout::of(partitions as u32);
-        Ok(Arrangement { layout, clients, homes: partitions as u32, instances })
+        let partitions = (partitions * instances) as u32;
+        let layout = Layout::of(partitions).with_instances(instances as u32);
+        Ok(Arrangement { layout, clients, homes: partitions })
     }
 
     fn most_workers(_: ArchitectureName) -> usize {

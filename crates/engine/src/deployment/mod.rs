@@ -68,11 +68,6 @@ pub(crate) fn sites() -> Vec<Site> {
     worker::sites().into_iter().map(site).collect()
 }
 
-/// How many instances the workers of a run are divided among, in whose way [`crate::matrix::arrange`] has put nothing.
-pub(crate) fn instances_of(workers: usize, options: &EngineOptions) -> usize {
-    options.instances.among(workers, &sites()).unwrap_or_else(|misfit| panic!("{misfit}"))
-}
-
 impl<'e, P: Protocol, F: Physical> InSlots<'e> for Instance<'e, P, F>
 where
     P::Common<F>: Sync,

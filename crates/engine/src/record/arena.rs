@@ -1,4 +1,4 @@
-//! Record memory: one region a table, carved into chunks that workers take for a partition, and records that come back.
+//! Record memory: one region a table, or one for each instance of a deployment, carved into chunks that workers take for a partition, and records that come back.
 //!
 //! A region is address space reserved once, as much as the machine has memory if there is so much; memory is behind
 //! it only where records are. A worker takes a chunk of consecutive records at a time, so the shared counter is

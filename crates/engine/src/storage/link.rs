@@ -9,7 +9,7 @@ use crate::record::RecordRef;
 use crate::record::arena::Chunk;
 use crate::record::header::{Narrow, Versioned, Wide};
 use crate::record::value::ValueCache;
-use contract::{Header, Key, Span};
+use contract::{Header, Key, PartitionId, Span};
 
 /// What a thread has not used up, by partition, and what it has made of values.
 pub(crate) type Leftover = (Vec<PartitionCache>, ValueCache);
@@ -68,7 +68,8 @@ impl<'a> Linker<'a> {
 
     /// A record with a row, under the key that it keeps.
     fn record(&mut self, partition: usize, kept: Key, fill: impl FnOnce(&mut [u8])) -> RecordRef {
-        let (arena, chunk) = (&self.table.arena, &mut self.chunks[partition]);
+        let arena = &self.table.partition(PartitionId(partition as u32)).arena;
+        let chunk = &mut self.chunks[partition];
         let record = chunk.next(arena).unwrap_or_else(|| {
             *chunk = arena.take(self.records_at_once);
             chunk.next(arena).expect("a chunk just taken")

@@ -337,7 +337,7 @@ impl Store {
 
     /// Bytes of records, those in an epoch's garbage or kept for reuse included.
     pub(crate) fn record_bytes(&self) -> u64 {
-        self.tables.iter().map(|table| table.arena.taken() * table.shape.stride as u64).sum()
+        self.tables.iter().map(|table| table.records_taken() * table.shape.stride as u64).sum()
     }
 
     /// Bytes of previous versions: those that wait to be freed, and the most that ever did.
@@ -363,7 +363,7 @@ impl Store {
 
     /// Records taken from the arenas and not returned.
     pub(crate) fn allocated_records(&self) -> u64 {
-        let taken: u64 = self.tables.iter().map(|table| table.arena.taken()).sum();
+        let taken: u64 = self.tables.iter().map(Table::records_taken).sum();
         let unused: u64 = self.caches.iter().map(AllocationCache::unused_records).sum();
         taken - unused
     }
@@ -415,7 +415,9 @@ fn reset(table: &Table, header: Header) {
             let thread = thread as u64;
             whole * thread / threads..whole * (thread + 1) / threads
         };
-        table.arena.for_each(share(table.arena.taken()), |record| record.reset(header));
+        for arena in table.arenas() {
+            arena.for_each(share(arena.taken()), |record| record.reset(header));
+        }
         table.partitions().iter().for_each(|partition| partition.index.reset(share));
     });
 }

@@ -1,8 +1,10 @@
-//! A table: partitions, each with an index of its own, over memory that they share.
+//! A table: partitions, each with an index of its own, over memory that they share; in a deployment those of an instance share theirs, so that instances take memory
+//! without a line that others write.
 
 use super::allocation_cache::{AllocationCache, PartitionCache};
 use crate::durability::checkpoint::{Beginning, PARTS_OF_PARTITION};
 use crate::facade::region::{Pages, RegionError};
+use crate::facade::shared::Arc;
 use crate::index::hash::Hash;
 use crate::index::ordered::MAX_KEY_BYTES;
 use crate::index::{self, Index};
@@ -14,6 +16,8 @@ use contract::{Indexing, Key, Layout, PartitionId, Span, TableDescription, Table
 
 /// One partition of a table.
 pub(crate) struct Partition {
+    /// Holds its records, and perhaps those of other partitions.
+    pub arena: Arc<Arena>,
     /// Finds the partition's records.
     pub index: Index,
     /// Where the last versions of records are that were deleted, if the store has snapshots.
@@ -33,12 +37,44 @@ pub(crate) struct Table {
     pub shape: Shape,
     /// Within these bytes of a row a span must lie; none, if rows vary in length.
     span_bytes: usize,
-    /// Holds its records.
-    pub arena: Arena,
-    memory: index::Memory,
+    /// By instance.
+    memories: Box<[Memory]>,
+    partitions: Box<[Partition]>,
+}
+
+/// What partitions share that are all of a table's, or those of one instance.
+struct Memory {
+    arena: Arc<Arena>,
+    indexes: index::Memory,
     /// Of graveyards.
     graves: Option<index::Memory>,
-    partitions: Box<[Partition]>,
+}
+
+impl Memory {
+    /// For partitions of about so many records each; each region may grow to `most` bytes of address space.
+    fn reserve(
+        description: &TableDescription,
+        layout: Layout,
+        records: u64,
+        most: usize,
+    ) -> Result<Self, RegionError> {
+        let (partitions, pages) = (layout.partitions / layout.instances, pages_of(layout));
+        let arena = Arena::reserve(Shape::of(layout, description), records, partitions, most, pages)?;
+        let indexes = index::Memory::reserve(description.indexing, records, partitions, most, pages)?;
+        let graves = match layout.snapshot_every {
+            0 => None,
+            _ => {
+                let in_order = Table::in_order(description);
+                Some(index::Memory::reserve(in_order, GRAVES, partitions, most, pages)?)
+            }
+        };
+        Ok(Memory { arena: Arc::new(arena), indexes, graves })
+    }
+
+    fn bytes_taken(&self) -> u64 {
+        let graves = self.graves.as_ref().map_or(0, index::Memory::bytes_taken);
+        self.arena.bytes_taken() + self.indexes.bytes_taken() + graves
+    }
 }
 
 /// What backs the memory of a store of this layout.
@@ -47,9 +83,9 @@ pub(super) fn pages_of(layout: Layout) -> Pages {
 }
 
 impl Table {
-    /// Regions that a table may consist of: records, nodes, keys; with snapshots, nodes and keys of graveyards.
+    /// Regions that a table may consist of, for each instance: records, nodes, keys; with snapshots, nodes and keys of graveyards.
     pub fn regions(layout: Layout) -> usize {
-        if layout.snapshot_every > 0 { 5 } else { 3 }
+        layout.instances as usize * if layout.snapshot_every > 0 { 5 } else { 3 }
     }
 
     /// Address space of each region for every partition, at least. A worker takes memory for a partition in chunks: a thousand workers
@@ -72,7 +108,8 @@ impl Table {
                 description.name
             );
         }
-        let most = most.max(layout.partitions as usize * Self::LEAST_BYTES_A_PARTITION);
+        let partitions_of_one = layout.partitions / layout.instances;
+        let most = most.max(partitions_of_one as usize * Self::LEAST_BYTES_A_PARTITION);
         if description.varies() {
             assert!(
                 description.row_bytes <= MOST_VARYING_BYTES,
@@ -84,22 +121,19 @@ impl Table {
         let shape = Shape::of(layout, &description);
         let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
-        let (partitions, pages) = (layout.partitions, pages_of(layout));
-        let arena = Arena::reserve(shape, records, partitions, most, pages)?;
-        let memory = index::Memory::reserve(description.indexing, records, partitions, most, pages)?;
-        let graves = match layout.snapshot_every {
-            0 => None,
-            _ => Some(index::Memory::reserve(Self::in_order(&description), GRAVES, partitions, most, pages)?),
-        };
+        let memory = |_| Memory::reserve(&description, layout, records, most);
+        let memories = (0..layout.instances).map(memory).collect::<Result<Box<[_]>, _>>()?;
         let partition = |number| {
+            let Memory { arena, indexes, graves } = &memories[(number / partitions_of_one) as usize];
             let PartitionCache { nodes, grave_nodes, .. } = allocations.at(id, PartitionId(number));
             Partition {
-                index: Index::within(&memory, number, nodes),
+                arena: Arc::clone(arena),
+                index: Index::within(indexes, number % partitions_of_one, nodes),
                 graveyard: graves.as_ref().map(|memory| Graveyard::within(memory, grave_nodes)),
             }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { id, description, shape, span_bytes, arena, memory, graves, partitions })
+        Ok(Table { id, description, shape, span_bytes, memories, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity, without rows that vary in length: how long they are is not known.
@@ -112,8 +146,17 @@ impl Table {
 
     /// Bytes of memory taken, indexes included.
     pub fn bytes_taken(&self) -> u64 {
-        let graves = self.graves.as_ref().map_or(0, index::Memory::bytes_taken);
-        self.arena.bytes_taken() + self.memory.bytes_taken() + graves
+        self.memories.iter().map(Memory::bytes_taken).sum()
+    }
+
+    /// Where its records are.
+    pub fn arenas(&self) -> impl Iterator<Item = &Arena> {
+        self.memories.iter().map(|memory| &*memory.arena)
+    }
+
+    /// Records' memory that was taken, used or not.
+    pub fn records_taken(&self) -> u64 {
+        self.arenas().map(Arena::taken).sum()
     }
 
     /// How the keys of its graveyards are indexed.
@@ -163,8 +206,10 @@ impl Table {
 
     /// Faults in what the next run is expected to insert, up to `left` bytes.
     pub fn get_ready(&self, left: &mut u64) {
-        self.arena.get_ready(left);
-        self.memory.get_ready(left);
+        for memory in &self.memories {
+            memory.arena.get_ready(left);
+            memory.indexes.get_ready(left);
+        }
     }
 
     /// Every partition.

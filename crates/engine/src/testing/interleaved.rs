@@ -119,7 +119,7 @@ where
         SharedEverything::<P, Shared>::held(tables)
     }
 
-    fn slots(clients: usize, options: &EngineOptions) -> usize {
+    fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
         clients * options.in_flight
     }
 

@@ -89,7 +89,7 @@ impl<A: Architecture> Txn<'_, A> {
 
     /// A record with this row that is not linked yet.
     pub(super) fn new_record(&mut self, place: Place<'_>, row: &[u8]) -> RecordRef {
-        let arena = &place.table.arena;
+        let arena = &place.table.partition(place.partition).arena;
         let record = self.allocations.at(place.table.id, place.partition).records.take(arena);
         record.initialise(HeaderOf::<A>::HEADER, self.prefix(place.table, place.key));
         if let Some(lineage) = record.lineage(&place.table.shape) {

@@ -8,7 +8,7 @@
 use crate::failure::Failure;
 use crate::options::{BadValue, OptionDescription, RunOptions};
 use crate::summary::Unmeasured;
-use contract::{ArchitectureName, Arrangement, Engine, Layout, Misfit, PairName, Selection, Support};
+use contract::{ArchitectureName, Engine, Layout, Misfit, PairName, Selection, Support};
 
 /// What to do about a point.
 #[derive(Debug)]
@@ -81,14 +81,13 @@ pub fn admit<E: Engine>(pair: PairName, options: &RunOptions) -> Result<(), Fail
     }
     admit_workers::<E>(pair, options)?;
     without_transactions(pair, options)?;
-    let arrangement = E::arrange(pair, options.workers, &options.engine_options(0))?;
-    Ok(without_instances(&arrangement, options)?)
+    Ok(without_instances(layout_of::<E>(pair, options)?, options)?)
 }
 
 /// A checkpoint is walked by the slots, each of which reaches its own instance's rows only.
-fn without_instances(arrangement: &Arrangement, options: &RunOptions) -> Result<(), Misfit> {
+fn without_instances(layout: Layout, options: &RunOptions) -> Result<(), Misfit> {
     let takes_checkpoints = options.logging.of_store(0).is_some_and(|log| log.checkpoint_every.is_some());
-    if arrangement.instances == 1 || !takes_checkpoints {
+    if layout.instances == 1 || !takes_checkpoints {
         return Ok(());
     }
     let (option, value) = ("checkpoint-every", options.get("checkpoint-every"));

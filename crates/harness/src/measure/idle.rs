@@ -28,7 +28,7 @@ struct Told<'a> {
     options: &'a RunOptions,
     engine: &'a EngineOptions,
     /// Among which its workers are divided.
-    instances: usize,
+    instances: u32,
     /// Of ORTHRUS; `None` while nobody knows.
     cc_threads: Option<usize>,
 }
@@ -127,7 +127,7 @@ impl Point<'_> {
         };
         let engine = &options.engine;
         let instances =
-            E::arrange(self.pair, options.workers, engine).map_or(1, |arranged| arranged.instances);
+            E::arrange(self.pair, options.workers, engine).map_or(1, |arranged| arranged.layout.instances);
         Told { architecture: self.pair.architecture, options, engine, instances, cc_threads }
     }
 

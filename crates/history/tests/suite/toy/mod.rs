@@ -182,7 +182,7 @@ impl<R: Rules> Engine for Toy<R> {
     }
 
     fn arrange(_: impl Into<Selection>, workers: usize, _: &EngineOptions) -> Result<Arrangement, Misfit> {
-        Ok(Arrangement { layout: Layout::of(1), clients: workers, homes: 1, instances: 1 })
+        Ok(Arrangement { layout: Layout::of(1), clients: workers, homes: 1 })
     }
 
     fn most_workers(_architecture: ArchitectureName) -> usize {
