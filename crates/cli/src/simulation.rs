@@ -143,7 +143,7 @@ fn misfit_of_machine(
         );
         return misfit("workers", workers.to_string(), allowed);
     }
-    let instances = match options.instances.among(workers, &sites(description)) {
+    let instances = match options.instances_among(workers, &sites(description)) {
         Ok(instances) => instances,
         Err(misfit) => return Some(misfit),
     };

@@ -5,7 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
-use crate::instances::Instances;
+use crate::instances::{Instances, Site};
 use crate::measurement::Measurement;
 use crate::names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
@@ -513,6 +513,12 @@ impl EngineOptions {
     /// What a store's layout says of snapshots ([`Layout::snapshot_every`]).
     pub fn snapshots_of_layout(&self) -> u64 {
         if self.snapshots { self.snapshot_every } else { 0 }
+    }
+
+    /// How many instances so many workers are divided among that have these sites, in their order ([`Instances::among`]).
+    pub fn instances_among(&self, workers: usize, sites: &[Site]) -> Result<usize, Misfit> {
+        let misfit = |allowed| Misfit { option: "instances", value: self.instances.to_string(), allowed };
+        self.instances.among(workers, sites).map_err(misfit)
     }
 
     /// The latch of a partition, with so many workers on a machine of so many cores.

@@ -5,7 +5,6 @@
 //! one for each socket only where the workers fill the sockets one after the other, and each with as many; likewise with machines.
 //! Anything else would be another deployment than was asked for, and is refused with the numbers of workers for which it is none.
 
-use crate::engine::Misfit;
 use crate::names::{UnknownName, kebab_case};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -50,8 +49,8 @@ impl Instances {
     }
 
     /// How many there are of so many workers, which take `sites` in their order; more than those run anywhere. Whether that many workers can
-    /// be divided among a [`Instances::Count`] is not asked here.
-    pub fn among(self, workers: usize, sites: &[Site]) -> Result<usize, Misfit> {
+    /// be divided among a [`Instances::Count`] is not asked here. The error is what is allowed, in words.
+    pub fn among(self, workers: usize, sites: &[Site]) -> Result<usize, String> {
         let (part, name): (fn(&Site) -> usize, _) = match self {
             Instances::Count(count) => return Ok(count.get()),
             Instances::PerCore => return Ok(workers),
@@ -61,11 +60,8 @@ impl Instances {
         let parts: Vec<usize> = sites.iter().map(part).collect();
         evenly_filled(workers, &parts).ok_or_else(|| {
             let fits = (1..=parts.len()).filter(|&workers| evenly_filled(workers, &parts).is_some());
-            let allowed = format!(
-                "with {} workers, equally many on each {name}, and not with {workers}; or a number",
-                in_words(fits)
-            );
-            Misfit { option: "instances", value: self.to_string(), allowed }
+            let fits = in_words(fits);
+            format!("with {fits} workers, equally many on each {name}, and not with {workers}; or a number")
         })
     }
 }
@@ -194,17 +190,17 @@ mod tests {
     #[test]
     fn parts_that_are_not_filled_evenly_are_refused() {
         let refused = |instances: Instances, workers, sites: &[Site]| {
-            instances.among(workers, sites).expect_err("uneven").to_string()
+            instances.among(workers, sites).expect_err("uneven")
         };
         let four = sites(4, 2, 6);
         assert_eq!(
             refused(Instances::PerSocket, 9, &four),
-            "instances per-socket: allowed: with 1 to 6, 12, 18, 24, 30, 36, 42 or 48 workers, equally many on each socket, and not with \
+            "with 1 to 6, 12, 18, 24, 30, 36, 42 or 48 workers, equally many on each socket, and not with \
              9; or a number"
         );
         assert_eq!(
             refused(Instances::PerMachine, 18, &four),
-            "instances per-machine: allowed: with 1 to 12, 24, 36 or 48 workers, equally many on each machine, and not with 18; or a number"
+            "with 1 to 12, 24, 36 or 48 workers, equally many on each machine, and not with 18; or a number"
         );
         assert!(Instances::PerSocket.among(49, &four).is_err(), "nobody knows where they run");
         // The second hardware threads of the cores come after the first ones of all sockets.
@@ -212,7 +208,7 @@ mod tests {
         assert_eq!(Instances::PerSocket.among(4, &twice), Ok(2));
         assert_eq!(
             refused(Instances::PerSocket, 8, &twice),
-            "instances per-socket: allowed: with 1, 2 or 4 workers, equally many on each socket, and not with 8; or a number"
+            "with 1, 2 or 4 workers, equally many on each socket, and not with 8; or a number"
         );
     }
 }

@@ -102,7 +102,7 @@ pub(crate) fn arrange(
         return Err(Misfit { option, value, allowed: SINGLE_RECORDS.to_owned() });
     }
     let instances = match architecture {
-        ArchitectureName::SharedEverything => options.instances.among(workers, sites)?,
+        ArchitectureName::SharedEverything => options.instances_among(workers, sites)?,
         _ => 1,
     };
     let (partitions, clients) = match architecture {

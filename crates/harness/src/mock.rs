@@ -77,7 +77,7 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             _ => (1, workers),
         };
         let instances = match architecture {
-            ArchitectureName::SharedEverything => options.instances.among(workers, &[Site::ONLY])?,
+            ArchitectureName::SharedEverything => options.instances_among(workers, &[Site::ONLY])?,
             _ => 1,
         };
         let partitions = (partitions * instances) as u32;
