@@ -108,17 +108,18 @@ pub fn admit(group: &Group, workers: usize, engine: &EngineOptions) -> Result<()
         let allowed = "off with --cluster, each of whose nodes would count by itself";
         return Err(BadValue::new("global-ids", "on", allowed).into());
     }
-    let channels = if group.is_one_host() { "unix or tcp" } else { "tcp" };
-    let is_there = match engine.channel {
-        ChannelName::SharedMemory => false,
-        ChannelName::Unix => group.is_one_host(),
-        ChannelName::Tcp => true,
-    };
-    if !is_there {
-        let allowed = format!("{channels} with --cluster, whose nodes share no memory");
-        return Err(BadValue::new("channel", engine.channel, allowed).into());
+    admit_channel(engine.channel, group.is_one_host())
+}
+
+fn admit_channel(channel: ChannelName, is_one_host: bool) -> Result<(), Failure> {
+    match channel {
+        ChannelName::SharedMemory | ChannelName::Unix if !is_one_host => {
+            let allowed =
+                "tcp with nodes on several hosts, which share neither memory nor Unix domain sockets";
+            Err(BadValue::new("channel", channel, allowed).into())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses a log whose transactions would have ids that say nothing of their order.
@@ -240,4 +241,21 @@ pub fn log(what: &str) {
 /// A secret's file.
 pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
     cluster::file::read_secret(Path::new(path)).map_err(Failure::Usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_share_neither_memory_nor_sockets() {
+        for &channel in ChannelName::ALL {
+            admit_channel(channel, true).expect("within a host all are there");
+            let refused = admit_channel(channel, false).err().map(|failure| failure.to_string());
+            assert_eq!(refused.is_none(), channel == ChannelName::Tcp, "{refused:?}");
+            assert!(
+                refused.is_none_or(|words| words.contains(channel.name()) && words.contains("allowed: tcp"))
+            );
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Instances that are processes: the same answers as in one process, and an end with words when one of them dies.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -41,6 +42,9 @@ fn what_several_processes_do_is_strictly_serializable() {
         "ycsb --protocol no-wait --workers 4 --cluster 2 --transactions 1500",
         "tpcc --protocol no-wait --workers 2 --cluster 2 --transactions 1000",
         "smallbank --protocol silo --workers 4 --cluster 2 --transactions 2000",
+        "micro --protocol no-wait --workers 2 --cluster 2 --channel shared-memory --transactions 4000",
+        "ycsb --protocol silo --workers 6 --cluster 3 --channel shared-memory --one-shot off --transactions 1500",
+        "tpcc --protocol silo --workers 2 --cluster 2 --channel shared-memory --transactions 1000",
         "membership --protocol silo --workers 2 --cluster 2 --transactions 4000",
         "list-append --protocol no-wait --workers 2 --cluster 2 --transactions 4000",
         "write-skew --protocol silo --workers 2 --cluster 2",
@@ -58,6 +62,7 @@ fn what_is_measured_is_audited() {
     let out = folder.path().join("results");
     for workload in [
         "micro --records 2000 --remote 5",
+        "micro --records 2000 --remote 5 --channel shared-memory",
         "smallbank --customers 1000 --hot-customers 100",
         "tpcc --warehouses 2",
     ] {
@@ -93,7 +98,7 @@ fn what_does_not_fit_is_refused_in_words() {
         ("--cluster 1 --workers 2", "allowed: 2 to 256 nodes"),
         ("--cluster 0 --workers 2", "allowed: 2 to 256 nodes"),
         ("--cluster nobody.toml --workers 2", "a number of processes, or a cluster file"),
-        ("--cluster 2 --channel shared-memory --workers 2", "allowed: unix or tcp with --cluster"),
+        ("--cluster 2 --channel pigeons --workers 2", "allowed: shared-memory, unix, tcp"),
         ("--cluster 2 --instances 4 --workers 4", "allowed: 2 with --cluster"),
         ("--cluster 2 --workers 3", "allowed: as many nodes as divide --workers, which are 3"),
         ("--cluster 99999 --workers 2", "allowed: 2 to 256 nodes"),
@@ -275,7 +280,8 @@ fn all_are_gone(nodes: &[u32]) {
 /// At whatever moment of its life: while it loads, while transactions are prepared, or when it has hardly begun.
 #[test]
 fn a_node_that_is_killed_ends_the_run_with_words() {
-    let channels = ["unix", "tcp", "unix", "tcp", "unix", "unix", "tcp", "unix"];
+    let channels =
+        ["unix", "tcp", "shared-memory", "tcp", "shared-memory", "unix", "shared-memory", "shared-memory"];
     for (round, channel) in channels.into_iter().enumerate() {
         // Who reads waits for what is locked by a branch of a node that was killed.
         let protocol = if round < 2 { "no-wait" } else { "silo" };
@@ -300,13 +306,54 @@ fn the_node_that_was_killed_is_named() {
     all_are_gone(&nodes);
 }
 
+/// The segments of memory that a process shares, by their numbers.
+fn segments(process: u32) -> BTreeSet<String> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let number = |line: &str| line.split_whitespace().nth(4).map(str::to_owned);
+    maps.lines().filter(|line| line.contains("/memfd:trireme")).filter_map(number).collect()
+}
+
+/// Nobody has to tidy up behind a node that was killed: a segment lives as long as a process has it, and its socket has no name any more.
+#[test]
+fn nothing_of_shared_memory_is_left_behind() {
+    let (run, nodes) = begin("no-wait", 2, "shared-memory");
+    let began = Instant::now();
+    let shared = loop {
+        let (first, other) = (segments(run.id()), segments(nodes[0]));
+        if !first.is_empty() && first == other {
+            break first;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "no segment: {first:?}, {other:?}");
+        thread::sleep(Duration::from_millis(1));
+    };
+    assert_eq!(shared.len(), 1, "between two workers there is one");
+    thread::sleep(Duration::from_millis(300));
+    let processes = [run.id(), nodes[0]];
+    signal(nodes[0], "-KILL");
+    let killed = Instant::now();
+    ends_with_words(run, Duration::from_secs(10), "instance 1 has dropped out: its process has ended");
+    assert!(killed.elapsed() < Duration::from_secs(5), "nobody waits for it");
+    all_are_gone(&nodes);
+    assert!(processes.iter().all(|process| segments(*process).is_empty()));
+    let left = fs::read_dir(std::env::temp_dir()).expect("a folder").flatten().filter(|file| {
+        let name = file.file_name().to_string_lossy().into_owned();
+        processes.iter().any(|process| name.contains(&format!("trireme-{process}-")))
+    });
+    assert_eq!(left.count(), 0);
+}
+
 #[test]
 fn a_node_that_is_stopped_is_not_waited_for() {
-    let (run, nodes) = begin("silo", 2, "unix");
-    thread::sleep(Duration::from_secs(1));
-    signal(nodes[0], "-STOP");
-    ends_with_words(run, Duration::from_secs(30), "nothing was heard from it for 10 s");
-    all_are_gone(&nodes);
+    let stopped = ["unix", "shared-memory"].map(|channel| {
+        let (run, nodes) = begin("silo", 2, channel);
+        thread::sleep(Duration::from_secs(1));
+        signal(nodes[0], "-STOP");
+        (run, nodes)
+    });
+    for (run, nodes) in stopped {
+        ends_with_words(run, Duration::from_secs(30), "nothing was heard from it for 10 s");
+        all_are_gone(&nodes);
+    }
 }
 
 #[test]
@@ -322,16 +369,18 @@ fn nodes_end_with_who_has_started_them() {
 #[test]
 fn what_was_acknowledged_survives_kills_at_all_instances() {
     let folder = TempDir::new().expect("a folder");
-    for (round, (protocol, level)) in
-        [("no-wait", "group"), ("silo", "sync"), ("silo", "buffered"), ("no-wait", "sync")]
-            .into_iter()
-            .enumerate()
-    {
+    let rounds = [
+        ("no-wait", "group", "unix"),
+        ("silo", "sync", "unix"),
+        ("silo", "buffered", "shared-memory"),
+        ("no-wait", "sync", "shared-memory"),
+    ];
+    for (round, (protocol, level, channel)) in rounds.into_iter().enumerate() {
         let log = folder.path().join(format!("log-{round}"));
         let (log, out) = (log.display(), folder.path().join(format!("out-{round}")));
         let line = format!(
             "run tpcc --warehouses 2 --items 200 --customers 30 --remote-payments 50 --remote-items 20 --protocol {protocol} --workers 2 \
-             --cluster 2 --durability {level} --log {log} --epoch 5ms --duration 60s --repeat 1 --out {}",
+             --cluster 2 --channel {channel} --durability {level} --log {log} --epoch 5ms --duration 60s --repeat 1 --out {}",
             out.display()
         );
         let mut run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");

@@ -15,6 +15,7 @@
 //! | [`node`] | being one, or waiting for runs |
 //! | `assignment` | what a node is told |
 //! | [`mesh`] | the connections by which workers talk |
+//! | `descriptor` | giving another process a file that is open here |
 //! | [`engine`](mod@engine) | the engine over all of them |
 //!
 //! *A node that dies.* Its connections end, or nothing is heard from it for [`control::SILENCE`]. Whoever notices breaks off, and tells the others; transactions that were not decided
@@ -23,6 +24,7 @@
 
 mod assignment;
 pub mod control;
+mod descriptor;
 pub mod engine;
 pub mod file;
 pub mod group;

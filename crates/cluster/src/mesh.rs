@@ -2,17 +2,23 @@
 //!
 //! They are made when a run first wants them: a node connects to those before it and is connected to by those behind it. Each connection is shaken hands over
 //! ([`crate::handshake`]) with a secret that the first node has drawn for this run; who comes with anything else is hung up on, with a line in the log.
+//!
+//! *Shared memory.* The connection is a Unix domain socket, over which who has connected gives the other a segment ([`Segment`]). Then nobody says anything over it any more:
+//! its end tells that the other process has ended.
 
+use crate::descriptor;
 use crate::group::Group;
 use crate::handshake::{Credentials, End, shake};
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
 use contract::{ChannelName, Lost};
-use engine::Part;
+use engine::{CommonMemory, Link, Part, SEGMENT_BYTES};
+use machine::hardware::segment::Segment;
 use machine::hardware::socket::Socket;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -24,8 +30,53 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// For who has connected to say who he is. Nodes do so at once.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
 
+/// What is kept between a run and the next of the end that leads to a counterpart.
+enum Connection {
+    SharedMemory(CommonMemory),
+    Socket(Socket),
+}
+
+impl Connection {
+    /// Over a stream both ends of which are known to each other.
+    fn made(channel: ChannelName, stream: Stream, end: End) -> io::Result<Connection> {
+        stream.set_patience(Some(PATIENCE))?;
+        stream.keep_alive()?;
+        match (channel, stream) {
+            (ChannelName::SharedMemory, Stream::Unix(stream)) => {
+                let segment = match end {
+                    End::Connects => {
+                        let segment = Segment::new(SEGMENT_BYTES)?;
+                        descriptor::give(&stream, segment.as_fd())?;
+                        segment
+                    }
+                    End::Accepts => Segment::of(descriptor::take(&stream)?, SEGMENT_BYTES)?,
+                };
+                let witness = Socket::of_unix(stream)?;
+                Ok(Connection::SharedMemory(CommonMemory::new(segment, end == End::Connects, witness)))
+            }
+            (_, Stream::Unix(stream)) => Socket::of_unix(stream).map(Connection::Socket),
+            (_, Stream::Tcp(stream)) => Socket::of_tcp(stream).map(Connection::Socket),
+        }
+    }
+
+    /// For a run.
+    fn link(&self) -> Link {
+        match self {
+            Connection::SharedMemory(common) => common.into(),
+            Connection::Socket(socket) => socket.again().into(),
+        }
+    }
+
+    fn shut_down(&self) {
+        match self {
+            Connection::SharedMemory(common) => common.shut_down(),
+            Connection::Socket(socket) => socket.shut_down(),
+        }
+    }
+}
+
 /// By rank, then by node; none to the node itself.
-type Sockets = Vec<Vec<Option<Socket>>>;
+type Connections = Vec<Vec<Option<Connection>>>;
 
 /// See the module.
 pub(crate) struct Mesh {
@@ -33,7 +84,7 @@ pub(crate) struct Mesh {
     nodes: usize,
     address: IpAddr,
     credentials: Credentials,
-    sockets: Mutex<BTreeMap<&'static str, Sockets>>,
+    connections: Mutex<BTreeMap<&'static str, Connections>>,
 }
 
 enum Listener {
@@ -43,45 +94,44 @@ enum Listener {
 
 impl Mesh {
     pub fn new(number: usize, nodes: usize, address: IpAddr, credentials: Credentials) -> Mesh {
-        Mesh { number, nodes, address, credentials, sockets: Mutex::default() }
+        Mesh { number, nodes, address, credentials, connections: Mutex::default() }
     }
 
     /// Connections of this kind for so many workers. All nodes call this at the same time.
     pub fn part(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Part, Lost> {
-        let there = self.with(|sockets| sockets.get(channel.name()).map_or(0, Vec::len));
+        let there = self.with(|all| all.get(channel.name()).map_or(0, Vec::len));
         if there < workers {
             let more = self.connect(group, channel, workers - there)?;
-            self.with(|sockets| sockets.entry(channel.name()).or_default().extend(more));
+            self.with(|all| all.entry(channel.name()).or_default().extend(more));
         }
-        let of_rank = |sockets: &Vec<Option<Socket>>| {
-            sockets.iter().map(|socket| socket.as_ref().map(Socket::again)).collect()
+        let of_rank = |connections: &Vec<Option<Connection>>| {
+            connections.iter().map(|connection| connection.as_ref().map(Connection::link)).collect()
         };
-        let sockets =
-            self.with(|sockets| sockets[channel.name()].iter().take(workers).map(of_rank).collect());
-        Ok(Part { instance: self.number, instances: self.nodes, sockets })
+        let links = self.with(|all| all[channel.name()].iter().take(workers).map(of_rank).collect());
+        Ok(Part { instance: self.number, instances: self.nodes, links })
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut BTreeMap<&'static str, Sockets>) -> R) -> R {
-        f(&mut self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<R>(&self, f: impl FnOnce(&mut BTreeMap<&'static str, Connections>) -> R) -> R {
+        f(&mut self.connections.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends the connections to a node.
     pub fn shut_down(&self, node: usize) {
-        self.with(|sockets| {
-            let to_node = sockets.values().flatten().filter_map(|sockets| sockets[node].as_ref());
-            to_node.for_each(Socket::shut_down);
+        self.with(|all| {
+            let to_node = all.values().flatten().filter_map(|connections| connections[node].as_ref());
+            to_node.for_each(Connection::shut_down);
         });
     }
 
-    fn connect(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Sockets, Lost> {
+    fn connect(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Connections, Lost> {
         let own = |error: io::Error| Lost::new(self.number, error.to_string());
         let listener = self.listen(channel).map_err(own)?;
         let mut bytes = Vec::new();
         tell(&listener.address().map_err(own)?, &mut bytes);
         let addresses = group.exchange("where to connect", bytes)?;
-        let mut sockets: Sockets = Vec::new();
-        sockets.resize_with(workers, || std::iter::repeat_with(|| None).take(self.nodes).collect());
-        let connected = self.connect_all(&listener, &addresses, &mut sockets);
+        let mut connections: Connections = Vec::new();
+        connections.resize_with(workers, || std::iter::repeat_with(|| None).take(self.nodes).collect());
+        let connected = self.connect_all(channel, &listener, &addresses, &mut connections);
         // Who has failed says so, for the others would wait.
         let mut bytes = Vec::new();
         tell(&connected.as_ref().err().map(|error: &io::Error| error.to_string()), &mut bytes);
@@ -91,27 +141,28 @@ impl Mesh {
                 return Err(Lost::new(instance, why));
             }
         }
-        Ok(sockets)
+        Ok(connections)
     }
 
     fn connect_all(
         &self,
+        channel: ChannelName,
         listener: &Listener,
         addresses: &[Vec<u8>],
-        sockets: &mut Sockets,
+        connections: &mut Connections,
     ) -> io::Result<()> {
         for (node, address) in addresses[..self.number].iter().enumerate() {
             let address: String = told(address).ok_or(io::ErrorKind::InvalidData)?;
-            for (rank, sockets) in sockets.iter_mut().enumerate() {
+            for (rank, connections) in connections.iter_mut().enumerate() {
                 let mut stream = listener.connect(&address)?;
                 stream.set_patience(Some(PATIENCE))?;
                 shake(&mut stream, End::Connects, &self.credentials).map_err(refused)?;
                 let place = [self.number as u32, rank as u32].map(u32::to_le_bytes);
                 stream.write_all(place.as_flattened())?;
-                sockets[node] = Some(socket(stream)?);
+                connections[node] = Some(Connection::made(channel, stream, End::Connects)?);
             }
         }
-        let mut awaited = (self.nodes - 1 - self.number) * sockets.len();
+        let mut awaited = (self.nodes - 1 - self.number) * connections.len();
         while awaited > 0 {
             let (mut stream, from) = listener.accept()?;
             let mut place = [0; 8];
@@ -120,10 +171,10 @@ impl Mesh {
             let shaken = shaken.and_then(|()| until.read_exact(&mut place));
             let [node, rank] =
                 [0, 4].map(|at| u32::from_le_bytes(place[at..at + 4].try_into().expect("four")));
-            let end = sockets.get_mut(rank as usize).and_then(|sockets| sockets.get_mut(node as usize));
+            let end = connections.get_mut(rank as usize).and_then(|ends| ends.get_mut(node as usize));
             match (shaken, end) {
                 (Ok(()), Some(end @ None)) if node as usize > self.number => {
-                    *end = Some(socket(stream)?);
+                    *end = Some(Connection::made(channel, stream, End::Accepts)?);
                     awaited -= 1;
                 }
                 (Err(error), _) => eprintln!("trireme: a connection from {from} is closed: {error}"),
@@ -201,10 +252,76 @@ fn refused(refusal: crate::handshake::Refusal) -> io::Error {
     io::Error::other(refusal.to_string())
 }
 
-fn socket(stream: Stream) -> io::Result<Socket> {
-    stream.keep_alive()?;
-    match stream {
-        Stream::Unix(stream) => Socket::of_unix(stream),
-        Stream::Tcp(stream) => Socket::of_tcp(stream),
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use engine::Channel;
+    use std::thread;
+
+    fn pair() -> [Connection; 2] {
+        let (one, other) = UnixStream::pair().expect("sockets");
+        let made = |stream, end| Connection::made(ChannelName::SharedMemory, Stream::Unix(stream), end);
+        thread::scope(|scope| {
+            let other = scope.spawn(move || made(other, End::Accepts).expect("memory"));
+            [made(one, End::Connects).expect("memory"), other.join().expect("no panic")]
+        })
+    }
+
+    /// What comes until the end, and how many looks it takes.
+    fn all_that_comes(link: &mut Link) -> (Vec<u8>, usize) {
+        let mut come = Vec::new();
+        let looks = (0..).take_while(|_| link.read(&mut come).is_ok()).count();
+        (come, looks)
+    }
+
+    #[test]
+    fn memory_that_is_shared_goes_on_from_run_to_run() {
+        let ends = pair();
+        for run in 0..3u8 {
+            let [mut one, mut other] = ends.each_ref().map(Connection::link);
+            assert!(one.socket().is_none(), "to look costs no call of the system");
+            let mut come = Vec::new();
+            assert_eq!(one.write(&[run; 5000]).expect("an open end"), 5000);
+            assert_eq!(other.write(&[run + 100; 5000]).expect("an open end"), 5000);
+            assert_eq!(other.read(&mut come).expect("an open end"), 5000);
+            assert_eq!(one.read(&mut come).expect("an open end"), 5000);
+            assert_eq!(come, [[run; 5000], [run + 100; 5000]].concat());
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_other_process_is_known_behind_what_it_had_written() {
+        let [one, other] = pair();
+        let (mut here, mut there) = (one.link(), other.link());
+        there.write(b"the last").expect("an open end");
+        // As the system does when a process dies.
+        drop((other, there));
+        let (come, looks) = all_that_comes(&mut here);
+        assert_eq!(come, b"the last");
+        assert!((1..=100).contains(&looks), "{looks} looks");
+    }
+
+    #[test]
+    fn a_connection_that_is_shut_down_has_ended_at_both_ends() {
+        let [one, other] = pair();
+        let (mut here, mut there) = (one.link(), other.link());
+        one.shut_down();
+        assert_eq!(all_that_comes(&mut here).0, b"");
+        assert_eq!(all_that_comes(&mut there).0, b"");
+    }
+
+    #[test]
+    fn who_gives_something_else_than_a_segment_is_refused() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(SEGMENT_BYTES as u64).expect("room");
+        for gives in [Some(file.as_fd()), None] {
+            let (one, mut other) = UnixStream::pair().expect("sockets");
+            match gives {
+                Some(file) => descriptor::give(&other, file).expect("room"),
+                None => other.write_all(b"GET / HTTP/1.1").expect("room"),
+            }
+            let made = Connection::made(ChannelName::SharedMemory, Stream::Unix(one), End::Accepts);
+            assert!(made.is_err());
+        }
     }
 }

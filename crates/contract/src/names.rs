@@ -172,7 +172,7 @@ names! {
     ChannelName, "channel":
     SharedMemory = "shared-memory", "rings that one worker writes and another reads";
     Unix = "unix", "Unix domain sockets";
-    Tcp = "tcp", "TCP connections of the loopback interface";
+    Tcp = "tcp", "TCP connections, of the loopback interface unless nodes are on several hosts";
 }
 
 names! {

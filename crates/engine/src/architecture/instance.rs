@@ -95,15 +95,20 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.worker.endpoint().send_to_coordinator(number, message);
     }
 
-    /// Waits for the next message to this slot, which runs branches; `None`: the run is over, and there will be none.
+    /// Waits for the first message of a branch to this slot, which has none; `None`: as for [`Instance::receive`].
+    pub fn await_branch(&mut self, into: &mut Vec<u8>) -> Option<()> {
+        self.receive_unless(into, Endpoint::serves_no_more, Suspension::Await(self.slot))
+    }
+
+    /// Waits for the next message to this slot, which runs a branch; `None`: the run is over, and there will be none.
     /// Or an instance that is a process is lost: its branches decide nothing any more, and who waits for what they hold would never end.
     pub fn receive(&mut self, into: &mut Vec<u8>) -> Option<()> {
-        self.receive_unless(into, Endpoint::serves_no_more)
+        self.receive_unless(into, Endpoint::serves_no_more, Suspension::Park(self.slot, None))
     }
 
     /// Waits for the next answer to this slot, which coordinates; `None`: a branch has panicked or an instance is lost, and there may be none.
     pub fn receive_answer(&mut self, into: &mut Vec<u8>) -> Option<()> {
-        self.receive_unless(into, Endpoint::is_broken)
+        self.receive_unless(into, Endpoint::is_broken, Suspension::Park(self.slot, None))
     }
 
     /// Whether a branch of some transaction has panicked, or an instance is lost.
@@ -111,7 +116,12 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.worker.endpoint().is_broken()
     }
 
-    fn receive_unless(&mut self, into: &mut Vec<u8>, ends: fn(&Endpoint<'e>) -> bool) -> Option<()> {
+    fn receive_unless(
+        &mut self,
+        into: &mut Vec<u8>,
+        ends: fn(&Endpoint<'e>) -> bool,
+        otherwise: Suspension,
+    ) -> Option<()> {
         let number = self.number();
         loop {
             // Nothing is queued beside: the word says no more than that something came, or the run is over. Only this thread says it, so none is lost.
@@ -123,7 +133,7 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
                 return None;
             }
             watchdog::aborted(self.site.waker);
-            self.current.suspend(Suspension::Park(self.slot, None));
+            self.current.suspend(otherwise);
         }
     }
 }

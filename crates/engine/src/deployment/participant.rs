@@ -66,7 +66,7 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     let (shown, answer) = (Message::new(), Message::new());
     let mut participant =
         Participant { txn, fragments, branch: Branch::None, shown, zeros: Vec::new(), answer, canary };
-    while participant.txn.architecture.receive(message.buffer()).is_some() {
+    while participant.receive(message.buffer()).is_some() {
         participant.follow(&message);
         if matches!(participant.branch, Branch::None) {
             ended += 1;
@@ -87,6 +87,14 @@ impl<'e, P: Protocol, F: Physical, D: Fragments> Participant<'_, 'e, P, F, D>
 where
     P::Common<F>: Sync,
 {
+    /// Waits for the next message; `None`: there will be none.
+    fn receive(&mut self, into: &mut Vec<u8>) -> Option<()> {
+        match self.branch {
+            Branch::None => self.txn.architecture.await_branch(into),
+            Branch::Running | Branch::Prepared(_) => self.txn.architecture.receive(into),
+        }
+    }
+
     /// Does what a message says.
     fn follow(&mut self, message: &Message) {
         let mut operations = message.read();

@@ -39,6 +39,8 @@ pub(crate) enum Suspension {
     },
     /// Until the grant word of its slot is written, by this worker, or until then.
     Park(SlotId, Option<Ticks>),
+    /// Until the grant word of its slot is written, by this worker: it is at home and does nothing until somebody wants it to, who may never.
+    Await(SlotId),
     /// Until then.
     Sleep(Ticks),
     /// Until then, when it looks again at what others do: it has got nowhere meanwhile.

@@ -5,7 +5,7 @@
 //! | ready | came from another worker, were granted what they waited for, or wait no longer | first: they hold locks |
 //! | retrying | have slept after an abort | next: they hold nothing |
 //! | idle | are at home between two transactions | last, the one that ran last first: its stack is in the cache |
-//! | sleeping, parked | wait for a time; for a grant, until a time at most | not yet |
+//! | sleeping, parked | wait for a time; for a grant, until a time at most, or for somebody to want something of them | not yet |
 //! | outbound | found the ring to where they go full | elsewhere |
 //!
 //! Those that are parked are resumed now and then though nothing was granted, to see whether they wait for ever.
@@ -46,6 +46,8 @@ pub(crate) struct Scheduler<'e> {
 struct Parked {
     slot: SlotId,
     until: Option<Ticks>,
+    /// What it waits for may never come.
+    is_idle: bool,
     fiber: Fiber,
 }
 
@@ -102,7 +104,8 @@ impl<'e> Scheduler<'e> {
 
     /// Whether fibers wait here for something that will come.
     pub fn has_waiting(&self) -> bool {
-        !(self.sleeping.is_empty() && self.parked.is_empty() && self.outbound.is_empty())
+        let all_are_idle = || self.parked.iter().all(|parked| parked.is_idle);
+        !(self.sleeping.is_empty() && self.outbound.is_empty() && all_are_idle())
     }
 
     /// Runs the fiber whose turn it is until it suspends itself.
@@ -122,7 +125,12 @@ impl<'e> Scheduler<'e> {
         work::switch();
         match fiber.resume(self.me) {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
-            Some(Suspension::Park(slot, until)) => self.parked.push(Parked { slot, until, fiber }),
+            Some(Suspension::Park(slot, until)) => {
+                self.parked.push(Parked { slot, until, is_idle: false, fiber });
+            }
+            Some(Suspension::Await(slot)) => {
+                self.parked.push(Parked { slot, until: None, is_idle: true, fiber });
+            }
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Look(until)) => {
                 self.sleeping.push((until, fiber));
@@ -223,6 +231,7 @@ impl<'e> Scheduler<'e> {
 mod tests {
     use super::*;
     use crate::fiber::Current;
+    use crate::protocol::{Wake, Waker};
 
     #[test]
     fn a_fiber_that_only_looks_is_told_from_one_that_gets_on() {
@@ -289,6 +298,26 @@ mod tests {
         assert_eq!(scheduler.turn(), Turn::NoFiber);
         assert_eq!(scheduler.idle_ns(), Some(idle_ns), "nobody is left to be idle");
         assert_eq!(Scheduler::new(0, &rings, &grants, Vec::new(), 0).idle_ns(), None);
+    }
+
+    #[test]
+    fn who_waits_for_what_may_never_come_keeps_nobody_awake() {
+        let (rings, grants) = (Rings::new(1), Grants::new(1, None));
+        let body = |mut current: Current| {
+            current.suspend(Suspension::Await(SlotId(0)));
+            let _ = grants.take(SlotId(0));
+            current.suspend(Suspension::Park(SlotId(0), None));
+        };
+        // SAFETY: it borrows what outlives it, and stays here.
+        let fiber = unsafe { Fiber::new(body) };
+        let mut scheduler = Scheduler::new(0, &rings, &grants, vec![fiber], 1);
+        for has_waiting in [false, true] {
+            assert_eq!((scheduler.turn(), scheduler.turn()), (Turn::Ran, Turn::NoFiber));
+            assert_eq!(scheduler.has_waiting(), has_waiting);
+            grants.wake(SlotId(0), Wake::Granted);
+        }
+        assert_eq!(scheduler.turn(), Turn::Ran);
+        assert!(!scheduler.has_living());
     }
 
     #[test]

@@ -17,11 +17,11 @@
 //! their slots.
 
 use super::Grants;
-use super::channel::{Channel, Channels, is_closed};
+use super::channel::{Channel, Channels, Link, is_closed};
 use crate::durability::Log;
 use crate::epoch::Epochs;
 use crate::facade::cpu;
-use crate::facade::socket::{self, Socket};
+use crate::facade::socket;
 use crate::protocol::{SlotId, Wake, Waker};
 use contract::LogError;
 
@@ -70,8 +70,8 @@ impl Position {
 }
 
 /// What leads to one counterpart and back.
-struct Counterpart<'e> {
-    channel: Channel<'e>,
+struct Counterpart {
+    channel: Link,
     /// What was sent, from `sent` on not yet written.
     outgoing: Vec<u8>,
     sent: usize,
@@ -127,7 +127,7 @@ pub(crate) struct Endpoint<'e> {
     position: Position,
     channels: &'e Channels,
     /// By instance; none for this one.
-    counterparts: Vec<Option<Counterpart<'e>>>,
+    counterparts: Vec<Option<Counterpart>>,
     /// By instance: whether something has come, if several are asked for that at once.
     ready: Vec<bool>,
     /// The instance to look at next.
@@ -357,7 +357,7 @@ impl<'e> Endpoint<'e> {
             self.tell_all(END, b"");
         }
         let mut spin = cpu::Spin::new();
-        let has_ended = |counterpart: &Counterpart<'_>| counterpart.has_ended;
+        let has_ended = |counterpart: &Counterpart| counterpart.has_ended;
         while !(self.is_broken || self.is_flushed() && self.counterparts.iter().flatten().all(has_ended)) {
             if !self.communicate_with_all(grants) {
                 spin.pause();
@@ -365,8 +365,7 @@ impl<'e> Endpoint<'e> {
         }
         if self.is_broken && self.channels.leave_process() {
             // What could not be sent any more, that this instance breaks off perhaps, is told by the connections' end.
-            let channels = self.counterparts.iter().flatten().map(|counterpart| &counterpart.channel);
-            channels.filter_map(Channel::socket).for_each(Socket::shut_down);
+            self.counterparts.iter().flatten().for_each(|counterpart| counterpart.channel.shut_down());
         }
     }
 
@@ -392,7 +391,7 @@ impl<'e> Endpoint<'e> {
     }
 }
 
-impl Counterpart<'_> {
+impl Counterpart {
     /// Lets a message go with what is flushed next.
     fn put(&mut self, slot: usize, message: &[u8], is_checked: bool) {
         put_number(&mut self.outgoing, message.len());
@@ -526,7 +525,7 @@ impl Mailbox {
 mod tests {
     use super::*;
     use crate::message::channel::Part;
-    use crate::message::stream::RING_BYTES;
+    use crate::message::channel::stream::RING_BYTES;
     use contract::{ChannelName, Lost};
 
     const POSITION: Position = Position { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
@@ -608,10 +607,9 @@ mod tests {
 
     /// Two processes' ends, within this one.
     fn two_parts() -> [Channels; 2] {
-        let (one, other) = Socket::pair(socket::Family::Unix).expect("sockets");
-        let part =
-            |instance, sockets| Channels::of_part(Part { instance, instances: 2, sockets: vec![sockets] });
-        [part(0, vec![None, Some(one)]), part(1, vec![Some(other), None])]
+        let (one, other) = socket::Socket::pair(socket::Family::Unix).expect("sockets");
+        let part = |instance, links| Channels::of_part(Part { instance, instances: 2, links: vec![links] });
+        [part(0, vec![None, Some(one.into())]), part(1, vec![Some(other.into()), None])]
     }
 
     #[test]

@@ -5,8 +5,7 @@
 //! | [`ring`] | the rings of all pairs of workers, and a message's way through one |
 //! | [`turn`] | whose turn it is with a message |
 //! | [`grants`] | what a transaction that waits in a record's queue is told |
-//! | [`stream`] | bytes of any number from one worker to another |
-//! | [`channel`] | what carries the messages between instances: streams, sockets |
+//! | [`channel`] | what carries the messages between instances |
 //! | [`endpoint`] | a worker's end of its channels to other instances |
 //! | [`step`] | what a message carries: a step and its captures, and the step's answer |
 //!
@@ -17,7 +16,6 @@ pub(crate) mod endpoint;
 mod grants;
 pub(crate) mod ring;
 pub(crate) mod step;
-pub(crate) mod stream;
 mod turn;
 
 pub(crate) use grants::Grants;

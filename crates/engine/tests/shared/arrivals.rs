@@ -47,6 +47,13 @@ pub struct Served {
     pub committed: u64,
 }
 
+impl Served {
+    /// Of worker `worker`.
+    pub fn new(arrivals: Arrivals, worker: u64) -> Served {
+        Served { arrivals, worker, drawn: 0, committed: 0 }
+    }
+}
+
 impl Client for Served {
     type Procedure = Count;
 
@@ -112,7 +119,7 @@ pub fn serve<E: Engine>(
     let arranged = (hosts..hosts + 2).map(|workers| E::arrange(selection, workers, options));
     let fits = arranged.flatten().find(|arrangement| arrangement.clients == hosts).expect("one more at most");
     let mut store = E::load(&Rows, fits.layout, &|_| ()).expect("a few rows");
-    let client = |(worker, arrivals)| Served { arrivals, worker, drawn: 0, committed: 0 };
+    let client = |(worker, arrivals)| Served::new(arrivals, worker);
     let clients = (0..).zip(arrivals).map(client).collect();
     let outcome = E::run_checked(&mut store, selection, clients, Until::Transactions(u64::MAX), options);
     (store, outcome.expect("memory for a few rows"))

@@ -21,6 +21,7 @@ pub mod memory;
 pub mod payload;
 pub mod region;
 pub mod rounds;
+pub mod segment;
 pub mod shared;
 pub mod socket;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]

@@ -34,19 +34,18 @@ enum Kind {
 
 /// Says of each of these sockets whether something can be read, or the other end is closed: one call of the system, whatever their number.
 pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>) -> io::Result<()> {
-    let mut asked: Vec<PollFd<'s>> = sockets
-        .map(|socket| match &*socket.0 {
-            Kind::Unix(stream) => PollFd::new(stream, PollFlags::IN),
-            Kind::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
-        })
-        .collect();
+    let mut asked: Vec<PollFd<'s>> = sockets.map(Socket::asked).collect();
     ready.clear();
-    match event::poll(&mut asked, Some(&Timespec::default())) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
-    }
+    poll_at_once(&mut asked)?;
     ready.extend(asked.iter().map(|socket| !socket.revents().is_empty()));
     Ok(())
+}
+
+fn poll_at_once(asked: &mut [PollFd<'_>]) -> io::Result<()> {
+    match event::poll(asked, Some(&Timespec::default())) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl Socket {
@@ -101,6 +100,20 @@ impl Socket {
             Kind::Unix(stream) => stream.shutdown(Shutdown::Both),
             Kind::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
+    }
+
+    /// Whether something can be read, or the other end is closed.
+    pub fn is_ready(&self) -> io::Result<bool> {
+        let mut asked = [self.asked()];
+        poll_at_once(&mut asked)?;
+        Ok(!asked[0].revents().is_empty())
+    }
+
+    fn asked(&self) -> PollFd<'_> {
+        match &*self.0 {
+            Kind::Unix(stream) => PollFd::new(stream, PollFlags::IN),
+            Kind::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+        }
     }
 
     fn new(kind: Kind) -> io::Result<Socket> {
@@ -166,8 +179,10 @@ mod tests {
         while polled(&pairs) != [false, true] {}
         pairs[1].1.read(&mut Vec::new()).expect("an open end");
         assert_eq!(polled(&pairs), [false, false]);
+        assert!(!pairs[0].1.is_ready().expect("an open end"));
         let (one, other) = pairs.swap_remove(0);
         drop(one);
+        assert!(other.is_ready().expect("a closed end"), "it can be read that the other end is closed");
         pairs.push((Socket::pair(Family::Unix).expect("sockets").0, other));
         while polled(&pairs) != [false, true] {}
     }

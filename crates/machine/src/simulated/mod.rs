@@ -52,6 +52,7 @@ pub mod model;
 pub mod payload;
 pub mod region;
 pub mod schedule;
+pub mod segment;
 pub mod socket;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled for either machine")]
 #[path = "../sole.rs"]

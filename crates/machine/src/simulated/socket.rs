@@ -45,12 +45,7 @@ pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>
     if let Some(first) = sockets.peek() {
         first.take_time(|channel| channel.poll_ns);
     }
-    // That the other end is closed is known behind what it had sent.
-    let is_closed = |socket: &Socket| {
-        let pipe = lock(&socket.incoming);
-        pipe.is_closed && pipe.sent.is_empty()
-    };
-    ready.extend(sockets.map(|socket| socket.has_come() > 0 || is_closed(socket)));
+    ready.extend(sockets.map(Socket::has_something));
     Ok(())
 }
 
@@ -114,6 +109,21 @@ impl Socket {
     pub fn shut_down(&self) {
         lock(&self.outgoing).is_closed = true;
         lock(&self.incoming).is_closed = true;
+    }
+
+    /// As [`crate::hardware::socket::Socket::is_ready`].
+    pub fn is_ready(&self) -> io::Result<bool> {
+        self.take_time(|channel| channel.poll_ns);
+        Ok(self.has_something())
+    }
+
+    /// That the other end is closed is known behind what it had sent.
+    fn has_something(&self) -> bool {
+        let is_closed = || {
+            let pipe = lock(&self.incoming);
+            pipe.is_closed && pipe.sent.is_empty()
+        };
+        self.has_come() > 0 || is_closed()
     }
 
     /// Bytes that can be read now.
