@@ -1,5 +1,6 @@
 //! Instances that are processes: the same answers as in one process, and an end with words when one of them dies.
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -123,8 +124,9 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn at(address: &str, secret: &Path) -> Waiting {
-        let mut command = trireme(&format!("node --listen {address} --secret {}", secret.display()));
+    fn at(address: &str, secret: &Path, proofs: &str) -> Waiting {
+        let line = format!("node --listen {address} --secret {} {proofs}", secret.display());
+        let mut command = trireme(&line);
         let mut node = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
         let said = BufReader::new(node.stderr.take().expect("a pipe"));
         let (sends, log) = mpsc::channel();
@@ -163,7 +165,7 @@ fn nodes_that_wait_serve_run_after_run_for_those_who_know_the_secret() {
     };
     let secret = write("secret", "sixteen bytes, or more");
     write("another", "sixteen other bytes, or more");
-    let node = Waiting::at("127.0.0.1:0", &secret);
+    let node = Waiting::at("127.0.0.1:0", &secret, "");
     let cluster = |name: &str, secret: &str| {
         let text = format!("secret = \"{secret}\"\n[[node]]\n[[node]]\naddress = \"{}\"\n", node.address);
         write(name, &text).display().to_string()
@@ -192,6 +194,84 @@ fn nodes_that_wait_serve_run_after_run_for_those_who_know_the_secret() {
     assert_eq!(self::told(&check(&right))["passed"], true, "whoever came in between");
 }
 
+/// What an authority signs for nodes of this host: `NAME.pem`, `NAME.key`, and its own certificate in `NAME-ca.pem`.
+fn sign(folder: &Path, name: &str) {
+    let mut authority = CertificateParams::new(Vec::new()).expect("no addresses");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.distinguished_name.push(DnType::CommonName, name);
+    let key = KeyPair::generate().expect("a key");
+    let authority = CertifiedIssuer::self_signed(authority, key).expect("a certificate");
+    let node = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    let key = KeyPair::generate().expect("a key");
+    let certificate = node.signed_by(&key, &authority).expect("a certificate");
+    for (file, text) in [
+        (format!("{name}.pem"), certificate.pem()),
+        (format!("{name}.key"), key.serialize_pem()),
+        (format!("{name}-ca.pem"), authority.pem()),
+    ] {
+        fs::write(folder.join(file), text).expect("a file");
+    }
+}
+
+/// Workers and the first node talk over TCP with a node that waits, and one that the first node starts.
+#[test]
+fn what_nodes_say_is_encrypted_where_that_is_asked_for() {
+    let folder = TempDir::new().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("secret"), "sixteen bytes, or more").expect("a file");
+    sign(folder.path(), "own");
+    sign(folder.path(), "other");
+    let proofs = format!(
+        "--tls-certificate {} --tls-key {} --tls-authority {}",
+        at("own.pem"),
+        at("own.key"),
+        at("own-ca.pem")
+    );
+    let node = Waiting::at("127.0.0.1:0", &folder.path().join("secret"), &proofs);
+    let cluster = |name: &str| {
+        let mut text = "secret = \"secret\"\n[[node]]\n[[node]]\n".to_owned();
+        text += &format!("[[node]]\naddress = \"{}\"\n", node.address);
+        if name != "plain" {
+            text += &format!(
+                "[tls]\ncertificate = \"{name}.pem\"\nkey = \"{name}.key\"\nauthority = \"{name}-ca.pem\"\n"
+            );
+        }
+        fs::write(at(&format!("{name}.toml")), text).expect("a file");
+        format!("--protocol silo --workers 3 --cluster {}", at(&format!("{name}.toml")))
+    };
+    let (own, other, plain) = (cluster("own"), cluster("other"), cluster("plain"));
+    let check = format!("check micro --transactions 500 --channel tcp {own}");
+    for _ in 0..2 {
+        assert_eq!(told(&check)["passed"], true);
+        node.says("the run is over (exit status: 0)");
+    }
+    for (line, of_node, of_first) in [
+        (other, "its certificate is of another authority", "it does not know the authority"),
+        (plain, "it speaks TLS, which is not asked for here", "it speaks plain text, where TLS is wanted"),
+    ] {
+        let refused = output(&format!("check micro --transactions 500 {line}"));
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(words(&refused).contains(of_node), "{}", words(&refused));
+        node.says(of_first);
+    }
+    let mut stranger = TcpStream::connect(node.address).expect("it waits");
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("room");
+    node.says("it speaks plain text, where TLS is wanted");
+    drop(TcpStream::connect(node.address).expect("it waits"));
+    node.says("it closes the connection, where TLS is wanted");
+
+    // A node that dies is noticed as ever.
+    let line =
+        format!("check micro --records 100 --hot-records 4 --transactions 50000000 --channel tcp {own}");
+    let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let begins = node.says("a run begins, in process ");
+    thread::sleep(Duration::from_secs(1));
+    let process = begins.rsplit(' ').next().and_then(|process| process.parse().ok()).expect("a number");
+    signal(process, "-KILL");
+    ends_with_words(run, Duration::from_secs(10), "instance 2 has dropped out: its process has ended");
+    assert_eq!(told(&check)["passed"], true, "whoever came in between");
+}
+
 #[test]
 fn a_node_wants_a_secret_and_an_address() {
     let folder = TempDir::new().expect("a folder");
@@ -201,6 +281,7 @@ fn a_node_wants_a_secret_and_an_address() {
         ("", "--secret"),
         (&*format!("--secret {}", secret.display()), "allowed: 16 or more"),
         ("--secret nowhere --listen somewhere", "an address and a port"),
+        ("--secret nowhere --tls-key node.key", "--tls-certificate"),
     ] {
         let refused = output(&format!("node {options}"));
         assert_eq!(refused.status.code(), Some(2));

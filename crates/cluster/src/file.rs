@@ -8,8 +8,14 @@
 //! [[node]]                         # started by the first
 //! [[node]]
 //! address = "10.0.0.2:7717"        # `trireme node --listen 10.0.0.2:7717 --secret cluster.secret` waits there
+//!
+//! [tls]                            # if what they say over TCP is to be encrypted: the first node's files, beside this one
+//! certificate = "node.pem"
+//! key = "node.key"
+//! authority = "ca.pem"
 //! ```
 
+use crate::tls::Files;
 use serde::Deserialize;
 use std::fs;
 use std::net::SocketAddr;
@@ -23,12 +29,15 @@ pub struct Cluster {
     pub others: Vec<Option<SocketAddr>>,
     /// What is read from the secret's file; `None`: there is none.
     pub secret: Option<Vec<u8>>,
+    /// By what the nodes of this host prove who they are, if those of others are to.
+    pub tls: Option<Files>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     secret: Option<PathBuf>,
+    tls: Option<Proofs>,
     #[serde(rename = "node")]
     nodes: Vec<Node>,
 }
@@ -37,6 +46,14 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Node {
     address: Option<SocketAddr>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Proofs {
+    certificate: PathBuf,
+    key: PathBuf,
+    authority: PathBuf,
 }
 
 /// More than a process of each is of use for.
@@ -50,7 +67,7 @@ impl Cluster {
     pub fn named(name: &str) -> Result<Cluster, String> {
         match name.parse::<NonZeroUsize>() {
             Ok(nodes) if nodes.get() <= MOST_NODES => {
-                Cluster { others: vec![None; nodes.get() - 1], secret: None }.admitted()
+                Cluster { others: vec![None; nodes.get() - 1], secret: None, tls: None }.admitted()
             }
             Err(_) if !name.bytes().all(|byte| byte.is_ascii_digit()) => Self::read(Path::new(name)),
             Ok(_) | Err(_) => Err(format!("allowed: 2 to {MOST_NODES} nodes")),
@@ -65,6 +82,11 @@ impl Cluster {
         let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
         let beside = path.parent().unwrap_or(Path::new(""));
         let secret = file.secret.map(|secret| read_secret(&beside.join(secret))).transpose()?;
+        let tls = file.tls.map(|Proofs { certificate, key, authority }| Files {
+            certificate: beside.join(certificate),
+            key: beside.join(key),
+            authority: beside.join(authority),
+        });
         let mut nodes = file.nodes.into_iter().map(|node| node.address);
         if nodes.next().flatten().is_some() {
             return Err(
@@ -72,7 +94,7 @@ impl Cluster {
                     .to_owned(),
             );
         }
-        Cluster { others: nodes.collect(), secret }.admitted()
+        Cluster { others: nodes.collect(), secret, tls }.admitted()
     }
 
     fn admitted(self) -> Result<Cluster, String> {
@@ -136,7 +158,11 @@ mod tests {
         let address = "10.0.0.2:7".parse().ok();
         assert_eq!(
             away,
-            Ok(Cluster { others: vec![None, address], secret: Some(b"0123456789abcdef".to_vec()) })
+            Ok(Cluster {
+                others: vec![None, address],
+                secret: Some(b"0123456789abcdef".to_vec()),
+                tls: None
+            })
         );
     }
 
@@ -148,6 +174,7 @@ mod tests {
             ("secret = \"short\"\n[[node]]\n[[node]]", "16 or more"),
             ("secret = \"absent\"\n[[node]]\n[[node]]", "absent"),
             ("[[node]]\naddress = \"127.0.0.1:7\"\n[[node]]", "first node"),
+            ("[[node]]\n[[node]]\n[tls]\ncertificate = \"node.pem\"\nkey = \"node.key\"", "authority"),
             ("[[node]]\n[[node]]\nadress = \"\"", "unknown field"),
             ("[[node]]\n[[node]]\naddress = \"somewhere\"", "address"),
         ] {

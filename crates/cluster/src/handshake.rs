@@ -9,14 +9,20 @@
 //! ```
 //!
 //! A proof is a keyed hash (HMAC-SHA-256) of the role and both challenges: who does not know the secret can not make it, and one of another connection does not fit. What does not fit
-//! closes the connection. The bytes behind it are neither secret nor authentic.
+//! closes the connection. The bytes behind it are neither secret nor authentic, unless the connection is encrypted ([`crate::tls`]): then this is said over it, and a proof is of a number as well that
+//! only its two ends know. So nobody who has a certificate can stand between two nodes and let each prove the secret to the other.
 
+use crate::stream::{Stream, Until};
+use crate::tls::{self, Tls};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 const MAGIC: &[u8; 8] = b"trireme\x01";
+/// What records of TLS begin with: an alert, a handshake.
+const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 const CHALLENGE_BYTES: usize = 32;
 const PROOF_BYTES: usize = 32;
 /// A program's name is not longer.
@@ -29,6 +35,8 @@ pub struct Credentials {
     pub program: String,
     /// Known to all nodes, and nobody else.
     pub secret: Vec<u8>,
+    /// By what nodes prove who they are over TCP, if that is asked for.
+    pub tls: Option<Tls>,
 }
 
 /// Why a connection is closed.
@@ -40,6 +48,10 @@ pub enum Refusal {
     Program(String),
     /// It does not know the secret.
     Secret,
+    /// It speaks TLS, which was not asked for.
+    Encrypted,
+    /// It has not proved who it is, or does not accept who this node is.
+    Tls(String),
     /// Nothing was heard from it.
     Silent,
     /// The connection does not work.
@@ -52,6 +64,8 @@ impl fmt::Display for Refusal {
             Refusal::Stranger => f.write_str("it does not speak as a node of trireme does"),
             Refusal::Program(program) => write!(f, "it is another build: {}", program.escape_debug()),
             Refusal::Secret => f.write_str("its secret is another one, or it has none"),
+            Refusal::Encrypted => f.write_str("it speaks TLS, which is not asked for here"),
+            Refusal::Tls(why) => f.write_str(why),
             Refusal::Silent => f.write_str("nothing was heard from it"),
             Refusal::Broken(error) => error.fmt(f),
         }
@@ -60,6 +74,9 @@ impl fmt::Display for Refusal {
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
+        if let Some(why) = tls::words(&error) {
+            return Refusal::Tls(why);
+        }
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Refusal::Stranger,
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent,
@@ -84,8 +101,29 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Makes sure that the other end of `stream` has the same credentials. To be called at both ends, on a stream that blocks, for some seconds at most.
-pub fn shake(stream: &mut (impl Read + Write), end: End, credentials: &Credentials) -> Result<(), Refusal> {
+/// Makes sure, within this time, that the other end of `stream` has the same credentials; the stream, encrypted if they say so and it leads to other hosts. To be called at both ends.
+pub fn shake(
+    stream: Stream,
+    end: End,
+    credentials: &Credentials,
+    patience: Duration,
+) -> Result<Stream, Refusal> {
+    let mut stream = match &credentials.tls {
+        Some(tls) => tls.secure(stream, end, patience)?,
+        None => stream,
+    };
+    let binding = stream.binding()?;
+    prove_both(&mut Until::after(&mut stream, patience), end, credentials, &binding)?;
+    Ok(stream)
+}
+
+/// `binding`: what only the two ends of the stream know.
+fn prove_both(
+    stream: &mut (impl Read + Write),
+    end: End,
+    credentials: &Credentials,
+    binding: &[u8],
+) -> Result<(), Refusal> {
     let own: [u8; CHALLENGE_BYTES] = random();
     let other = match end {
         End::Connects => {
@@ -106,7 +144,7 @@ pub fn shake(stream: &mut (impl Read + Write), end: End, credentials: &Credentia
         End::Accepts => (other, own),
     };
     let key = hmac::Key::new(hmac::HMAC_SHA256, &credentials.secret);
-    let words = |role: u8| [&[role][..], &connects, &accepts].concat();
+    let words = |role: u8| [&[role][..], &connects, &accepts, binding].concat();
     let (own_role, other_role) = match end {
         End::Connects => (1, 2),
         End::Accepts => (2, 1),
@@ -135,7 +173,11 @@ fn send_hello(stream: &mut impl Write, program: &str, challenge: &[u8]) -> io::R
 
 fn receive_hello(stream: &mut impl Read, program: &str) -> Result<[u8; CHALLENGE_BYTES], Refusal> {
     let mut magic = [0; MAGIC.len()];
-    stream.read_exact(&mut magic)?;
+    stream.read_exact(&mut magic[..1])?;
+    if TLS_RECORDS.contains(&magic[0]) {
+        return Err(Refusal::Encrypted);
+    }
+    stream.read_exact(&mut magic[1..])?;
     if magic != *MAGIC {
         return Err(Refusal::Stranger);
     }
@@ -158,18 +200,18 @@ mod tests {
     use std::thread;
 
     fn credentials(program: &str, secret: &[u8]) -> Credentials {
-        Credentials { program: program.to_owned(), secret: secret.to_vec() }
+        Credentials { program: program.to_owned(), secret: secret.to_vec(), tls: None }
     }
 
     fn both(one: Credentials, other: Credentials) -> (Result<(), Refusal>, Result<(), Refusal>) {
         let (mut here, mut there) = UnixStream::pair().expect("sockets");
         thread::scope(|scope| {
             let accepts = scope.spawn(move || {
-                let shaken = shake(&mut there, End::Accepts, &other);
+                let shaken = prove_both(&mut there, End::Accepts, &other, b"");
                 drop(there);
                 shaken
             });
-            let connects = shake(&mut here, End::Connects, &one);
+            let connects = prove_both(&mut here, End::Connects, &one, b"");
             drop(here);
             (connects, accepts.join().expect("no panic"))
         })
@@ -193,13 +235,26 @@ mod tests {
         assert!(matches!(accepts, Err(Refusal::Program(name)) if name == "one"));
     }
 
+    /// One who stands between two nodes has two connections.
+    #[test]
+    fn a_proof_is_of_what_both_ends_know() {
+        let (mut here, mut there) = UnixStream::pair().expect("sockets");
+        let own = credentials("one", b"secret");
+        let accepts = thread::spawn({
+            let own = own.clone();
+            move || prove_both(&mut there, End::Accepts, &own, b"the one")
+        });
+        assert!(matches!(prove_both(&mut here, End::Connects, &own, b"the other"), Err(Refusal::Secret)));
+        assert!(matches!(accepts.join().expect("no panic"), Err(Refusal::Secret)));
+    }
+
     #[test]
     fn strangers_are_hung_up_on() {
         for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"tri", b"trireme\x01\x05o"] {
             let (mut here, mut there) = UnixStream::pair().expect("sockets");
             here.write_all(bytes).expect("room");
             here.shutdown(std::net::Shutdown::Write).expect("an open socket");
-            let shaken = shake(&mut there, End::Accepts, &credentials("one", b"secret"));
+            let shaken = prove_both(&mut there, End::Accepts, &credentials("one", b"secret"), b"");
             assert!(matches!(shaken, Err(Refusal::Stranger)), "{bytes:?}");
             drop(there);
             let mut told = Vec::new();
@@ -215,7 +270,7 @@ mod tests {
         let (mut here, mut there) = UnixStream::pair().expect("sockets");
         let accepts = thread::spawn({
             let own = own.clone();
-            move || shake(&mut there, End::Accepts, &own)
+            move || prove_both(&mut there, End::Accepts, &own, b"")
         });
         let challenge = [7; CHALLENGE_BYTES];
         send_hello(&mut here, "one", &challenge).expect("room");

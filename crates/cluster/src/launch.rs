@@ -8,11 +8,13 @@ use crate::control::{Control, words};
 use crate::file::Cluster;
 use crate::group::{Founding, Group, PlaceOnHost, heard};
 use crate::handshake::{Credentials, End, random, shake};
-use crate::stream::{Stream, Until};
+use crate::stream::Stream;
+use crate::tls::{Files, Tls};
 use machine::hardware::clock;
 use std::env;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -41,11 +43,12 @@ impl Drop for OfThisHost {
 }
 
 impl Started {
-    fn of(address: Option<SocketAddr>) -> io::Result<Started> {
+    /// `words`: what a node of this host is told of its proofs.
+    fn of(address: Option<SocketAddr>, words: &[String]) -> io::Result<Started> {
         match address {
             None => {
                 let (here, there) = UnixStream::pair()?;
-                let child = OfThisHost(Some(attach(Stream::Unix(there))?));
+                let child = OfThisHost(Some(attach("unix", there.into(), words, Stdio::null())?));
                 Ok(Started { stream: Stream::Unix(here), address, child })
             }
             Some(there) => {
@@ -57,14 +60,14 @@ impl Started {
     }
 
     /// Shakes hands, and is told which host it is on.
-    fn greet(&mut self, credentials: &Credentials) -> Result<String, String> {
+    fn greet(self, credentials: &Credentials) -> Result<(Started, String), String> {
         // A process of ours has its connection from us.
         let secret = if self.address.is_some() { credentials.secret.clone() } else { Vec::new() };
         let own = Credentials { secret, ..credentials.clone() };
-        self.stream.set_patience(Some(PATIENCE)).map_err(|error| error.to_string())?;
-        let shaken = shake(&mut Until::after(&mut self.stream, PATIENCE), End::Connects, &own);
-        shaken.map_err(|refusal| refusal.to_string())?;
-        receive(&mut self.stream, PATIENCE).map_err(|error| words(&error))
+        let shaken = shake(self.stream, End::Connects, &own, PATIENCE);
+        let mut stream = shaken.map_err(|refusal| refusal.to_string())?;
+        let host = receive(&mut stream, PATIENCE).map_err(|error| words(&error))?;
+        Ok((Started { stream, ..self }, host))
     }
 }
 
@@ -77,22 +80,29 @@ pub fn start(
 ) -> Result<&'static Group, String> {
     let nodes = cluster.nodes();
     let secret = cluster.secret.clone().unwrap_or_default();
-    let credentials = Credentials { program: program.to_owned(), secret };
+    let tls = cluster.tls.as_ref().map(Tls::read).transpose()?;
+    let proofs = cluster.tls.as_ref().map(Files::words).unwrap_or_default();
+    let credentials = Credentials { program: program.to_owned(), secret, tls };
     let described = |number: usize| match cluster.others[number - 1] {
         None => format!("node {number}, a process of this host"),
         Some(address) => format!("node {number}, at {address}"),
     };
     let mut started = Vec::new();
     for (number, address) in (1..).zip(&cluster.others) {
-        let node = Started::of(*address).map_err(|error| format!("{}: {error}", described(number)))?;
+        let node =
+            Started::of(*address, &proofs).map_err(|error| format!("{}: {error}", described(number)))?;
         started.push(node);
     }
     let mut hosts = vec![host()];
-    for (number, node) in (1..).zip(&mut started) {
-        let its_host = node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
+    let mut greeted = Vec::new();
+    for (number, node) in (1..).zip(started) {
+        let (node, its_host) =
+            node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
         // A process of this host is on it, even if the system does not say which host it is.
         hosts.push(if node.address.is_none() { hosts[0].clone() } else { its_host });
+        greeted.push(node);
     }
+    let mut started = greeted;
     let reached_at = started.iter().find(|node| node.address.is_some()).unwrap_or(&started[0]);
     let address = reached_at.stream.own_address();
     let place = |number: usize| PlaceOnHost {
@@ -128,13 +138,9 @@ pub fn start(
         .map_err(|error| error.to_string())
 }
 
-/// Starts a node that has a connection.
-pub(crate) fn attach(stream: Stream) -> io::Result<Child> {
-    let kind = match &stream {
-        Stream::Unix(_) => "unix",
-        Stream::Tcp(_) => "tcp",
-    };
+/// Starts a node that has a connection, of a kind of socket, for standard input, and is told these words.
+pub(crate) fn attach(kind: &str, connection: OwnedFd, words: &[String], output: Stdio) -> io::Result<Child> {
     let mut node = Command::new(env::current_exe()?);
-    node.args(["node", "--attached", kind]);
-    node.stdin(Stdio::from(stream.into_fd())).stdout(Stdio::null()).spawn()
+    node.args(["node", "--attached", kind]).args(words);
+    node.stdin(Stdio::from(connection)).stdout(output).spawn()
 }

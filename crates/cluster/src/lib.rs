@@ -8,7 +8,9 @@
 //! |---|---|
 //! | [`file`](mod@file) | who takes part: a number of processes, or a cluster file |
 //! | [`handshake`] | who may: the same program, with the same secret |
-//! | [`stream`] | connections, of either kind |
+//! | [`stream`] | connections, of any kind |
+//! | [`tls`] | by what nodes prove who they are, where that is asked for |
+//! | [`encrypted`] | connections over TCP whose bytes are encrypted |
 //! | [`control`] | the connection between the first node and another: frames, and signs of life |
 //! | [`group`] | what a node knows of the others; the exchange |
 //! | [`launch`] | starting nodes |
@@ -25,6 +27,7 @@
 mod assignment;
 pub mod control;
 mod descriptor;
+pub mod encrypted;
 pub mod engine;
 pub mod file;
 pub mod group;
@@ -33,6 +36,7 @@ pub mod launch;
 pub mod mesh;
 pub mod node;
 pub mod stream;
+pub mod tls;
 
 pub use engine::Together;
 pub use file::Cluster;

@@ -3,10 +3,13 @@
 //! They are made when a run first wants them: a node connects to those before it and is connected to by those behind it. Each connection is shaken hands over
 //! ([`crate::handshake`]) with a secret that the first node has drawn for this run; who comes with anything else is hung up on, with a line in the log.
 //!
+//! Over TCP they are encrypted where that is asked for ([`crate::tls`]).
+//!
 //! *Shared memory.* The connection is a Unix domain socket, over which who has connected gives the other a segment ([`Segment`]). Then nobody says anything over it any more:
 //! its end tells that the other process has ended.
 
 use crate::descriptor;
+use crate::encrypted::EncryptedSocket;
 use crate::group::Group;
 use crate::handshake::{Credentials, End, shake};
 use crate::stream::{Stream, Until};
@@ -21,7 +24,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, process};
 
@@ -34,6 +37,7 @@ const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
 enum Connection {
     SharedMemory(CommonMemory),
     Socket(Socket),
+    Encrypted(EncryptedSocket),
 }
 
 impl Connection {
@@ -56,6 +60,10 @@ impl Connection {
             }
             (_, Stream::Unix(stream)) => Socket::of_unix(stream).map(Connection::Socket),
             (_, Stream::Tcp(stream)) => Socket::of_tcp(stream).map(Connection::Socket),
+            (_, Stream::Encrypted(stream)) => {
+                let stream = Arc::into_inner(stream).expect("nobody else has it");
+                EncryptedSocket::of(stream).map(Connection::Encrypted)
+            }
         }
     }
 
@@ -64,6 +72,7 @@ impl Connection {
         match self {
             Connection::SharedMemory(common) => common.into(),
             Connection::Socket(socket) => socket.again().into(),
+            Connection::Encrypted(socket) => Link::Other(Box::new(socket.again())),
         }
     }
 
@@ -71,6 +80,7 @@ impl Connection {
         match self {
             Connection::SharedMemory(common) => common.shut_down(),
             Connection::Socket(socket) => socket.shut_down(),
+            Connection::Encrypted(socket) => socket.shut_down(),
         }
     }
 }
@@ -154,9 +164,9 @@ impl Mesh {
         for (node, address) in addresses[..self.number].iter().enumerate() {
             let address: String = told(address).ok_or(io::ErrorKind::InvalidData)?;
             for (rank, connections) in connections.iter_mut().enumerate() {
-                let mut stream = listener.connect(&address)?;
-                stream.set_patience(Some(PATIENCE))?;
-                shake(&mut stream, End::Connects, &self.credentials).map_err(refused)?;
+                let stream = listener.connect(&address)?;
+                let shaken = shake(stream, End::Connects, &self.credentials, PATIENCE);
+                let mut stream = shaken.map_err(refused)?;
                 let place = [self.number as u32, rank as u32].map(u32::to_le_bytes);
                 stream.write_all(place.as_flattened())?;
                 connections[node] = Some(Connection::made(channel, stream, End::Connects)?);
@@ -164,24 +174,32 @@ impl Mesh {
         }
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
         while awaited > 0 {
-            let (mut stream, from) = listener.accept()?;
-            let mut place = [0; 8];
-            let mut until = Until::after(&mut stream, PATIENCE_WITH_STRANGERS);
-            let shaken = shake(&mut until, End::Accepts, &self.credentials).map_err(refused);
-            let shaken = shaken.and_then(|()| until.read_exact(&mut place));
-            let [node, rank] =
-                [0, 4].map(|at| u32::from_le_bytes(place[at..at + 4].try_into().expect("four")));
-            let end = connections.get_mut(rank as usize).and_then(|ends| ends.get_mut(node as usize));
-            match (shaken, end) {
-                (Ok(()), Some(end @ None)) if node as usize > self.number => {
-                    *end = Some(Connection::made(channel, stream, End::Accepts)?);
-                    awaited -= 1;
+            let (stream, from) = listener.accept()?;
+            match self.place_of(stream) {
+                Ok((stream, node, rank)) => {
+                    let end = connections.get_mut(rank).and_then(|ends| ends.get_mut(node));
+                    match end {
+                        Some(end @ None) if node > self.number => {
+                            *end = Some(Connection::made(channel, stream, End::Accepts)?);
+                            awaited -= 1;
+                        }
+                        _ => eprintln!("trireme: a connection from {from} is closed: nobody waits for it"),
+                    }
                 }
-                (Err(error), _) => eprintln!("trireme: a connection from {from} is closed: {error}"),
-                _ => eprintln!("trireme: a connection from {from} is closed: nobody waits for it"),
+                Err(error) => eprintln!("trireme: a connection from {from} is closed: {error}"),
             }
         }
         Ok(())
+    }
+
+    /// Who has connected: the node, and the worker's rank.
+    fn place_of(&self, stream: Stream) -> io::Result<(Stream, usize, usize)> {
+        let patience = PATIENCE_WITH_STRANGERS;
+        let mut stream = shake(stream, End::Accepts, &self.credentials, patience).map_err(refused)?;
+        let mut place = [0; 8];
+        Until::after(&mut stream, patience).read_exact(&mut place)?;
+        let [node, rank] = [0, 4].map(|at| u32::from_le_bytes(place[at..at + 4].try_into().expect("four")));
+        Ok((stream, node as usize, rank as usize))
     }
 
     fn listen(&self, channel: ChannelName) -> io::Result<Listener> {

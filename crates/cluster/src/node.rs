@@ -1,15 +1,17 @@
 //! Being a node of somebody's run; and waiting for such runs.
 
 use crate::assignment::{Assignment, host, receive, send};
-use crate::control::{Control, words};
+use crate::control::Control;
 use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, shake};
 use crate::launch::attach;
-use crate::stream::{Stream, Until};
+use crate::stream::Stream;
 use machine::hardware::clock;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
@@ -23,25 +25,31 @@ const PATIENCE_FOR_ALL: Duration = Duration::from_secs(120);
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
 /// Those that are not known yet, at a time.
 const MOST_STRANGERS: usize = 32;
+/// Bytes of why somebody is not known.
+const MOST_WORDS: u64 = 1 << 10;
+
+/// What a process that was started for somebody who has connected says first, if it knows him; in place of it, why it does not.
+const KNOWN: &str = "known";
 
 /// Makes this process a node of the run that its standard input leads to; the words of the command that it is to carry out. `kind`: of
-/// socket; over TCP hands were shaken by who waited for the connection. `ends`: is called before the process ends because the first node has.
+/// socket. Who has started it is told on standard output whether the other end is known. `ends`: is called before the process ends because the first node has.
 pub fn attached(
-    program: &str,
     kind: &str,
+    mut credentials: Credentials,
     ends: impl Fn() + Send + 'static,
 ) -> io::Result<(Vec<String>, &'static Group)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
-    let mut stream = match kind {
-        "tcp" => Stream::Tcp(input.into()),
-        _ => Stream::Unix(input.into()),
+    let (stream, patience) = match kind {
+        "tcp" => (Stream::Tcp(input.into()), PATIENCE_WITH_STRANGERS),
+        _ => (Stream::Unix(input.into()), PATIENCE),
     };
+    stream.keep_alive()?;
+    let shaken = shake(stream, End::Accepts, &credentials, patience).map_err(|refusal| refusal.to_string());
+    // The one line on standard output: nobody may read it any more.
+    let _ = writeln!(io::stdout(), "{}", shaken.as_ref().err().map_or(KNOWN, String::as_str));
+    rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    let mut stream = shaken.map_err(io::Error::other)?;
     stream.set_patience(Some(PATIENCE))?;
-    let mut credentials = Credentials { program: program.to_owned(), secret: Vec::new() };
-    if matches!(stream, Stream::Unix(_)) {
-        let shaken = shake(&mut Until::after(&mut stream, PATIENCE), End::Accepts, &credentials);
-        shaken.map_err(|refusal| io::Error::other(refusal.to_string()))?;
-    }
     send(&mut stream, &host())?;
     let assignment: Assignment = receive(&mut stream, PATIENCE_FOR_ALL)?;
     if !assignment.is_possible() {
@@ -66,10 +74,11 @@ pub fn attached(
     Ok((words, group))
 }
 
-/// Waits at an address for those who start runs, and starts a node for each that knows the secret; returns if the address cannot be had. `log` is told who came.
+/// Waits at an address for those who start runs, and starts a process for each, which is told these words and shakes hands with him: so that it has the connection from the first byte on,
+/// whether it is encrypted or not. Returns if the address cannot be had. `log` is told who came.
 pub fn listen(
     address: SocketAddr,
-    credentials: &Credentials,
+    words: &[String],
     log: impl Fn(&str) + Send + Sync + Clone + 'static,
 ) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
@@ -92,11 +101,11 @@ pub fn listen(
             ));
             continue;
         }
-        let (credentials, serving, strangers) = (credentials.clone(), log.clone(), Arc::clone(&strangers));
+        let (words, serving, strangers) = (words.to_vec(), log.clone(), Arc::clone(&strangers));
         let serve = move || {
-            let known = admit(stream, &credentials);
+            let known = begin(stream, &words);
             strangers.fetch_sub(1, Ordering::Relaxed);
-            if let Err(why) = known.and_then(|stream| serve(stream, from, &serving)) {
+            if let Err(why) = known.and_then(|node| serve(node, from, &serving)) {
                 serving(&format!("{from}: the connection is closed: {why}"));
             }
         };
@@ -106,17 +115,25 @@ pub fn listen(
     }
 }
 
-/// Shakes hands with whoever has connected.
-fn admit(stream: TcpStream, credentials: &Credentials) -> Result<Stream, String> {
-    let mut stream = Stream::Tcp(stream);
-    let until = &mut Until::after(&mut stream, PATIENCE_WITH_STRANGERS);
-    shake(until, End::Accepts, credentials).map_err(|refusal| refusal.to_string())?;
-    stream.keep_alive().map_err(|error| words(&error))?;
-    Ok(stream)
+/// Starts a process for whoever has connected; it ends if it does not know him.
+fn begin(stream: TcpStream, words: &[String]) -> Result<Child, String> {
+    let attached = attach("tcp", stream.into(), words, Stdio::piped());
+    let mut node = attached.map_err(|error| error.to_string())?;
+    let mut said = String::new();
+    let output = node.stdout.take().expect("a pipe").take(MOST_WORDS);
+    let read = BufReader::new(output).read_line(&mut said);
+    let refusal = match (read, said.trim_end()) {
+        (Ok(_), KNOWN) => return Ok(node),
+        (Ok(0), _) => "its process has ended".to_owned(),
+        (Ok(_), why) => why.to_owned(),
+        (Err(error), _) => error.to_string(),
+    };
+    // It ends by itself.
+    let _ = node.wait();
+    Err(refusal)
 }
 
-fn serve(stream: Stream, from: SocketAddr, log: &impl Fn(&str)) -> Result<(), String> {
-    let mut node = attach(stream).map_err(|error| error.to_string())?;
+fn serve(mut node: Child, from: SocketAddr, log: &impl Fn(&str)) -> Result<(), String> {
     log(&format!("{from}: a run begins, in process {}", node.id()));
     let status = node.wait().map_err(|error| error.to_string())?;
     log(&format!("{from}: the run is over ({status})"));

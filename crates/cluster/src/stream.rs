@@ -1,11 +1,12 @@
-//! Connections between nodes, of either kind.
+//! Connections between nodes, of any kind.
 
 use crate::control::{BEAT, SILENCE};
+use crate::encrypted::Encrypted;
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A connection that blocks.
@@ -15,6 +16,8 @@ pub enum Stream {
     Unix(UnixStream),
     /// To any host.
     Tcp(TcpStream),
+    /// To any host, encrypted.
+    Encrypted(Arc<Encrypted>),
 }
 
 impl Stream {
@@ -23,58 +26,67 @@ impl Stream {
         Ok(match self {
             Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+            Stream::Encrypted(stream) => Stream::Encrypted(Arc::clone(stream)),
         })
+    }
+
+    /// What carries it, if that is TCP.
+    fn tcp(&self) -> Option<&TcpStream> {
+        match self {
+            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => Some(stream),
+            Stream::Encrypted(stream) => Some(stream.socket()),
+        }
     }
 
     /// How long a read or a write may take without moving a byte.
     pub fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => {
-                stream.set_read_timeout(patience)?;
-                stream.set_write_timeout(patience)
-            }
-            Stream::Tcp(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(patience)?;
-                stream.set_write_timeout(patience)
-            }
+        if let Stream::Unix(stream) = self {
+            stream.set_read_timeout(patience)?;
+            stream.set_write_timeout(patience)?;
         }
+        if let Some(stream) = self.tcp() {
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(patience)?;
+            stream.set_write_timeout(patience)?;
+        }
+        Ok(())
     }
 
     /// Ends it for everybody.
     pub fn shut_down(&self) {
         // It may have ended already.
-        let _ = match self {
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
-        };
+        if let Stream::Unix(stream) = self {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        if let Some(stream) = self.tcp() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// The address of this host by which the other end reaches it.
     pub fn own_address(&self) -> IpAddr {
+        let own = self.tcp().and_then(|stream| stream.local_addr().ok());
+        own.map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip())
+    }
+
+    /// A number that both ends know, and nobody else; none of a connection that is not encrypted.
+    pub(crate) fn binding(&self) -> io::Result<Vec<u8>> {
         match self {
-            Stream::Unix(_) => Ipv4Addr::LOCALHOST.into(),
-            Stream::Tcp(stream) => stream.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip()),
+            Stream::Encrypted(stream) => stream.binding().map(Vec::from),
+            Stream::Unix(_) | Stream::Tcp(_) => Ok(Vec::new()),
         }
     }
 
     /// A host that is gone without a word is noticed.
     pub fn keep_alive(&self) -> io::Result<()> {
-        if let Stream::Tcp(stream) = self {
+        if let Some(stream) = self.tcp() {
             sockopt::set_socket_keepalive(stream, true)?;
             sockopt::set_tcp_keepidle(stream, SILENCE / 2)?;
             sockopt::set_tcp_keepintvl(stream, BEAT)?;
             sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
         }
         Ok(())
-    }
-
-    /// For a child's standard input.
-    pub fn into_fd(self) -> OwnedFd {
-        match self {
-            Stream::Unix(stream) => stream.into(),
-            Stream::Tcp(stream) => stream.into(),
-        }
     }
 }
 
@@ -83,6 +95,7 @@ impl Read for Stream {
         match self {
             Stream::Unix(stream) => stream.read(into),
             Stream::Tcp(stream) => stream.read(into),
+            Stream::Encrypted(stream) => stream.read(into),
         }
     }
 }
@@ -92,6 +105,7 @@ impl Write for Stream {
         match self {
             Stream::Unix(stream) => stream.write(bytes),
             Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Encrypted(stream) => stream.write(bytes),
         }
     }
 

@@ -1,14 +1,16 @@
 //! `node`: a process that takes part in runs which others start (`--cluster FILE`).
 //!
-//! It waits at an address and starts, for everybody who knows the secret, a process that carries out one command with one instance of the store. With `--attached` it is that process.
+//! It waits at an address and starts, for everybody who connects, a process that carries out one command with one instance of the store, if he knows the secret. With `--attached` it is that process.
 
 use crate::arguments::{self, typed};
 use crate::commands::carry_out;
-use crate::nodes::{self, program, secret};
+use crate::nodes::{self, program};
 use clap::{Arg, ArgMatches, Command};
 use cluster::handshake::Credentials;
+use cluster::tls::{self, Files, Tls};
 use harness::{BadValue, Failure};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What can be typed.
@@ -23,34 +25,63 @@ pub fn arguments() -> Command {
         .value_name("FILE")
         .required_unless_present("attached")
         .help("What who starts a run must know: 16 bytes or more");
+    let proof = |option: &'static str, help: &'static str| {
+        let others = tls::OPTIONS.into_iter().filter(move |other| *other != option);
+        Arg::new(option).long(option).value_name("FILE").requires_all(others).help(help)
+    };
+    let [certificate, key, authority] = tls::OPTIONS;
+    let proofs = [
+        proof(
+            certificate,
+            "Encrypt what nodes say over TCP, and prove who this one is by the certificate in this file (PEM)",
+        ),
+        proof(key, "The certificate's private key"),
+        proof(authority, "The certificate of the authority that has signed those of all nodes"),
+    ];
     let attached =
         Arg::new("attached").long("attached").value_name("KIND").value_parser(["unix", "tcp"]).hide(true);
     Command::new("node")
         .about("Take part in runs that others start with --cluster, until interrupted")
         .args([listen, secret, attached])
+        .args(proofs)
 }
 
 /// Takes part.
 pub fn node(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(kind) = typed(matches, "attached") {
-        return attached(kind);
+        return attached(kind, matches);
     }
     let address = typed(matches, "listen").expect("it has a default");
     let bad = |allowed: &str| Failure::from(BadValue::new("listen", address, allowed));
     let parsed: SocketAddr =
         address.parse().map_err(|_| bad("an address and a port, such as 127.0.0.1:7717"))?;
-    let secret = secret(typed(matches, "secret").expect("required"))?;
-    let credentials = Credentials { program: program()?, secret };
-    cluster::node::listen(parsed, &credentials, nodes::log)
+    // Each process that is started reads again what would not do now.
+    credentials(matches)?;
+    let mut words = vec!["--secret".to_owned(), typed(matches, "secret").expect("required").to_owned()];
+    words.extend(files(matches).iter().flat_map(Files::words));
+    cluster::node::listen(parsed, &words, nodes::log)
         .map_err(|error| Failure::Usage(format!("--listen {address}: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// What who connects must have, too.
+fn credentials(matches: &ArgMatches) -> Result<Credentials, Failure> {
+    let secret = typed(matches, "secret").map(nodes::secret).transpose()?.unwrap_or_default();
+    let tls = files(matches).as_ref().map(Tls::read).transpose().map_err(Failure::Usage)?;
+    Ok(Credentials { program: program()?, secret, tls })
+}
+
+/// What says who this node is, if it was typed.
+fn files(matches: &ArgMatches) -> Option<Files> {
+    let [certificate, key, authority] = tls::OPTIONS.map(|option| typed(matches, option).map(PathBuf::from));
+    Some(Files { certificate: certificate?, key: key?, authority: authority? })
+}
+
 /// Carries out what the first node says.
-fn attached(kind: &str) -> Result<ExitCode, Failure> {
+fn attached(kind: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let failed = |why: String| Failure::Usage(format!("--attached {kind}: {why}"));
     nodes::is_attached();
-    let attached = cluster::node::attached(&program()?, kind, nodes::forget_own_folder);
+    let attached = cluster::node::attached(kind, credentials(matches)?, nodes::forget_own_folder);
     let (words, _) = attached.map_err(|error| failed(error.to_string()))?;
     let words = std::iter::once("trireme".to_owned()).chain(words).map(Into::into).collect();
     let typed = arguments::read_words(words).map_err(|stopped| failed(stopped.to_string()))?;
