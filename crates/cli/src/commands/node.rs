@@ -80,8 +80,10 @@ fn files(matches: &ArgMatches) -> Option<Files> {
 /// Carries out what the first node says.
 fn attached(kind: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let failed = |why: String| Failure::Usage(format!("--attached {kind}: {why}"));
+    // What is wrong with them is said: nobody else knows.
+    let credentials = credentials(matches)?;
     nodes::is_attached();
-    let attached = cluster::node::attached(kind, credentials(matches)?, nodes::forget_own_folder);
+    let attached = cluster::node::attached(kind, credentials, nodes::forget_own_folder);
     let (words, _) = attached.map_err(|error| failed(error.to_string()))?;
     let words = std::iter::once("trireme".to_owned()).chain(words).map(Into::into).collect();
     let typed = arguments::read_words(words).map_err(|stopped| failed(stopped.to_string()))?;
