@@ -334,6 +334,23 @@ fn begin(protocol: &str, nodes: usize, channel: &str) -> (Child, Vec<u32>) {
     (run, nodes)
 }
 
+/// Waits until all of these processes run transactions.
+fn await_workers(processes: &[u32]) {
+    let is_worker = |thread: fs::DirEntry| {
+        fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("worker"))
+    };
+    let has_workers = |process: &u32| {
+        let threads = fs::read_dir(format!("/proc/{process}/task"));
+        threads.is_ok_and(|threads| threads.flatten().any(is_worker))
+    };
+    let began = Instant::now();
+    while !processes.iter().all(has_workers) {
+        assert!(began.elapsed() < Duration::from_secs(60), "no workers");
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(100));
+}
+
 fn ends_with_words(mut run: Child, within: Duration, expected: &str) -> String {
     let began = Instant::now();
     let status = loop {
@@ -377,7 +394,7 @@ fn a_node_that_is_killed_ends_the_run_with_words() {
 #[test]
 fn the_node_that_was_killed_is_named() {
     let (run, nodes) = begin("no-wait", 3, "unix");
-    thread::sleep(Duration::from_secs(1));
+    await_workers(&[run.id(), nodes[0], nodes[1]]);
     signal(nodes[1], "-KILL");
     ends_with_words(
         run,
@@ -427,7 +444,7 @@ fn nothing_of_shared_memory_is_left_behind() {
 fn a_node_that_is_stopped_is_not_waited_for() {
     let stopped = ["unix", "shared-memory"].map(|channel| {
         let (run, nodes) = begin("silo", 2, channel);
-        thread::sleep(Duration::from_secs(1));
+        await_workers(&[run.id(), nodes[0]]);
         signal(nodes[0], "-STOP");
         (run, nodes)
     });
@@ -466,6 +483,7 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
         );
         let mut run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         let node = await_one_child(run.id());
+        await_workers(&[run.id(), node]);
         thread::sleep(Duration::from_millis(1500 + 130 * round as u64));
         let acknowledged = match round {
             // The first node is gone, and nobody is there to say what was acknowledged.

@@ -2,7 +2,7 @@
 //!
 //! - [`Encrypted`] blocks. One thread reads while others write: what is locked while somebody waits for the network is never what the others need. So two ends that both write
 //!   much before they read do not wait for each other's locks.
-//! - [`EncryptedSocket`] is a worker's [`Channel`], and never blocks. Bytes are taken once their records have left: until then the same bytes are offered again, which the contract of a
+//! - `EncryptedSocket` is a worker's [`Channel`], and never blocks. Bytes are taken once their records have left: until then the same bytes are offered again, which the contract of a
 //!   channel says.
 
 use engine::Channel;
