@@ -7,8 +7,8 @@
 //! transactions, and subtracts, so that loading cancels out. They are those of planning, prefetching and drawing, too.
 
 use contract::{
-    Client, Completion, Engine, EngineOptions, Layout, PairName, ProtocolName, Seat, Selection, Until,
-    Workload,
+    Client, Completion, Engine, EngineOptions, Layout, PairName, PrefetchName, ProtocolName, Seat, Selection,
+    Until, Workload,
 };
 use machine::simulated::{Schedule, TouchedLines, accesses, explore, touched_lines, watch_lines};
 use std::process::Command;
@@ -75,7 +75,7 @@ fn lines(protocol: ProtocolName, mix: &str) -> (f64, f64, f64) {
         let client = Watching { client: workload.client(Seat::new(0, 1, 1)), sums: sums.clone() };
         let before = accesses();
         // Without plans: what is asked for ahead belongs to another transaction.
-        let options = EngineOptions { prefetch: false, ..options() };
+        let options = EngineOptions { prefetch: PrefetchName::Off, ..options() };
         watch_lines();
         let until = Until::Transactions(WATCHED);
         engine_simulated::ThisEngine::run(&mut store, pair(protocol), vec![client], until, &options)

@@ -9,7 +9,7 @@ use crate::instances::{Instances, Site};
 use crate::measurement::Measurement;
 use crate::names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
-    ProtocolName, TimestampsName,
+    PrefetchName, ProtocolName, TimestampsName,
 };
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Seat, Workload};
@@ -315,8 +315,8 @@ pub enum Until {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineOptions {
-    /// Ask for the lines of planned keys before running a transaction.
-    pub prefetch: bool,
+    /// Whose lines to ask for before they are needed.
+    pub prefetch: PrefetchName,
     /// Seed of everything random.
     pub seed: u64,
     /// Retrying after an abort waits a random time below `back_off_first_ns`, doubled at each further attempt
@@ -467,7 +467,7 @@ pub enum DeploymentCanary {
 impl Default for EngineOptions {
     fn default() -> Self {
         EngineOptions {
-            prefetch: true,
+            prefetch: PrefetchName::On,
             seed: 1,
             back_off_first_ns: 500,
             back_off_cap_ns: 1_024_000,

@@ -47,7 +47,7 @@ pub use instances::{Instances, Site};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
-    ProtocolName, TimestampsName, UnknownName,
+    PrefetchName, ProtocolName, TimestampsName, UnknownName,
 };
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};

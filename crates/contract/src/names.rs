@@ -168,6 +168,14 @@ names! {
 }
 
 names! {
+    /// Whose cache lines are asked for before they are needed, which no system of the papers does.
+    PrefetchName, "prefetch":
+    Off = "off", "nobody's: a worker waits for each line that it has not";
+    Planned = "planned", "those of planned keys, before a transaction runs";
+    On = "on", "those of keys that a procedure names while it runs, and of records that a scan comes to, too";
+}
+
+names! {
     /// By what the instances of a deployment talk with each other (*hardware-islands* 2).
     ChannelName, "channel":
     SharedMemory = "shared-memory", "rings that one worker writes and another reads";

@@ -8,7 +8,7 @@
 
 use contract::{
     Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing,
-    Key, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Support,
+    Key, Outcome, PairName, Plan, PrefetchName, Procedure, ProtocolName, RowLength, Seat, Selection, Support,
     TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
@@ -147,7 +147,7 @@ fn play_with(
 ) -> (u64, u64) {
     // Far more than it takes, and soon over.
     let exploration = Exploration { step_bound: 1_000_000, ..Exploration::of(schedule) };
-    let options = EngineOptions { prefetch: false, back_off_first_ns: 200, ..options.clone() };
+    let options = EngineOptions { prefetch: PrefetchName::Off, back_off_first_ns: 200, ..options.clone() };
     let seed = options.seed;
     let play = || {
         let Arrangement { layout, clients, .. } =

@@ -163,6 +163,10 @@ impl<T: Transaction + ?Sized> Transaction for Recording<'_, T> {
         insertion
     }
 
+    fn ahead(&mut self, table: TableId, keys: &[Key]) {
+        self.txn.ahead(table, keys);
+    }
+
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         match self.log.deletes {
             Deletes::None => panic!("a workload checked with Deletes::None deleted {key:?} of {table:?}"),

@@ -4,7 +4,8 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::retry::RetryPolicy;
 use contract::{
-    ArchitectureName, Durability, EngineOptions, LogOptions, PairName, ProtocolName, RecoveryOptions,
+    ArchitectureName, Durability, EngineOptions, LogOptions, PairName, PrefetchName, ProtocolName,
+    RecoveryOptions,
 };
 use engine::embedded::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -148,7 +149,7 @@ impl Builder {
         let engine = EngineOptions {
             epoch_interval: self.epoch.max(Duration::from_micros(100)),
             sample_one_in: 0,
-            prefetch: false,
+            prefetch: PrefetchName::On,
             snapshots: self.snapshots,
             ..EngineOptions::default()
         };

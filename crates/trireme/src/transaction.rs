@@ -206,11 +206,11 @@ impl<'db> Transaction<'db> {
             named[count] = key::named::<K>(slot.transaction(), table.id, key, buffer)?;
             count += 1;
             if count == TOGETHER {
-                slot.prefetch(table.id, &named);
+                slot.transaction().ahead(table.id, &named);
                 count = 0;
             }
         }
-        slot.prefetch(table.id, &named[..count]);
+        slot.transaction().ahead(table.id, &named[..count]);
         Ok(())
     }
 

@@ -136,7 +136,7 @@ fn one_worker_per_s(machine: Machine, records: &str, mut options: RunOptions) ->
     let given = [("records", records)].into_iter().collect();
     let workload = workloads::build("micro", &given).expect("records is a parameter of micro");
     options.workers = 1;
-    options.engine.prefetch = false;
+    options.engine.prefetch = contract::PrefetchName::Off;
     let subject = Subject::of(&workload, options, machine.place());
     let (options, after) = (&subject.options, After::Nothing);
     let job = Measure { workload: &workload, pairs: &[SYSTEM], options, after, observer: &Silent };

@@ -58,6 +58,10 @@ impl<T: Transaction + ?Sized> Transaction for Erased<'_, T> {
         self.0.insert(table, key, row)
     }
 
+    fn ahead(&mut self, table: TableId, keys: &[Key]) {
+        self.0.ahead(table, keys);
+    }
+
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.0.delete(table, key)
     }

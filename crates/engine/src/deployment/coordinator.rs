@@ -596,6 +596,10 @@ where
         Ok(self.coordinator.inserts(insertion))
     }
 
+    fn ahead(&mut self, table: TableId, keys: &[Key]) {
+        self.home.ahead(table, keys);
+    }
+
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.alive()?;
         let presence = match self.away(table, key) {

@@ -215,6 +215,10 @@ where
         Ok(insertion)
     }
 
+    fn ahead(&mut self, table: TableId, keys: &[Key]) {
+        self.txn.ahead(table, keys);
+    }
+
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         if !self.is_here(table, key) {
             return Ok(Presence::Present);

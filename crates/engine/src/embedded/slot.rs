@@ -6,7 +6,7 @@ use crate::facade::shared::Arc;
 use crate::protocol::Attempt;
 use crate::session::lent::{Committed, Lent};
 use crate::transaction::SnapshotRead;
-use contract::{Abort, Key, TableId, Transaction};
+use contract::{Abort, TableId, Transaction};
 
 /// A slot: runs one transaction at a time, on whichever thread has it.
 pub struct Slot {
@@ -45,12 +45,6 @@ impl Slot {
     /// The operations of the transaction that runs.
     pub fn transaction(&mut self) -> &mut dyn Transaction {
         self.lent.transaction()
-    }
-
-    /// Asks for the memory that operations on these keys, as the transaction names them, will touch; nothing comes of it but that they wait
-    /// less for it.
-    pub fn prefetch(&self, table: TableId, keys: &[Key]) {
-        self.lent.prefetch(table, keys);
     }
 
     /// Commits it. If that is not possible, it is undone. If the store is logged, one that has written more than [`MOST_WRITTEN_BYTES`](super::MOST_WRITTEN_BYTES) is

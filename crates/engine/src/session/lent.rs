@@ -25,7 +25,7 @@ use crate::physical::Concurrent;
 use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::{AllocationCache, Table};
 use crate::transaction::{Decision, Prepared, SnapshotRead, Txn};
-use contract::{Abort, CommitId, EngineOptions, Key, LogError, Plan, Procedure, TableId, Transaction};
+use contract::{Abort, CommitId, EngineOptions, LogError, Plan, PrefetchName, Procedure, Transaction};
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
@@ -67,9 +67,6 @@ pub(crate) trait Lent: Send {
 
     /// Its operations.
     fn transaction(&mut self) -> &mut dyn Transaction;
-
-    /// Asks for the lines of keys that the transaction will touch.
-    fn prefetch(&self, table: TableId, keys: &[Key]);
 
     /// Commits it, or aborts it.
     fn commit(&mut self) -> Result<Committed, Abort>;
@@ -147,6 +144,7 @@ where
         let architecture = SharedEverything::new(tables, state, back_off);
         let mut txn = Txn::new(architecture, tables, &runtime.epochs, slot, allocations);
         txn.ids = runtime.ids.as_ref();
+        txn.heed_hints_if(runtime.options.prefetch == PrefetchName::On);
         txn.wait_at_most(runtime.options.deadlock_timeout_ns);
         if let Some(log) = &runtime.log {
             txn.log_to(log);
@@ -339,10 +337,6 @@ where
 
     fn transaction(&mut self) -> &mut dyn Transaction {
         &mut *self.txn
-    }
-
-    fn prefetch(&self, table: TableId, keys: &[Key]) {
-        self.txn.prefetch(table, keys);
     }
 
     fn commit(&mut self) -> Result<Committed, Abort> {

@@ -16,8 +16,8 @@ use crate::protocol::{Attempt, Protocol};
 use crate::transaction::{SnapshotRead, Txn};
 use crate::work;
 use contract::{
-    Abort, AbortReason, Client, CommitId, Durability, Outcome, Plan, Procedure, RunError, SnapshotPlace,
-    TimeClass,
+    Abort, AbortReason, Client, CommitId, Durability, Outcome, Plan, PrefetchName, Procedure, RunError,
+    SnapshotPlace, TimeClass,
 };
 
 /// Times that a transaction may be refused what its plan did not declare. A plan that is out of date is mended by the
@@ -71,7 +71,8 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
         if let Some(log) = log {
             txn.log_to(log);
         }
-        let (sampling, prefetch) = (Sampling::new(options), options.prefetch);
+        txn.heed_hints_if(options.prefetch == PrefetchName::On);
+        let (sampling, prefetch) = (Sampling::new(options), options.prefetch != PrefetchName::Off);
         Slot {
             txn,
             reach,

@@ -244,6 +244,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     emptied: Vec<Place<'e>>,
     /// What it asks for when it begins, where that is asked for at once.
     wanted: Vec<WantedBy<'e, A>>,
+    /// Whether it asks for the lines of what a procedure names ahead, and of what its scans come to.
+    heeds_hints: bool,
     /// Whether it locks all that its plan names before it does anything.
     preclaims: bool,
     /// What it locks so.
@@ -327,6 +329,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
             wanted: Vec::with_capacity(if ProtocolOf::<A>::REQUESTS_AHEAD { 256 } else { 0 }),
+            heeds_hints: false,
             preclaims: false,
             claims: Vec::new(),
             cursors: Vec::new(),
@@ -348,6 +351,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Gives up a lock for which it has waited so long; `None`: waits for as long as it takes.
     pub fn wait_at_most(&mut self, ns: Option<u64>) {
         self.deadlock_timeout_ticks = ns.map(|ns| clock::ticks_of(Duration::from_nanos(ns)));
+    }
+
+    /// Asks from now on for the lines of what a procedure names ahead ([`contract::Transaction::ahead`]), and of what its scans come to.
+    pub fn heed_hints_if(&mut self, heeds_hints: bool) {
+        self.heeds_hints = heeds_hints;
     }
 
     /// Locks from now on all that the plan names before it does anything, if the protocol lets it.

@@ -86,6 +86,13 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         self.insert_row(table, key, row)
     }
 
+    #[inline]
+    fn ahead(&mut self, table: TableId, keys: &[Key]) {
+        if self.heeds_hints {
+            self.prefetch(table, keys);
+        }
+    }
+
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
         self.alive()?;
         self.delete_row(table, key)

@@ -1,10 +1,12 @@
 //! Asking for the lines of planned keys before they are needed: first the index's, later the records'. Lines of
 //! partitions whose steps run elsewhere are left to who will run them.
 //!
-//! Where nothing is planned, a program may name keys when it knows them ([`Txn::prefetch`]): then the lines of all of them are asked for
-//! a level of the index at a time, so that they come at the same time, and the records' last.
+//! What is not planned a procedure names when it knows it ([`contract::Transaction::ahead`]): then the lines of all keys are asked for
+//! a level of the index at a time, so that they come at the same time, and the records' last. Of a leaf that a scan has copied all rows are
+//! asked for that it will show.
 
 use super::access::{Access as _, AccessOf};
+use super::scan::Cursor;
 use super::{HeaderOf, Txn};
 use crate::architecture::Architecture;
 use crate::index::Index;
@@ -12,7 +14,8 @@ use crate::index::hash::Hash;
 use crate::index::ordered::MOST_AHEAD;
 use crate::record::RecordRef;
 use crate::record::value::WORD;
-use contract::{Access, Key, Plan, Span, TableId};
+use crate::storage::Table;
+use contract::{Access, Key, PartitionId, Plan, Scan, Span, TableId};
 
 impl<A: Architecture> Txn<'_, A> {
     /// Once a plan is made: says where its keys live.
@@ -64,30 +67,50 @@ impl<A: Architecture> Txn<'_, A> {
         record.row::<HeaderOf<A>>().prefetch(span, header, row);
     }
 
-    /// Asks for all that operations on these keys will touch, as far as it is known; of a table that has one partition, here. Nothing
-    /// is looked at that counts.
-    pub fn prefetch(&self, table: TableId, keys: &[Key]) {
+    /// Asks for all that operations on these keys will touch, as far as it is known. Nothing is looked at that counts.
+    pub(super) fn prefetch(&self, table: TableId, keys: &[Key]) {
         let table = self.table(table);
-        let [partition] = table.partitions() else { panic!("keys of several partitions are planned") };
-        let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
-        let ask = |record| Self::prefetch_record(record, span, false);
+        let partition_of = |key: &Key| table.partition_of(self.prefix(table, *key));
         for keys in keys.chunks(MOST_AHEAD) {
-            match &partition.index {
-                Index::Hashed(index) => {
-                    keys.iter().for_each(|&key| index.prefetch(Hash::of(key)));
-                    keys.iter().filter_map(|&key| index.candidate(Hash::of(key))).for_each(ask);
-                }
-                Index::Ordered(index) if table.has_byte_strings() => {
-                    let mut strings = [&[][..]; MOST_AHEAD];
-                    strings.iter_mut().zip(keys).for_each(|(string, &key)| *string = self.keys.bytes(key));
-                    index.candidates(&strings[..keys.len()], ask);
-                }
-                Index::Ordered(index) => {
-                    let mut numbers = [[0; size_of::<Key>()]; MOST_AHEAD];
-                    numbers.iter_mut().zip(keys).for_each(|(number, key)| *number = key.bytes());
-                    index.candidates(&numbers[..keys.len()], ask);
+            for keys in keys.chunk_by(|one, next| partition_of(one) == partition_of(next)) {
+                let partition = partition_of(&keys[0]);
+                if self.architecture.is_here(partition) {
+                    self.prefetch_together(table, partition, keys);
                 }
             }
+        }
+    }
+
+    /// The same of keys of one partition, [`MOST_AHEAD`] at most.
+    fn prefetch_together(&self, table: &Table, partition: PartitionId, keys: &[Key]) {
+        let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
+        let ask = |record| Self::prefetch_record(record, span, false);
+        match &table.partition(partition).index {
+            Index::Hashed(index) => {
+                keys.iter().for_each(|&key| index.prefetch(Hash::of(key)));
+                keys.iter().filter_map(|&key| index.candidate(Hash::of(key))).for_each(ask);
+            }
+            Index::Ordered(index) if table.has_byte_strings() => {
+                let mut strings = [&[][..]; MOST_AHEAD];
+                strings.iter_mut().zip(keys).for_each(|(string, &key)| *string = self.keys.bytes(key));
+                index.candidates(&strings[..keys.len()], ask);
+            }
+            Index::Ordered(index) => {
+                let mut numbers = [[0; size_of::<Key>()]; MOST_AHEAD];
+                numbers.iter_mut().zip(keys).for_each(|(number, key)| *number = key.bytes());
+                index.candidates(&numbers[..keys.len()], ask);
+            }
+        }
+    }
+
+    /// Asks for the rows of a leaf's records that a scan will show, of so many at most.
+    #[inline(always)]
+    pub(super) fn prefetch_shown(&self, scan: &Scan<'_>, cursor: &Cursor, most: usize) {
+        if self.heeds_hints && self.architecture.is_here(cursor.partition()) {
+            cursor
+                .entries_left()
+                .take(most)
+                .for_each(|record| Self::prefetch_record(record, scan.span, false));
         }
     }
 }

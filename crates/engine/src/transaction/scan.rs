@@ -145,6 +145,11 @@ impl Cursor {
         (self.next < self.within).then(|| self.copy.entry(self.next))
     }
 
+    /// The records of the copy that the scan has not shown.
+    pub(super) fn entries_left(&self) -> impl Iterator<Item = RecordRef> {
+        (self.next..self.within).map(|nth| self.copy.entry(nth).1)
+    }
+
     /// Looks ahead from the next entry on.
     pub(super) fn begin_to_look_ahead(&mut self) {
         self.ahead = self.next;
@@ -292,6 +297,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             self.stopwatch.enter(TimeClass::Index);
             AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
             cursor.turn_over(scan);
+            self.prefetch_shown(scan, cursor, most);
         }
         Ok(())
     }

@@ -297,8 +297,8 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "prefetch",
-        value: "on|off",
-        help: "Ask for the cache lines of planned keys before a transaction runs",
+        value: "off|planned|on",
+        help: "Ask for cache lines before they are needed: of planned keys before a transaction runs, and of those that a procedure names while it runs or a scan comes to",
         used_by: UsedBy::Architectures(&[
             ArchitectureName::SharedEverything,
             ArchitectureName::PartitionedSerial,
@@ -307,8 +307,8 @@ pub static OPTIONS: &[OptionDescription] = &[
             ArchitectureName::Orthrus,
         ]),
         in_checks: true,
-        set: |options, value| assign(&mut options.engine.prefetch, on_or_off(value)),
-        get: |options| show_on_or_off(options.engine.prefetch),
+        set: |options, value| assign(&mut options.engine.prefetch, named(value)),
+        get: |options| options.engine.prefetch.to_string(),
     },
     OptionDescription {
         name: "back-off",

@@ -11,7 +11,7 @@ type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
 const EXTRAS: [(&str, Said); 22] = [
-    ("prefetch", |engine| format!("prefetch {}", if engine.prefetch { "on" } else { "off" })),
+    ("prefetch", |engine| format!("prefetch {}", engine.prefetch)),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
         cap => format!("back-off {}..{cap} ns", engine.back_off_first_ns),
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_figure_as_in_the_papers_says_so() {
         let papers = EngineOptions {
-            prefetch: false,
+            prefetch: contract::PrefetchName::Off,
             back_off_first_ns: 0,
             back_off_cap_ns: 0,
             precedence_after: 0,

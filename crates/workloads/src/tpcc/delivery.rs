@@ -7,22 +7,43 @@ use super::inputs::DeliveryInput;
 use super::parts::{CustomerAccount, LineDelivery, NewOrderNumber, OrderDelivery, Part, change};
 use super::screens::DeliveryScreen;
 use super::stale::{found, present};
-use super::{DISTRICTS, NEW_ORDER, keys};
+use super::{CUSTOMER, DISTRICTS, NEW_ORDER, ORDER, ORDER_LINE, keys};
 use contract::{Abort, Direction, Key, Plan, Scan, Transaction};
 use std::ops::Bound;
 use zerocopy::FromBytes;
 
-/// Delivers an order of each district.
+/// Delivers an order of each district: all of them a step at a time, so that what the next step touches is named ahead.
 pub(super) fn run<T: Transaction + ?Sized>(
     txn: &mut T,
     input: &DeliveryInput,
 ) -> Result<DeliveryScreen, Abort> {
     let mut screen = DeliveryScreen { o_ids: [0; DISTRICTS as usize] };
+    let (mut orders, mut count) = ([Key(0); DISTRICTS as usize], 0);
     for (d_id, delivered) in (1..).zip(&mut screen.o_ids) {
         if let Some(o_id) = oldest(txn, input.w_id, d_id)? {
-            deliver(txn, input, d_id, o_id)?;
             *delivered = o_id;
+            orders[count] = keys::order(input.w_id, d_id, o_id);
+            count += 1;
         }
+    }
+    let orders = &orders[..count];
+    txn.ahead(ORDER, orders);
+
+    let (mut customers, mut first_lines) = ([Key(0); DISTRICTS as usize], [Key(0); DISTRICTS as usize]);
+    let mut lines = [0; DISTRICTS as usize];
+    for (nth, &order) in orders.iter().enumerate() {
+        let taken = take(txn, order, input.carrier_id)?;
+        let (w_id, d_id, _) = keys::of_order(order);
+        customers[nth] = keys::customer(w_id, d_id, taken.o_c_id);
+        first_lines[nth] = keys::line_of(order, 1);
+        lines[nth] = taken.o_ol_cnt;
+    }
+    txn.ahead(ORDER_LINE, &first_lines[..count]);
+    txn.ahead(CUSTOMER, &customers[..count]);
+
+    for (nth, &order) in orders.iter().enumerate() {
+        let amount = deliver_lines(txn, order, lines[nth], input.delivery_d)?;
+        charge(txn, customers[nth], amount)?;
     }
     Ok(screen)
 }
@@ -47,27 +68,34 @@ fn oldest<T: Transaction + ?Sized>(txn: &mut T, w_id: u32, d_id: u32) -> Result<
     Ok(o_id)
 }
 
-fn deliver<T: Transaction + ?Sized>(
-    txn: &mut T,
-    input: &DeliveryInput,
-    d_id: u32,
-    o_id: u32,
-) -> Result<(), Abort> {
-    let key = keys::order(input.w_id, d_id, o_id);
-    found(txn.delete(NEW_ORDER, key)?)?;
-    let order = present(change(txn, key, |order: &mut OrderDelivery| {
-        order.o_carrier_id = input.carrier_id;
+/// Takes an order from those that are to be delivered, for a carrier.
+fn take<T: Transaction + ?Sized>(txn: &mut T, order: Key, carrier_id: u8) -> Result<OrderDelivery, Abort> {
+    found(txn.delete(NEW_ORDER, order)?)?;
+    present(change(txn, order, |order: &mut OrderDelivery| {
+        order.o_carrier_id = carrier_id;
         *order
-    })?)?;
+    })?)
+}
+
+/// Enters the day at each line; what they amount to.
+fn deliver_lines<T: Transaction + ?Sized>(
+    txn: &mut T,
+    order: Key,
+    lines: u8,
+    delivery_d: u64,
+) -> Result<i64, Abort> {
     let mut amount = 0;
-    for number in 1..=u32::from(order.o_ol_cnt) {
-        let line = keys::order_line(input.w_id, d_id, o_id, number);
-        amount += i64::from(present(change(txn, line, |line: &mut LineDelivery| {
-            line.ol_delivery_d = input.delivery_d;
-            line.ol_amount
-        })?)?);
+    for number in 1..=u32::from(lines) {
+        amount +=
+            i64::from(present(change(txn, keys::line_of(order, number), |line: &mut LineDelivery| {
+                line.ol_delivery_d = delivery_d;
+                line.ol_amount
+            })?)?);
     }
-    let customer = keys::customer(input.w_id, d_id, order.o_c_id);
+    Ok(amount)
+}
+
+fn charge<T: Transaction + ?Sized>(txn: &mut T, customer: Key, amount: i64) -> Result<(), Abort> {
     present(change(txn, customer, |account: &mut CustomerAccount| {
         account.c_balance = account.c_balance.wrapping_add(amount);
         account.c_delivery_cnt = account.c_delivery_cnt.wrapping_add(1);

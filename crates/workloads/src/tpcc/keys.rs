@@ -64,7 +64,13 @@ pub const fn order(w_id: u32, d_id: u32, o_id: u32) -> Key {
 /// A line of an order.
 #[inline]
 pub const fn order_line(w_id: u32, d_id: u32, o_id: u32, number: u32) -> Key {
-    join(order(w_id, d_id, o_id), LINE_BITS, number)
+    line_of(order(w_id, d_id, o_id), number)
+}
+
+/// The same of an order that is a key.
+#[inline]
+pub const fn line_of(order: Key, number: u32) -> Key {
+    join(order, LINE_BITS, number)
 }
 
 /// The ends of the keys that an order's lines may have.

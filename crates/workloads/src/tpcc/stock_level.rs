@@ -7,13 +7,15 @@ use super::inputs::StockLevelInput;
 use super::parts::{DistrictNext, LineItem, Part, StockQuantity, read, touch};
 use super::screens::StockLevelScreen;
 use super::stale::present;
-use super::{MOST_LINES, keys};
+use super::{MOST_LINES, STOCK, keys};
 use contract::{Abort, Access, Direction, Key, Plan, Scan, Transaction};
 use std::ops::Bound;
 use zerocopy::FromBytes;
 
 /// Orders looked at.
 const LAST_ORDERS: u32 = 20;
+/// Stocks whose lines are asked for together.
+const AHEAD: usize = 16;
 /// Lines that they may have, and more than that: there are so many keys.
 const MOST_LAST_LINES: usize = LAST_ORDERS as usize * (MOST_LINES + 1);
 
@@ -27,19 +29,31 @@ pub(super) fn run<T: Transaction + ?Sized>(
         read(txn, district, |part: &DistrictNext| part.d_next_o_id)?.expect("loaded, and never deleted");
     let mut items = [0; MOST_LAST_LINES];
     let count = items_of_last_orders(txn, input, next, &mut items)?;
-    let items = &mut items[..count];
-    items.sort_unstable();
-    let (mut low_stock, mut last) = (0, 0);
-    for &i_id in &*items {
-        if i_id == last {
-            continue;
+    let mut low_stock = 0;
+    for items in distinct(&mut items[..count]).chunks(AHEAD) {
+        let mut stocks = [Key(0); AHEAD];
+        let stocks = &mut stocks[..items.len()];
+        stocks.iter_mut().zip(items).for_each(|(stock, &i_id)| *stock = keys::stock(input.w_id, i_id));
+        txn.ahead(STOCK, stocks);
+        for &stock in &*stocks {
+            let quantity = present(read(txn, stock, |stock: &StockQuantity| stock.s_quantity)?)?;
+            low_stock += u32::from(quantity < input.threshold);
         }
-        last = i_id;
-        let stock = keys::stock(input.w_id, i_id);
-        let quantity = present(read(txn, stock, |stock: &StockQuantity| stock.s_quantity)?)?;
-        low_stock += u32::from(quantity < input.threshold);
     }
     Ok(StockLevelScreen { low_stock })
+}
+
+/// Each item once.
+fn distinct(items: &mut [u32]) -> &[u32] {
+    items.sort_unstable();
+    let mut count = 0;
+    for nth in 0..items.len() {
+        if count == 0 || items[nth] != items[count - 1] {
+            items[count] = items[nth];
+            count += 1;
+        }
+    }
+    &items[..count]
 }
 
 /// The items of all lines; how many.

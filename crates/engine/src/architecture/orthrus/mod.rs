@@ -57,7 +57,7 @@ use crate::protocol::{Mode, Planning, Rules, SlotId};
 use crate::storage::Table;
 use crate::timestamp::Timestamp;
 use cc_thread::Message;
-use contract::{Effort, EngineOptions, Key, Plan, TableId};
+use contract::{Effort, EngineOptions, Key, Plan, PrefetchName, TableId};
 use errand::Errand;
 use lock_set::{LockSet, Owners};
 use shared_lock_table::SharedLockTable;
@@ -108,7 +108,7 @@ impl<'e, P: Planning> OrthrusState<'e, P> {
             slots,
             tables: tables.len(),
             forwards: options.forwarding,
-            prefetches: options.prefetch,
+            prefetches: options.prefetch != PrefetchName::Off,
         }
     }
 }
