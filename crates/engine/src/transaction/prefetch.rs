@@ -15,7 +15,7 @@ use crate::index::ordered::MOST_AHEAD;
 use crate::record::RecordRef;
 use crate::record::value::WORD;
 use crate::storage::Table;
-use contract::{Access, Key, PartitionId, Plan, Scan, Span, TableId};
+use contract::{Access, Key, PartitionId, Plan, PlannedKey, Scan, Span, TableId};
 
 impl<A: Architecture> Txn<'_, A> {
     /// Once a plan is made: says where its keys live.
@@ -24,10 +24,12 @@ impl<A: Architecture> Txn<'_, A> {
         plan.locate(|table, key| self.table(table).partition_of(key));
     }
 
-    /// Asks for the index line of every planned key.
+    /// Asks for the index lines of every planned key: of an ordered table for those on the way to its leaf, too.
     #[inline(always)]
     pub fn prefetch_index(&self, plan: &Plan) {
-        for planned in plan.keys() {
+        let mut left = plan.keys();
+        while let Some((planned, others)) = left.split_first() {
+            left = others;
             if !self.architecture.is_here(planned.partition) {
                 continue;
             }
@@ -36,7 +38,11 @@ impl<A: Architecture> Txn<'_, A> {
                 Index::Hashed(index) => index.prefetch(Hash::of(planned.key)),
                 // Of a byte string the plan has a prefix.
                 Index::Ordered(_) if table.has_byte_strings() => {}
-                Index::Ordered(index) => index.prefetch(&planned.key.bytes()),
+                Index::Ordered(index) => {
+                    let more = more_of(planned, others);
+                    index.prefetch_all(&numbers(planned, more)[..=more.len()]);
+                    left = &others[more.len()..];
+                }
             }
         }
     }
@@ -44,20 +50,39 @@ impl<A: Architecture> Txn<'_, A> {
     /// Asks for the record lines of every planned key; their index lines should be there by now.
     #[inline(always)]
     pub fn prefetch_records(&self, plan: &Plan) {
-        for planned in plan.keys() {
+        let mut left = plan.keys();
+        while let Some((planned, others)) = left.split_first() {
+            left = others;
             if !self.architecture.is_here(planned.partition) {
                 continue;
             }
-            // The records of an ordered table are left to the look-up.
             let table = self.table(planned.table);
-            let Index::Hashed(index) = &table.partition(planned.partition).index else { continue };
-            if let Some(record) = index.candidate(Hash::of(planned.key)) {
-                // A lock is a write even if the row is only read.
-                let writes = planned.access != Access::Read;
-                let span = if table.varies() { WORD } else { planned.span };
-                Self::prefetch_record(record, span, writes);
+            match &table.partition(planned.partition).index {
+                Index::Hashed(index) => {
+                    if let Some(record) = index.candidate(Hash::of(planned.key)) {
+                        Self::prefetch_planned(table, planned, record);
+                    }
+                }
+                // A key that was declared may have no record.
+                Index::Ordered(_) if table.has_byte_strings() || planned.span.length() == 0 => {}
+                Index::Ordered(index) => {
+                    let more = more_of(planned, others);
+                    index.candidates(&numbers(planned, more)[..=more.len()], |nth, record| {
+                        let planned = nth.checked_sub(1).map_or(planned, |nth| &more[nth]);
+                        Self::prefetch_planned(table, planned, record);
+                    });
+                    left = &others[more.len()..];
+                }
             }
         }
+    }
+
+    #[inline(always)]
+    fn prefetch_planned(table: &Table, planned: &PlannedKey, record: RecordRef) {
+        // A lock is a write even if the row is only read.
+        let writes = planned.access != Access::Read;
+        let span = if table.varies() { WORD } else { planned.span };
+        Self::prefetch_record(record, span, writes);
     }
 
     #[inline(always)]
@@ -84,11 +109,13 @@ impl<A: Architecture> Txn<'_, A> {
     /// The same of keys of one partition, [`MOST_AHEAD`] at most.
     fn prefetch_together(&self, table: &Table, partition: PartitionId, keys: &[Key]) {
         let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
-        let ask = |record| Self::prefetch_record(record, span, false);
+        let ask = |_, record| Self::prefetch_record(record, span, false);
         match &table.partition(partition).index {
             Index::Hashed(index) => {
                 keys.iter().for_each(|&key| index.prefetch(Hash::of(key)));
-                keys.iter().filter_map(|&key| index.candidate(Hash::of(key))).for_each(ask);
+                keys.iter()
+                    .filter_map(|&key| index.candidate(Hash::of(key)))
+                    .for_each(|record| ask(0, record));
             }
             Index::Ordered(index) if table.has_byte_strings() => {
                 let mut strings = [&[][..]; MOST_AHEAD];
@@ -113,4 +140,21 @@ impl<A: Architecture> Txn<'_, A> {
                 .for_each(|record| Self::prefetch_record(record, scan.span, false));
         }
     }
+}
+
+/// Of the keys planned after this one those that follow it in its partition, so many that [`MOST_AHEAD`] are together.
+#[inline(always)]
+fn more_of<'p>(planned: &PlannedKey, others: &'p [PlannedKey]) -> &'p [PlannedKey] {
+    let is_same = |other: &&PlannedKey| other.table == planned.table && other.partition == planned.partition;
+    let more = others.iter().take(MOST_AHEAD - 1).take_while(is_same).count();
+    &others[..more]
+}
+
+/// The keys, as an ordered index has them.
+#[inline(always)]
+fn numbers(planned: &PlannedKey, more: &[PlannedKey]) -> [[u8; size_of::<Key>()]; MOST_AHEAD] {
+    let mut numbers = [[0; size_of::<Key>()]; MOST_AHEAD];
+    numbers[0] = planned.key.bytes();
+    numbers[1..].iter_mut().zip(more).for_each(|(number, planned)| *number = planned.key.bytes());
+    numbers
 }

@@ -249,10 +249,10 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         self.ask_ahead(keys);
     }
 
-    /// As [`OrderedIndex::prefetch_all`]; then shows the records that the leaves have under the keys, none of which is verified: to be asked
+    /// As [`OrderedIndex::prefetch_all`]; then shows the records that the leaves have under the keys, with the keys' places, none of which is verified: to be asked
     /// for, too.
-    pub fn candidates<K: AsRef<[u8]>>(&self, keys: &[K], mut show: impl FnMut(RecordRef)) {
-        for (node, key) in self.ask_ahead(keys).into_iter().zip(keys) {
+    pub fn candidates<K: AsRef<[u8]>>(&self, keys: &[K], mut show: impl FnMut(usize, RecordRef)) {
+        for (nth, (node, key)) in self.ask_ahead(keys).into_iter().zip(keys).enumerate() {
             let (leaf, key) = (self.leaf_of(node), Probe::new(key.as_ref()));
             let state = F::look(&leaf.state);
             if !state.is_leaf() || state.prefix() > key.bytes.len() {
@@ -262,7 +262,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
                 let bits = self.record_bits(leaf.entry(position).value);
                 // It may have been unlinked since.
                 if bits != 0 {
-                    show(self.record(bits));
+                    show(nth, self.record(bits));
                 }
             }
         }

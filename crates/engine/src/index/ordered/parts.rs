@@ -167,7 +167,7 @@ impl<F: SynchronizationPolicy> Tree<F> {
     /// What leaves have under several keys, as far as it is told ahead.
     pub fn candidates<K: AsRef<[u8]>>(&self, keys: &[K]) -> Vec<u64> {
         let mut candidates = Vec::new();
-        self.index.candidates(keys, |record| candidates.push(number(record)));
+        self.index.candidates(keys, |_, record| candidates.push(number(record)));
         candidates
     }
 
