@@ -127,12 +127,7 @@ fn commits(protocol: ProtocolName, indexing: Indexing, known: Known, prefetch: P
 }
 
 /// How many times as many with one as with the other.
-fn ratio(
-    protocol: ProtocolName,
-    indexing: Indexing,
-    known: Known,
-    [one, other]: [PrefetchName; 2],
-) -> f64 {
+fn ratio(protocol: ProtocolName, indexing: Indexing, known: Known, [one, other]: [PrefetchName; 2]) -> f64 {
     let [one, other] = [one, other].map(|prefetch| commits(protocol, indexing, known, prefetch) as f64);
     one / other
 }

@@ -4,7 +4,8 @@
 mod shared;
 
 use contract::{
-    ArchitectureName, Arrival, Engine, EngineOptions, PairName, ProtocolName, RunOutcome, Selection, Until,
+    ArchitectureName, Arrival, Engine, EngineOptions, Instances, PairName, ProtocolName, RunOutcome,
+    Selection, Until,
 };
 use engine::{CommonMemory, Link, Part, SEGMENT_BYTES, ThisEngine};
 use machine::hardware::segment::Segment;
@@ -37,7 +38,7 @@ fn links(shares_memory: bool) -> [Link; 2] {
 
 /// Runs two instances as processes do, with a worker each.
 fn serve_apart(selection: Selection, arrivals: [Arrivals; 2], links: [Link; 2]) -> Vec<RunOutcome<Served>> {
-    let options = &EngineOptions { instances: 2, ..EngineOptions::default() };
+    let options = &EngineOptions { instances: Instances::of(2), ..EngineOptions::default() };
     let layout = ThisEngine::arrange(selection, 2, options).expect("it fits").layout;
     let run = |instance: usize, arrivals, link| {
         let partitions = instance as u32..instance as u32 + 1;
