@@ -3,9 +3,10 @@
 //! Nobody blocks: a write takes what the system has room for, a read what has come. Both ends are made together, within a process, or one is that of a connection to
 //! another process.
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -138,18 +139,17 @@ impl Socket {
 
     /// Appends what has come to `into`; how many bytes. An error if the other end is closed.
     pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
-        let before = into.len();
-        into.resize(before + READ_BYTES, 0);
+        // Where the bytes go nothing is written before: most looks find none.
+        into.reserve(READ_BYTES);
+        let room = spare_capacity(into);
         let read = match &*self.0 {
-            Kind::Unix(stream) => (&*stream).read(&mut into[before..]),
-            Kind::Tcp(stream) => (&*stream).read(&mut into[before..]),
+            Kind::Unix(stream) => rustix::io::read(stream, room),
+            Kind::Tcp(stream) => rustix::io::read(stream, room),
         };
-        let read = match read {
+        match read {
             Ok(0) => Err(io::ErrorKind::ConnectionAborted.into()),
-            other => or_nothing(other),
-        };
-        into.truncate(before + *read.as_ref().unwrap_or(&0));
-        read
+            other => or_nothing(other.map_err(io::Error::from)),
+        }
     }
 }
 
