@@ -77,8 +77,9 @@ pub(crate) struct Channels {
 enum Ends {
     /// Of shared memory within this process: made when they are taken.
     Streams(Arc<Streams>),
-    /// By the stream that the end writes to; each is taken once. A latch each: workers take theirs when a run has begun, all at once.
-    Links(Box<[Latched<Option<Link>>]>),
+    /// By the stream that the end writes to; each is taken once. A latch each: workers take theirs when a run has begun, all at once. And a line each: which of them are in
+    /// one would depend on where the slice is, and with it what a simulated machine says.
+    Links(Box<[Line<Latched<Option<Link>>>]>),
 }
 
 impl Channels {
@@ -92,7 +93,7 @@ impl Channels {
         let Part { instance, instances, links } = part;
         let before = instance * links.len() * instances;
         let ends = std::iter::repeat_with(|| None).take(before).chain(links.into_iter().flatten());
-        Channels::over(Ends::Links(ends.map(Latched::new).collect()), true)
+        Channels::over(Ends::Links(ends.map(|end| Line(Latched::new(end))).collect()), true)
     }
 
     fn over(ends: Ends, leave_process: bool) -> Self {
@@ -139,7 +140,7 @@ impl Channels {
                 let back = position.counterpart(instance).stream_to(position.instance);
                 Link::SharedMemory(SharedMemory::within(streams, stream, back))
             }
-            Ends::Links(links) => links[stream].with(Option::take).expect("an end is taken once"),
+            Ends::Links(links) => links[stream].0.with(Option::take).expect("an end is taken once"),
         }
     }
 }
@@ -155,7 +156,7 @@ impl Ends {
             ChannelName::Tcp => Family::Tcp,
         };
         let sockets = socket::between_all(family, position).into_iter();
-        Ends::Links(sockets.map(|socket| Latched::new(socket.map(Link::from))).collect())
+        Ends::Links(sockets.map(|socket| Line(Latched::new(socket.map(Link::from)))).collect())
     }
 }
 
