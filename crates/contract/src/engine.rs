@@ -656,6 +656,11 @@ pub enum LoadError {
         /// The system's words.
         why: String,
     },
+    /// The store is another program's, which cannot be started or does not take the rows.
+    Elsewhere {
+        /// What happened.
+        why: String,
+    },
 }
 
 impl fmt::Display for LoadError {
@@ -671,6 +676,7 @@ impl fmt::Display for LoadError {
             LoadError::Refused { bytes, why } => {
                 write!(f, "the system refused a mapping of {:.2} GiB: {why}", gib(*bytes))
             }
+            LoadError::Elsewhere { why } => f.write_str(why),
         }
     }
 }

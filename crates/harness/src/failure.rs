@@ -60,7 +60,7 @@ impl Failure {
         match self {
             Failure::Interrupted => INTERRUPTED,
             Failure::Write { .. }
-            | Failure::Load(LoadError::Refused { .. })
+            | Failure::Load(LoadError::Refused { .. } | LoadError::Elsewhere { .. })
             | Failure::Run(RunError::Log { .. } | RunError::Lost(_))
             | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
             _ => 2,

@@ -127,8 +127,17 @@ impl<'a> CompareResult<'a> {
         (measured, turns): &(Vec<Measured>, Turns),
         unmeasured: Vec<Unmeasured>,
     ) -> CompareResult<'a> {
-        let mut systems: Vec<System> =
-            measured.iter().map(|measured| System::of(subject, measured)).collect();
+        let systems = measured.iter().map(|measured| System::of(subject, measured)).collect();
+        CompareResult::ranking(subject, surroundings, (systems, turns.clone()), unmeasured)
+    }
+
+    /// Ranks systems, whatever they are.
+    pub fn ranking(
+        subject: &'a Subject,
+        surroundings: &'a Surroundings,
+        (mut systems, turns): (Vec<System>, Turns),
+        unmeasured: Vec<Unmeasured>,
+    ) -> CompareResult<'a> {
         systems.sort_by(|a, b| {
             let by_throughput = b.summary.throughput_per_s.total_cmp(&a.summary.throughput_per_s);
             b.summary.has_transactions().cmp(&a.summary.has_transactions()).then(by_throughput)
@@ -145,7 +154,7 @@ impl<'a> CompareResult<'a> {
         };
         let mut beside_best = confidence::beside_best(&throughputs, model_error);
         beside_best.resize(systems.len(), BesideBest { ratio: None, is_told_apart: false });
-        let (turns, idle) = (turns.clone(), Vec::new());
+        let idle = Vec::new();
         CompareResult { subject, surroundings, systems, beside_best, turns, unmeasured, idle }
     }
 

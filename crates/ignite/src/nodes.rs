@@ -1,0 +1,174 @@
+//! Nodes of Ignite on this host: processes that listen on the loopback address alone, and end with whoever started them.
+//!
+//! A node is `node/Node.java`, which Java compiles when it starts it, with the libraries that `node/pom.xml` names and Maven fetches once. It
+//! ends when its standard input does: when [`Nodes`] is dropped, after a panic, too, and when this process is killed.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Megabytes of a node's heap, in which it keeps what it does; rows are outside of it.
+const HEAP_MB: usize = 384;
+/// Megabytes for rows, at each node, at most.
+const ROWS_MB: usize = 1024;
+
+/// What Ignite reaches of Java's own insides.
+const OPENED: [&str; 18] = [
+    "java.base/java.io",
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.math",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.time",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/java.util.concurrent.locks",
+    "java.base/jdk.internal.access",
+    "java.base/jdk.internal.misc",
+    "java.base/sun.nio.ch",
+    "java.base/sun.reflect.generics.reflectiveObjects",
+    "java.base/sun.util.calendar",
+    "java.management/com.sun.jmx.mbeanserver",
+    "jdk.management/com.sun.management.internal",
+];
+
+/// A cluster.
+pub struct Nodes {
+    nodes: Vec<Node>,
+    /// Goes after the nodes, which write to it.
+    _folder: TempDir,
+}
+
+/// A process.
+struct Node {
+    process: Child,
+    clients: SocketAddr,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Nodes {
+    /// Starts `count` nodes that are one cluster, in which each row has `backups` copies beside the first. Otherwise why not, in words.
+    pub fn start(count: usize, backups: usize) -> Result<Nodes, String> {
+        let libraries = libraries()?;
+        let folder = tempfile::tempdir().map_err(|error| format!("a folder for Ignite's files: {error}"))?;
+        let source = folder.path().join("Node.java");
+        fs::write(&source, include_str!("../node/Node.java"))
+            .map_err(|error| format!("{}: {error}", source.display()))?;
+        let mut nodes: Vec<Node> = Vec::with_capacity(count);
+        let mut first = None;
+        for number in 0..count {
+            let own = folder.path().join(number.to_string());
+            let (node, found_at) = start(&libraries, &source, &own, backups, first.as_deref())?;
+            first = first.or(Some(found_at));
+            nodes.push(node);
+        }
+        Ok(Nodes { nodes, _folder: folder })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where the clients of a node connect; there are as many nodes as there are, so that numbers go round.
+    pub fn clients(&self, number: usize) -> SocketAddr {
+        self.nodes[number % self.nodes.len()].clients
+    }
+}
+
+/// The class path of Ignite's libraries, which Maven keeps where it keeps all; asked for once.
+fn libraries() -> Result<String, String> {
+    static LIBRARIES: OnceLock<Result<String, String>> = OnceLock::new();
+    LIBRARIES.get_or_init(ask_maven).clone()
+}
+
+fn ask_maven() -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("the libraries of Apache Ignite: {error}");
+    let folder = tempfile::tempdir().map_err(cannot)?;
+    let (description, answer) = (folder.path().join("pom.xml"), folder.path().join("libraries"));
+    fs::write(&description, include_str!("../node/pom.xml")).map_err(cannot)?;
+    let maven = Command::new("mvn")
+        .args(["-B", "-q", "dependency:build-classpath"])
+        .arg("-f")
+        .arg(&description)
+        .arg(format!("-Dmdep.outputFile={}", answer.display()))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("mvn, which fetches Apache Ignite: {error}; install Maven"))?;
+    if !maven.status.success() {
+        let said = String::from_utf8_lossy(&maven.stdout);
+        return Err(format!("mvn, which fetches Apache Ignite, failed: {}", last_lines(&said)));
+    }
+    fs::read_to_string(&answer).map_err(cannot)
+}
+
+/// A node, and the address at which others find it.
+fn start(
+    libraries: &str,
+    source: &Path,
+    folder: &Path,
+    backups: usize,
+    first: Option<&str>,
+) -> Result<(Node, String), String> {
+    let cannot = |error: std::io::Error| format!("a node of Apache Ignite: {error}");
+    fs::create_dir(folder).map_err(cannot)?;
+    let complaints = folder.join("complaints");
+    let mut java = Command::new("java");
+    java.args([format!("-Xms{HEAP_MB}m"), format!("-Xmx{HEAP_MB}m")])
+        .arg("-XX:+ExitOnOutOfMemoryError")
+        .args(OPENED.map(|package| format!("--add-opens={package}=ALL-UNNAMED")))
+        // It neither asks its makers for news nor prints its name in large letters.
+        .args(["-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true", "-DIGNITE_QUIET=true"])
+        .args(["-DIGNITE_PERFORMANCE_SUGGESTIONS_DISABLED=true", "-Djava.net.preferIPv4Stack=true"])
+        .args(["-cp", libraries])
+        .arg(source)
+        .args([backups.to_string(), ROWS_MB.to_string()])
+        .arg(folder)
+        .args(first)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(File::create(&complaints).map_err(cannot)?);
+    let mut process = java
+        .spawn()
+        .map_err(|error| format!("java, which runs Apache Ignite: {error}; install a JDK of version 17"))?;
+    let said = BufReader::new(process.stdout.take().expect("a pipe"));
+    // From here on it is stopped whatever happens.
+    let mut node = Node { process, clients: SocketAddr::from(([127, 0, 0, 1], 0)) };
+    let mut lines = said.lines();
+    let mut before = Vec::new();
+    for line in lines.by_ref().map_while(Result::ok) {
+        if let Some((found_at, clients)) = line.strip_prefix("ready ").and_then(|rest| rest.split_once(' ')) {
+            node.clients =
+                clients.parse().map_err(|_| format!("a node said that its clients come to '{clients}'"))?;
+            let found_at = found_at.to_owned();
+            // What it says from now on is of no interest, and a full pipe would hold it up.
+            std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+            return Ok((node, found_at));
+        }
+        before.push(line);
+    }
+    let complained = fs::read_to_string(&complaints).unwrap_or_default();
+    Err(format!(
+        "a node of Apache Ignite did not start: {}",
+        last_lines(&format!("{}\n{complained}", before.join("\n")))
+    ))
+}
+
+/// The end of what a program said, on one line.
+fn last_lines(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(12)..].join(" | ")
+}

@@ -1,0 +1,147 @@
+//! A workload's tables, loaded into the caches of a cluster that was started for them.
+//!
+//! Each table is a cache, whose entries are rows or groups of rows ([`crate::row`]), spread over the nodes by the hash of their keys. With two nodes or more each
+//! row is on two of them, so that one may be lost; a commit has reached both when it is acknowledged.
+
+use crate::nodes::Nodes;
+use crate::row::{Group, row};
+use crate::wire::{CacheId, Connection, Failed};
+use contract::{Indexing, LoadError, RowLength, TableDescription, TableId, Workload};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Copies of a row beside the first, where there are nodes for them.
+const BACKUPS: usize = 1;
+
+/// Bytes of rows that are sent together while they are loaded, about.
+const BATCH_BYTES: usize = 1 << 18;
+
+/// A cluster with a workload's tables.
+pub struct Store {
+    /// The nodes; they are stopped with the store.
+    pub nodes: Nodes,
+    /// The tables, by their ids.
+    pub tables: Vec<Table>,
+    /// Transactions that were begun and have not ended, at whatever node.
+    pub open: AtomicU64,
+}
+
+/// A table, and the cache that it is.
+pub struct Table {
+    /// What the workload says of it.
+    pub description: TableDescription,
+    /// Its cache.
+    pub cache: CacheId,
+    /// The keys of its rows in order, asked for once, while nobody changes them.
+    quiet: OnceLock<Vec<u64>>,
+}
+
+impl Table {
+    /// Whether its keys are byte strings, so that its entries are groups.
+    pub fn is_grouped(&self) -> bool {
+        matches!(self.description.indexing, Indexing::OrderedBytes { .. })
+    }
+
+    /// The keys of its rows in order, as they are while nobody changes them.
+    pub fn quiet_keys(&self, connection: &mut Connection) -> Result<&[u64], Failed> {
+        if self.quiet.get().is_none() {
+            let mut keys = Vec::new();
+            connection.scan(self.cache, |key, _| keys.push(key))?;
+            keys.sort_unstable();
+            let _ = self.quiet.set(keys);
+        }
+        Ok(self.quiet.get().expect("asked for by now"))
+    }
+
+    /// Its rows may change from now on.
+    pub fn forget_keys(&mut self) {
+        self.quiet.take();
+    }
+}
+
+impl Store {
+    /// Starts as many nodes, and loads the tables. `progress` is told how many rows more are loaded.
+    pub fn load<W: Workload>(
+        workload: &W,
+        nodes: usize,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Store, LoadError> {
+        let nodes =
+            Nodes::start(nodes, BACKUPS.min(nodes - 1)).map_err(|why| LoadError::Elsewhere { why })?;
+        let loaded = || -> Result<Vec<Table>, Failed> {
+            let mut connection = Connection::open(nodes.clients(0))?;
+            let mut tables = Vec::new();
+            for (id, description) in (0..).map(TableId).zip(workload.tables()) {
+                let cache = connection.make_cache(&format!("table-{}", description.name))?;
+                let table = Table { description, cache, quiet: OnceLock::new() };
+                load_table(workload, id, &table, &mut connection, progress)?;
+                tables.push(table);
+            }
+            Ok(tables)
+        };
+        let tables = loaded().map_err(|failed| LoadError::Elsewhere { why: failed.to_string() })?;
+        Ok(Store { nodes, tables, open: AtomicU64::new(0) })
+    }
+
+    /// Entries of all tables.
+    pub fn entries(&self) -> Result<u64, Failed> {
+        let mut connection = Connection::open(self.nodes.clients(0))?;
+        self.tables.iter().map(|table| connection.size(table.cache)).sum()
+    }
+
+    /// Transactions that were begun and have not ended.
+    pub fn open(&self) -> u64 {
+        // Relaxed: nobody runs.
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+fn load_table<W: Workload>(
+    workload: &W,
+    id: TableId,
+    table: &Table,
+    connection: &mut Connection,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(), Failed> {
+    let description = &table.description;
+    let mut groups: BTreeMap<u64, Group> = BTreeMap::new();
+    let (mut batch, mut batched): (Vec<(u64, Vec<u8>)>, usize) = (Vec::new(), 0);
+    let mut send = |batch: &mut Vec<(u64, Vec<u8>)>| {
+        let entries: Vec<(u64, &[u8])> = batch.iter().map(|(key, bytes)| (*key, &bytes[..])).collect();
+        let sent = if entries.is_empty() { Ok(()) } else { connection.put_all(table.cache, None, &entries) };
+        if !table.is_grouped() {
+            progress(batch.len() as u64);
+        }
+        batch.clear();
+        sent
+    };
+    for number in 0..description.rows {
+        let key = workload.loaded_key(id, number);
+        let mut content = Vec::new();
+        match description.length {
+            RowLength::Varying => workload.fill_varying(id, key, &mut content),
+            RowLength::Fixed => {
+                content.resize(description.row_bytes, 0);
+                workload.fill(id, key, &mut content);
+            }
+        }
+        if table.is_grouped() {
+            let mut bytes = Vec::new();
+            workload.loaded_bytes(id, key, &mut bytes);
+            groups.entry(Group::key_of(&bytes)).or_default().0.insert(bytes, row(&content));
+            continue;
+        }
+        batched += content.len();
+        batch.push((key.0, content));
+        if batched >= BATCH_BYTES {
+            send(&mut batch)?;
+            batched = 0;
+        }
+    }
+    if table.is_grouped() {
+        batch.extend(groups.iter().map(|(key, group)| (*key, group.bytes())));
+        progress(description.rows);
+    }
+    send(&mut batch)
+}

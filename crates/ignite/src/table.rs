@@ -1,0 +1,91 @@
+//! What people read: a table as `trireme compare` prints it, and a verdict as `trireme check` does.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{LineStyle, TableStyle};
+use harness::check::CheckSummary;
+use harness::results::CompareResult;
+use harness::text::numbers::{latency_if_any, percent, ratio, thousands};
+use std::fmt::Write;
+
+/// A rule below the heads, and nothing else.
+const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Every system, ranked; what was checked; what is odd.
+pub fn of_comparison(result: &CompareResult<'_>) -> String {
+    let head = ["", "system", "txn/s", "spread", "aborts/commit", "p50", "p99", "vs best", "95 %"];
+    let mut table = Table::new();
+    table.load_style(RULED);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head);
+    for column in [0, 2, 3, 4, 5, 6, 7, 8] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for (position, system) in result.systems.iter().enumerate() {
+        let summary = &system.summary;
+        let quantile = |of: Option<u64>| latency_if_any(of);
+        table.add_row([
+            result.place(position),
+            summary.system(),
+            thousands(summary.throughput_per_s),
+            percent(summary.spread()),
+            ratio(summary.abort_rate),
+            quantile(summary.latency_ns.as_ref().map(|of| of.p50)),
+            quantile(summary.latency_ns.as_ref().map(|of| of.p99)),
+            format!("{:.4}", result.ratio_to_best(summary)),
+            result.beside_best[position]
+                .ratio
+                .map_or(String::new(), |of| format!("{:.4} to {:.4}", of.low, of.high)),
+        ]);
+    }
+    let mut text = format!("{}\n{}.\n\n{table}\n", result.finding(), result.turns);
+    if let Some(mark) = result.mark() {
+        let _ = writeln!(text, "{mark}");
+    }
+    for system in &result.systems {
+        let checks = system.summary.checks.iter().map(|check| match check.passed {
+            true => check.name.clone(),
+            false => format!("{} FAILED: {}", check.name, check.detail),
+        });
+        let _ = writeln!(
+            text,
+            "checks of {}: {}",
+            system.summary.system(),
+            checks.collect::<Vec<_>>().join(", ")
+        );
+    }
+    for warning in result.warnings() {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+/// What was run, what was found, and what that comes to.
+pub fn of_check(summary: &CheckSummary) -> String {
+    let mut text = format!(
+        "{} over {}, {} workers, seed {}\n{} commits, {} aborts, {} user rollbacks\n\n",
+        summary.system(),
+        summary.workload,
+        summary.workers,
+        summary.engine.seed,
+        thousands(summary.commits as f64),
+        thousands(summary.aborts.values().sum::<u64>() as f64),
+        thousands(summary.user_rollbacks as f64),
+    );
+    if let Some(verdict) = &summary.verdict {
+        let _ = writeln!(text, "{verdict}");
+    }
+    if let Some(judgement) = &summary.judgement {
+        let _ = writeln!(text, "{judgement}");
+    }
+    // The first one is the verdict above.
+    for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
+        let _ = writeln!(text, "{}: {}", check.name, check.detail);
+    }
+    if let Some(too_little) = &summary.too_little {
+        let _ = writeln!(text, "too little happened: {too_little}");
+    }
+    let _ = writeln!(text, "\n{}", summary.outcome());
+    text
+}

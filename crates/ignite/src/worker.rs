@@ -1,0 +1,276 @@
+//! A worker: draws transactions from a client, runs each until it commits or rolls back by its own will, and counts.
+//!
+//! It counts as the engine's workers do. All count in one interval, which follows from the moment at which they were let go: what ends in it
+//! counts, and of latency what begins in it, followed to its end while the others go on. An attempt that Ignite refuses
+//! because of another transaction is an abort: the transaction is tried again after a random time below the first back-off, doubled with each further
+//! attempt up to the cap. There is no precedence for who was aborted often ([`EngineOptions::precedence_after`]): Ignite has no such thing.
+
+use crate::isolation::Isolation;
+use crate::store::Table;
+use crate::transaction::{IgniteTransaction, Left, reason};
+use crate::wire::{Connection, Failed};
+use contract::{
+    AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure, Until,
+};
+use fastrand::Rng;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a lock is waited for under pessimistic concurrency. Locks are asked for in one order, so that nobody waits for ever.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a client that has nothing is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+
+/// The longest time that what began in the interval is followed after it, in intervals, and whatever the interval.
+const LONGEST_COOL_DOWN: (u32, Duration) = (4, Duration::from_secs(1));
+
+/// What is the same for all workers of a run.
+pub struct Run<'a> {
+    /// The tables.
+    pub tables: &'a [Table],
+    /// How transactions are isolated.
+    pub isolation: Isolation,
+    /// When it ends.
+    pub until: Until,
+    /// What the engine is told.
+    pub options: &'a EngineOptions,
+    /// Whether nobody changes rows.
+    pub is_quiet: bool,
+    /// When workers were let go.
+    pub start: Instant,
+    /// Workers that have begun something in the interval that has not ended.
+    pub busy: &'a AtomicUsize,
+    /// Transactions that were begun and have not ended.
+    pub open: &'a AtomicU64,
+}
+
+/// What a worker brings back.
+pub struct Report<C> {
+    /// Its client.
+    pub client: C,
+    /// What it counted.
+    pub measurement: Measurement,
+    /// Why it ended before its time, if it did.
+    pub failed: Option<Failed>,
+}
+
+/// The counted interval, in time since the start.
+#[derive(Clone, Copy)]
+struct Interval {
+    from: Duration,
+    to: Duration,
+    given_up_at: Duration,
+}
+
+impl Interval {
+    fn of(until: Until) -> Interval {
+        match until {
+            Until::Transactions(_) => {
+                Interval { from: Duration::ZERO, to: Duration::MAX, given_up_at: Duration::MAX }
+            }
+            Until::Interval { warmup, duration } => {
+                let (intervals, most) = LONGEST_COOL_DOWN;
+                let to = warmup + duration;
+                Interval { from: warmup, to, given_up_at: to + (duration * intervals).min(most) }
+            }
+        }
+    }
+
+    fn contains(self, time: Duration) -> bool {
+        self.from <= time && time < self.to
+    }
+}
+
+/// How a transaction ended.
+enum Ended {
+    /// By its own will.
+    Over { outcome: Outcome, attempts: u32, left: Left },
+    /// When it had not ended long after the interval.
+    GivenUp,
+}
+
+struct Worker<'a> {
+    run: &'a Run<'a>,
+    interval: Interval,
+    connection: Connection,
+    random: Rng,
+    plan: Plan,
+    measurement: Measurement,
+    is_busy: bool,
+}
+
+/// Runs a client's transactions over a connection until the run is over.
+pub fn work<C: Client>(number: usize, mut client: C, connection: Connection, run: &Run<'_>) -> Report<C> {
+    let seed = run.options.seed ^ (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut worker = Worker {
+        run,
+        interval: Interval::of(run.until),
+        connection,
+        random: Rng::with_seed(seed),
+        plan: Plan::with_capacity(64),
+        measurement: Measurement { commits_by_worker: vec![0], ..Measurement::nothing(Duration::ZERO, 1) },
+        is_busy: matches!(run.until, Until::Interval { .. }),
+    };
+    let failed = worker.serve(&mut client).err();
+    worker.tell_done();
+    Report { client, measurement: worker.close(), failed }
+}
+
+impl Worker<'_> {
+    fn now(&self) -> Duration {
+        self.run.start.elapsed()
+    }
+
+    fn serve<C: Client>(&mut self, client: &mut C) -> Result<(), Failed> {
+        let mut left = match self.run.until {
+            Until::Interval { .. } => u64::MAX,
+            Until::Transactions(number) => number,
+        };
+        let mut free_since = Duration::ZERO;
+        while left > 0 && !self.is_over() {
+            match client.arrival() {
+                Arrival::Ready => {}
+                Arrival::Closed => break,
+                Arrival::NothingNow => {
+                    thread::sleep(ASK_AGAIN);
+                    continue;
+                }
+            }
+            let procedure = client.next();
+            let began = self.now();
+            if self.interval.contains(began) {
+                self.measurement.between.add(nanoseconds(began - free_since.max(self.interval.from)));
+            }
+            let ended = self.carry_out(&procedure)?;
+            let now = self.now();
+            self.count(&ended, began, now);
+            let Ended::Over { outcome, attempts, left: receipts } = ended else { break };
+            let completion = Completion {
+                outcome,
+                began_ns: nanoseconds(began),
+                ended_ns: nanoseconds(now),
+                attempts,
+                // Ignite tells its clients neither of versions nor of an order.
+                id: None,
+                epoch: None,
+                snapshot: None,
+                receipts: &receipts,
+            };
+            client.finished(procedure, &completion);
+            (free_since, left) = (now, left - 1);
+        }
+        Ok(())
+    }
+
+    /// Whether the interval is over, and all that anybody began in it has ended.
+    fn is_over(&mut self) -> bool {
+        let now = self.now();
+        if now < self.interval.to {
+            return false;
+        }
+        self.tell_done();
+        // Relaxed, here and below: the count orders nothing else.
+        self.run.busy.load(Ordering::Relaxed) == 0 || now >= self.interval.given_up_at
+    }
+
+    /// All that this worker began in the interval has ended. Told once.
+    fn tell_done(&mut self) {
+        if std::mem::take(&mut self.is_busy) {
+            self.run.busy.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Tries until it ends.
+    fn carry_out<P: Procedure>(&mut self, procedure: &P) -> Result<Ended, Failed> {
+        for attempts in 1.. {
+            match self.attempt(procedure) {
+                Ok((outcome, left)) => return Ok(Ended::Over { outcome, attempts, left }),
+                Err(Failed::Otherwise(why)) => return Err(Failed::Otherwise(why)),
+                Err(failed) => self.count_abort(reason(&failed)),
+            }
+            if self.now() >= self.interval.given_up_at {
+                return Ok(Ended::GivenUp);
+            }
+            self.back_off(attempts);
+        }
+        unreachable!("it is tried until it ends")
+    }
+
+    fn attempt<P: Procedure>(&mut self, procedure: &P) -> Result<(Outcome, Left), Failed> {
+        let Run { tables, isolation, options, is_quiet, open, .. } = *self.run;
+        let id = self.connection.begin(isolation, LOCK_TIMEOUT)?;
+        open.fetch_add(1, Ordering::Relaxed);
+        let mut txn = IgniteTransaction::new(&mut self.connection, tables, id, is_quiet);
+        let fetched = match options.prefetch {
+            false => Ok(()),
+            true => {
+                self.plan.clear();
+                procedure.plan(&mut txn, &mut self.plan).and_then(|()| txn.fetch(&self.plan))
+            }
+        };
+        let done = match fetched.and_then(|()| procedure.run(&mut txn)) {
+            Ok(Outcome::Commit) => txn.commit().map(|left| (Outcome::Commit, left)),
+            Ok(Outcome::Rollback) => txn.roll_back().map_or(Ok((Outcome::Rollback, Left::default())), Err),
+            // A procedure that gives up although nothing is in its way found the rows in no state that there was.
+            Err(_) => Err(txn.roll_back().unwrap_or(Failed::Conflict)),
+        };
+        open.fetch_sub(1, Ordering::Relaxed);
+        done
+    }
+
+    fn back_off(&mut self, attempts: u32) {
+        let EngineOptions { back_off_first_ns, back_off_cap_ns, .. } = *self.run.options;
+        let bound = back_off_first_ns.saturating_mul(1 << (attempts - 1).min(32)).min(back_off_cap_ns);
+        if bound > 0 {
+            thread::sleep(Duration::from_nanos(self.random.u64(0..bound)));
+        }
+    }
+
+    /// Aborts count when they happen.
+    fn count_abort(&mut self, reason: AbortReason) {
+        if self.interval.contains(self.now()) {
+            self.measurement.aborts[reason.index()] += 1;
+        }
+    }
+
+    fn count(&mut self, ended: &Ended, began: Duration, now: Duration) {
+        let measurement = &mut self.measurement;
+        let (began_within, ns) = (self.interval.contains(began), nanoseconds(now - began));
+        if began_within {
+            measurement.response.add(ns);
+        }
+        measurement.outlasting += u64::from(began < self.interval.from && now >= self.interval.to);
+        match *ended {
+            Ended::Over { outcome, attempts, .. } if self.interval.contains(now) => match outcome {
+                Outcome::Commit => {
+                    measurement.commits += 1;
+                    measurement.commits_by_worker[0] += 1;
+                    measurement.retried += u64::from(attempts > 1);
+                }
+                Outcome::Rollback => measurement.user_rollbacks += 1,
+            },
+            Ended::Over { .. } => {}
+            Ended::GivenUp => measurement.unfinished += u64::from(began_within),
+        }
+        let is_rollback = matches!(ended, Ended::Over { outcome: Outcome::Rollback, .. });
+        if began_within && !is_rollback {
+            measurement.latency_ns.saturating_record(ns.max(1));
+        }
+    }
+
+    /// What was counted in the whole interval.
+    fn close(mut self) -> Measurement {
+        let now = self.now();
+        let interval = self.interval;
+        self.measurement.elapsed = interval.to.min(now).saturating_sub(interval.from);
+        self.measurement.absent_workers =
+            usize::from(self.measurement.commits + self.measurement.user_rollbacks == 0);
+        self.measurement
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
