@@ -154,7 +154,11 @@ impl<'a> IgniteTransaction<'a> {
     }
 
     fn abort(&self) -> Option<Abort> {
-        self.failed.as_ref().map(|failed| Abort(reason(failed)))
+        self.failed.as_ref().map(|failed| match failed {
+            Failed::Aborted(reason) => Abort(*reason),
+            // It ends the run, and is not counted.
+            Failed::Otherwise(_) => Abort(AbortReason::Conflict),
+        })
     }
 
     /// Sees to it that these entries are known. Sorted.
@@ -290,16 +294,6 @@ impl<'a> IgniteTransaction<'a> {
             Content::Group(_) => unreachable!("entries of this table are rows"),
         });
         Ok(found.collect())
-    }
-}
-
-/// What an attempt that failed counts as.
-pub fn reason(failed: &Failed) -> AbortReason {
-    match failed {
-        Failed::Conflict => AbortReason::ReadValidation,
-        Failed::Timeout => AbortReason::Timeout,
-        // It ends the run, and is not counted.
-        Failed::Otherwise(_) => AbortReason::Conflict,
     }
 }
 

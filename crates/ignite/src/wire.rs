@@ -30,6 +30,7 @@
 //! one request: what a server does with several at once is not told by its documentation.
 
 use crate::isolation::Isolation;
+use contract::AbortReason;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -69,10 +70,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A response is not longer: neither a group of rows nor a page of a scan comes near.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What the server says if a transaction of optimistic concurrency cannot commit because of another: there is no status of its own.
-const CONFLICT: &str = "read/write conflict";
-/// What it says, in several sentences, if a lock was not granted in time.
-const TIMEOUTS: [&str; 2] = ["within provided timeout", "timed out"];
+/// What a node says if a transaction cannot go on because of another, in a text that goes on for pages: there is no status of its own.
+const ABORTS: [(&str, AbortReason); 4] = [
+    // What it read has changed.
+    ("read/write conflict", AbortReason::ReadValidation),
+    // At commit another one has the lock, of what it read or writes: nobody waits.
+    ("lock conflict", AbortReason::Conflict),
+    ("within provided timeout", AbortReason::Timeout),
+    ("timed out", AbortReason::Timeout),
+];
+
+/// Letters of what a node says that are passed on.
+const MOST_LETTERS: usize = 300;
 
 /// A cache, by the hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +104,7 @@ pub struct TransactionId(i32);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// Another transaction is in the way: this one cannot commit.
-    Conflict,
-    /// A lock was not granted in time.
-    Timeout,
+    Aborted(AbortReason),
     /// The node said something else, or nothing any more.
     Otherwise(String),
 }
@@ -105,8 +112,7 @@ pub enum Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failed::Conflict => f.write_str("another transaction is in the way"),
-            Failed::Timeout => f.write_str("a lock was not granted in time"),
+            Failed::Aborted(reason) => write!(f, "another transaction is in the way: {}", reason.name()),
             Failed::Otherwise(why) => f.write_str(why),
         }
     }
@@ -388,11 +394,14 @@ impl<'a> Answer<'a> {
     fn refusal(&mut self) -> Result<Failed, Failed> {
         let status = self.i32()?;
         let why = String::from_utf8_lossy(self.bytes(STRING)?);
-        Ok(match () {
-            () if why.contains(CONFLICT) => Failed::Conflict,
-            () if TIMEOUTS.iter().any(|words| why.contains(words)) => Failed::Timeout,
-            () => Failed::Otherwise(format!("a node refused a request with status {status}: {why}")),
-        })
+        let abort = ABORTS.iter().find(|(words, _)| why.contains(words));
+        Ok(abort.map_or_else(
+            || {
+                let why: String = why.chars().take(MOST_LETTERS).collect();
+                Failed::Otherwise(format!("a node refused a request with status {status}: {why}"))
+            },
+            |(_, reason)| Failed::Aborted(*reason),
+        ))
     }
 }
 
@@ -443,14 +452,19 @@ mod tests {
             put_bytes(&mut message, STRING, why.as_bytes());
             Answer(&message).refusal().expect("whole")
         };
-        let conflict = "Failed to prepare transaction, read/write conflict [key=1, cache=table-0]";
-        assert_eq!(refusal(conflict), Failed::Conflict);
-        assert_eq!(
-            refusal("Failed to acquire lock within provided timeout for transaction"),
-            Failed::Timeout
-        );
-        assert!(
-            matches!(refusal("Cache does not exist"), Failed::Otherwise(why) if why.contains("Cache does not"))
-        );
+        let aborted = [
+            (
+                "Failed to prepare transaction, read/write conflict [key=1, cache=table-0]",
+                AbortReason::ReadValidation,
+            ),
+            ("Failed to prepare transaction (lock conflict): GridNearTxLocal [...]", AbortReason::Conflict),
+            ("Failed to acquire lock within provided timeout for transaction", AbortReason::Timeout),
+        ];
+        for (why, reason) in aborted {
+            assert_eq!(refusal(why), Failed::Aborted(reason));
+        }
+        let long = format!("Cache does not exist {}", "and more ".repeat(100));
+        let Failed::Otherwise(told) = refusal(&long) else { panic!("nobody else is in the way") };
+        assert!(told.contains("status 1: Cache does not exist") && told.len() < 400, "{told}");
     }
 }

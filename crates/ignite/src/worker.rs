@@ -7,10 +7,11 @@
 
 use crate::isolation::Isolation;
 use crate::store::Table;
-use crate::transaction::{IgniteTransaction, Left, reason};
+use crate::transaction::{IgniteTransaction, Left};
 use crate::wire::{Connection, Failed};
 use contract::{
-    AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure, Until,
+    Abort, AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure,
+    Until,
 };
 use fastrand::Rng;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -187,8 +188,8 @@ impl Worker<'_> {
         for attempts in 1.. {
             match self.attempt(procedure) {
                 Ok((outcome, left)) => return Ok(Ended::Over { outcome, attempts, left }),
-                Err(Failed::Otherwise(why)) => return Err(Failed::Otherwise(why)),
-                Err(failed) => self.count_abort(reason(&failed)),
+                Err(Failed::Aborted(reason)) => self.count_abort(reason),
+                Err(failed) => return Err(failed),
             }
             if self.now() >= self.interval.given_up_at {
                 return Ok(Ended::GivenUp);
@@ -213,8 +214,8 @@ impl Worker<'_> {
         let done = match fetched.and_then(|()| procedure.run(&mut txn)) {
             Ok(Outcome::Commit) => txn.commit().map(|left| (Outcome::Commit, left)),
             Ok(Outcome::Rollback) => txn.roll_back().map_or(Ok((Outcome::Rollback, Left::default())), Err),
-            // A procedure that gives up although nothing is in its way found the rows in no state that there was.
-            Err(_) => Err(txn.roll_back().unwrap_or(Failed::Conflict)),
+            // Its own reason: it found the rows in no state that there was.
+            Err(Abort(reason)) => Err(txn.roll_back().unwrap_or(Failed::Aborted(reason))),
         };
         open.fetch_sub(1, Ordering::Relaxed);
         done
