@@ -4,7 +4,8 @@
 //! process, connected to node `w` modulo their number, which coordinates its transactions.
 
 use crate::isolation::Isolation;
-use crate::store::Store;
+use crate::session::Session;
+use crate::store::{Store, Table};
 use crate::wire::{Connection, Failed};
 use crate::worker::{Report, Run, work};
 use contract::{
@@ -41,16 +42,20 @@ fn run_clients<C: Client>(
     let connections = (0..clients.len()).map(connect).collect::<Result<Vec<_>, _>>()?;
     let busy = AtomicUsize::new(clients.len());
     if !is_quiet {
-        store.tables.iter_mut().for_each(|table| table.forget_keys());
+        store.tables.iter().for_each(Table::forget_keys);
     }
-    let (tables, open) = (&store.tables[..], &store.open);
-    let run = Run { tables, isolation, until, options, is_quiet, start: Instant::now(), busy: &busy, open };
+    let run = Run { until, options, start: Instant::now(), busy: &busy, open: &store.open };
+    let session = |number: usize, connection| {
+        let seed = options.seed ^ (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let own = EngineOptions { seed, ..options.clone() };
+        Session::over(connection, store.tables.clone(), isolation, &own).quiet(is_quiet)
+    };
     let reports: Vec<Report<C>> = thread::scope(|scope| {
         let workers = clients.into_iter().zip(connections).enumerate();
         let threads: Vec<_> = workers
             .map(|(number, (client, connection))| {
-                let run = &run;
-                scope.spawn(move || work(number, client, connection, run))
+                let (run, session) = (&run, session(number, connection));
+                scope.spawn(move || work(client, session, run))
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()

@@ -9,7 +9,8 @@
 //! | what is said on the wire? | [`wire`] |
 //! | what is a table, a row, a range there? | [`store`], [`row`] |
 //! | what is a transaction of ours there? | [`transaction`], [`isolation`] |
-//! | who runs them, counts, and tries again? | [`worker`], [`engine`] |
+//! | who tries again? a program of one's own does by | [`session`] |
+//! | who runs clients, and counts? | [`worker`], [`engine`] |
 //! | which workloads are refused, and why? | [`limits`] |
 //! | how are they measured beside ours, and judged? | [`compare`], [`check`], [`table`] |
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod isolation;
 pub mod limits;
 pub mod nodes;
 pub mod row;
+pub mod session;
 pub mod store;
 pub mod table;
 pub mod transaction;

@@ -83,6 +83,11 @@ impl Nodes {
         self.nodes.len()
     }
 
+    /// The numbers of their processes.
+    pub fn processes(&self) -> Vec<u32> {
+        self.nodes.iter().map(|node| node.process.id()).collect()
+    }
+
     /// Where the clients of a node connect; there are as many nodes as there are, so that numbers go round.
     pub fn clients(&self, number: usize) -> SocketAddr {
         self.nodes[number % self.nodes.len()].clients

@@ -8,8 +8,8 @@ use crate::row::{Group, row};
 use crate::wire::{CacheId, Connection, Failed};
 use contract::{Indexing, LoadError, RowLength, TableDescription, TableId, Workload};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Copies of a row beside the first, where there are nodes for them.
 const BACKUPS: usize = 1;
@@ -22,7 +22,7 @@ pub struct Store {
     /// The nodes; they are stopped with the store.
     pub nodes: Nodes,
     /// The tables, by their ids.
-    pub tables: Vec<Table>,
+    pub tables: Arc<[Table]>,
     /// Transactions that were begun and have not ended, at whatever node.
     pub open: AtomicU64,
 }
@@ -34,29 +34,36 @@ pub struct Table {
     /// Its cache.
     pub cache: CacheId,
     /// The keys of its rows in order, asked for once, while nobody changes them.
-    quiet: OnceLock<Vec<u64>>,
+    quiet: Mutex<Option<Arc<[u64]>>>,
 }
 
 impl Table {
+    /// The table that is described, made if it is not there.
+    pub fn open(connection: &mut Connection, description: TableDescription) -> Result<Table, Failed> {
+        let cache = connection.make_cache(&format!("table-{}", description.name))?;
+        Ok(Table { description, cache, quiet: Mutex::default() })
+    }
+
     /// Whether its keys are byte strings, so that its entries are groups.
     pub fn is_grouped(&self) -> bool {
         matches!(self.description.indexing, Indexing::OrderedBytes { .. })
     }
 
     /// The keys of its rows in order, as they are while nobody changes them.
-    pub fn quiet_keys(&self, connection: &mut Connection) -> Result<&[u64], Failed> {
-        if self.quiet.get().is_none() {
-            let mut keys = Vec::new();
-            connection.scan(self.cache, |key, _| keys.push(key))?;
-            keys.sort_unstable();
-            let _ = self.quiet.set(keys);
+    pub fn quiet_keys(&self, connection: &mut Connection) -> Result<Arc<[u64]>, Failed> {
+        let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = &*quiet {
+            return Ok(keys.clone());
         }
-        Ok(self.quiet.get().expect("asked for by now"))
+        let mut keys = Vec::new();
+        connection.scan(self.cache, |key, _| keys.push(key))?;
+        keys.sort_unstable();
+        Ok(quiet.insert(keys.into()).clone())
     }
 
     /// Its rows may change from now on.
-    pub fn forget_keys(&mut self) {
-        self.quiet.take();
+    pub fn forget_keys(&self) {
+        *self.quiet.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -69,16 +76,15 @@ impl Store {
     ) -> Result<Store, LoadError> {
         let nodes =
             Nodes::start(nodes, BACKUPS.min(nodes - 1)).map_err(|why| LoadError::Elsewhere { why })?;
-        let loaded = || -> Result<Vec<Table>, Failed> {
+        let loaded = || -> Result<Arc<[Table]>, Failed> {
             let mut connection = Connection::open(nodes.clients(0))?;
             let mut tables = Vec::new();
             for (id, description) in (0..).map(TableId).zip(workload.tables()) {
-                let cache = connection.make_cache(&format!("table-{}", description.name))?;
-                let table = Table { description, cache, quiet: OnceLock::new() };
+                let table = Table::open(&mut connection, description)?;
                 load_table(workload, id, &table, &mut connection, progress)?;
                 tables.push(table);
             }
-            Ok(tables)
+            Ok(tables.into())
         };
         let tables = loaded().map_err(|failed| LoadError::Elsewhere { why: failed.to_string() })?;
         Ok(Store { nodes, tables, open: AtomicU64::new(0) })

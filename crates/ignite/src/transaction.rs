@@ -14,6 +14,7 @@ use contract::{
     Abort, AbortReason, Direction, Insertion, Key, Merge, Plan, Presence, Receipts, Scan, Span, TableId,
     Transaction,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -127,12 +128,13 @@ impl<'a> IgniteTransaction<'a> {
     fn write(&mut self) -> Result<(), Failed> {
         for (id, table) in (0..).zip(self.tables) {
             let changed = self.entries.range((id, 0)..=(id, u64::MAX)).filter(|(_, entry)| entry.changed);
-            let (mut put, mut removed): (Vec<(u64, std::borrow::Cow<'_, [u8]>)>, Vec<u64>) =
-                Default::default();
+            let (mut put, mut removed) = (Vec::new(), Vec::new());
             for ((_, key), entry) in changed {
                 match &entry.content {
-                    Content::Row(Some(row)) => put.push((*key, row[..].into())),
-                    Content::Group(group) if !group.0.is_empty() => put.push((*key, group.bytes().into())),
+                    Content::Row(Some(row)) => put.push((*key, Cow::Borrowed(&row[..]))),
+                    Content::Group(group) if !group.0.is_empty() => {
+                        put.push((*key, Cow::Owned(group.bytes())))
+                    }
                     Content::Row(None) | Content::Group(_) => removed.push(*key),
                 }
             }

@@ -1,25 +1,18 @@
 //! A worker: draws transactions from a client, runs each until it commits or rolls back by its own will, and counts.
 //!
 //! It counts as the engine's workers do. All count in one interval, which follows from the moment at which they were let go: what ends in it
-//! counts, and of latency what begins in it, followed to its end while the others go on. An attempt that Ignite refuses
-//! because of another transaction is an abort: the transaction is tried again after a random time below the first back-off, doubled with each further
-//! attempt up to the cap. There is no precedence for who was aborted often ([`EngineOptions::precedence_after`]): Ignite has no such thing.
+//! counts, and of latency what begins in it, followed to its end while the others go on.
 
-use crate::isolation::Isolation;
-use crate::store::Table;
-use crate::transaction::{IgniteTransaction, Left};
-use crate::wire::{Connection, Failed};
+use crate::session::Session;
+use crate::transaction::Left;
+use crate::wire::Failed;
 use contract::{
-    Abort, AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure,
+    AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure, Sampled,
     Until,
 };
-use fastrand::Rng;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How long a lock is waited for under pessimistic concurrency. Locks are asked for in one order, so that nobody waits for ever.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a client that has nothing is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
@@ -29,16 +22,10 @@ const LONGEST_COOL_DOWN: (u32, Duration) = (4, Duration::from_secs(1));
 
 /// What is the same for all workers of a run.
 pub struct Run<'a> {
-    /// The tables.
-    pub tables: &'a [Table],
-    /// How transactions are isolated.
-    pub isolation: Isolation,
     /// When it ends.
     pub until: Until,
     /// What the engine is told.
     pub options: &'a EngineOptions,
-    /// Whether nobody changes rows.
-    pub is_quiet: bool,
     /// When workers were let go.
     pub start: Instant,
     /// Workers that have begun something in the interval that has not ended.
@@ -95,21 +82,18 @@ enum Ended {
 struct Worker<'a> {
     run: &'a Run<'a>,
     interval: Interval,
-    connection: Connection,
-    random: Rng,
+    session: Session,
     plan: Plan,
     measurement: Measurement,
     is_busy: bool,
 }
 
 /// Runs a client's transactions over a connection until the run is over.
-pub fn work<C: Client>(number: usize, mut client: C, connection: Connection, run: &Run<'_>) -> Report<C> {
-    let seed = run.options.seed ^ (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+pub fn work<C: Client>(mut client: C, session: Session, run: &Run<'_>) -> Report<C> {
     let mut worker = Worker {
         run,
         interval: Interval::of(run.until),
-        connection,
-        random: Rng::with_seed(seed),
+        session,
         plan: Plan::with_capacity(64),
         measurement: Measurement { commits_by_worker: vec![0], ..Measurement::nothing(Duration::ZERO, 1) },
         is_busy: matches!(run.until, Until::Interval { .. }),
@@ -144,8 +128,10 @@ impl Worker<'_> {
             if self.interval.contains(began) {
                 self.measurement.between.add(nanoseconds(began - free_since.max(self.interval.from)));
             }
+            let asked = self.session.round_trips();
             let ended = self.carry_out(&procedure)?;
             let now = self.now();
+            self.count_requests(asked, now);
             self.count(&ended, began, now);
             let Ended::Over { outcome, attempts, left: receipts } = ended else { break };
             let completion = Completion {
@@ -194,39 +180,27 @@ impl Worker<'_> {
             if self.now() >= self.interval.given_up_at {
                 return Ok(Ended::GivenUp);
             }
-            self.back_off(attempts);
+            self.session.back_off(attempts);
         }
         unreachable!("it is tried until it ends")
     }
 
     fn attempt<P: Procedure>(&mut self, procedure: &P) -> Result<(Outcome, Left), Failed> {
-        let Run { tables, isolation, options, is_quiet, open, .. } = *self.run;
-        let id = self.connection.begin(isolation, LOCK_TIMEOUT)?;
+        let Run { options, open, .. } = *self.run;
+        let plan = &mut self.plan;
+        plan.clear();
         open.fetch_add(1, Ordering::Relaxed);
-        let mut txn = IgniteTransaction::new(&mut self.connection, tables, id, is_quiet);
-        let fetched = match options.prefetch {
-            false => Ok(()),
-            true => {
-                self.plan.clear();
-                procedure.plan(&mut txn, &mut self.plan).and_then(|()| txn.fetch(&self.plan))
+        let done = self.session.attempt(|txn| {
+            if options.prefetch {
+                procedure.plan(txn, plan)?;
+                txn.fetch(plan)?;
             }
-        };
-        let done = match fetched.and_then(|()| procedure.run(&mut txn)) {
-            Ok(Outcome::Commit) => txn.commit().map(|left| (Outcome::Commit, left)),
-            Ok(Outcome::Rollback) => txn.roll_back().map_or(Ok((Outcome::Rollback, Left::default())), Err),
-            // Its own reason: it found the rows in no state that there was.
-            Err(Abort(reason)) => Err(txn.roll_back().unwrap_or(Failed::Aborted(reason))),
-        };
-        open.fetch_sub(1, Ordering::Relaxed);
-        done
-    }
-
-    fn back_off(&mut self, attempts: u32) {
-        let EngineOptions { back_off_first_ns, back_off_cap_ns, .. } = *self.run.options;
-        let bound = back_off_first_ns.saturating_mul(1 << (attempts - 1).min(32)).min(back_off_cap_ns);
-        if bound > 0 {
-            thread::sleep(Duration::from_nanos(self.random.u64(0..bound)));
+            procedure.run(txn)
+        });
+        if !matches!(done, Err(Failed::Otherwise(_))) {
+            open.fetch_sub(1, Ordering::Relaxed);
         }
+        done
     }
 
     /// Aborts count when they happen.
@@ -258,6 +232,16 @@ impl Worker<'_> {
         let is_rollback = matches!(ended, Ended::Over { outcome: Outcome::Rollback, .. });
         if began_within && !is_rollback {
             measurement.latency_ns.saturating_record(ns.max(1));
+        }
+    }
+
+    /// What was asked since then, and how long the answers took.
+    fn count_requests(&mut self, (before, waited_before): (u64, Duration), now: Duration) {
+        if self.interval.contains(now) {
+            let (requests, waited) = self.session.round_trips();
+            let (samples, waited) = (requests - before, waited - waited_before);
+            self.measurement.effort.messages += samples;
+            self.measurement.effort.round_trip += Sampled { samples, ns: nanoseconds(waited) };
         }
     }
 
