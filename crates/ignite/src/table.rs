@@ -12,12 +12,13 @@ const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 
 /// Every system, ranked; what was checked; what is odd.
 pub fn of_comparison(result: &CompareResult<'_>) -> String {
-    let head = ["", "system", "txn/s", "spread", "aborts/commit", "p50", "p99", "vs best", "95 %"];
+    let head =
+        ["", "system", "txn/s", "spread", "aborts/commit", "p50", "p99", "messages/txn", "vs best", "95 %"];
     let mut table = Table::new();
     table.load_style(RULED);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(head);
-    for column in [0, 2, 3, 4, 5, 6, 7, 8] {
+    for column in [0].into_iter().chain(2..head.len()) {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -33,6 +34,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
             ratio(summary.abort_rate),
             quantile(summary.latency_ns.as_ref().map(|of| of.p50)),
             quantile(summary.latency_ns.as_ref().map(|of| of.p99)),
+            summary.costs.messages_per_txn.map_or(String::new(), ratio),
             format!("{:.4}", result.ratio_to_best(summary)),
             result.beside_best[position]
                 .ratio

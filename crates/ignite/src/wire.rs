@@ -15,7 +15,6 @@
 //!
 //! | operation | wants | answers |
 //! |---|---|---|
-//! | 0 close | cursor: i64 | |
 //! | 1003 get all | on a cache, count: i32, keys | count: i32, keys and values of those that are there |
 //! | 1004 put all | on a cache, count: i32, keys and values | |
 //! | 1018 remove all | on a cache, count: i32, keys | |
@@ -40,7 +39,6 @@ const HELLO: u8 = 1;
 const VERSION: [i16; 3] = [1, 7, 0];
 const THIN_CLIENT: u8 = 2;
 
-const CLOSE: i16 = 0;
 const GET_ALL: i16 = 1003;
 const PUT_ALL: i16 = 1004;
 const REMOVE_ALL: i16 = 1018;
@@ -257,12 +255,11 @@ impl Connection {
         loop {
             answer.entries(&mut see)?;
             if answer.u8()? == 0 {
-                break;
+                // After the last page the node has closed it.
+                return Ok(());
             }
             answer = self.ask(NEXT_PAGE, |request| request.extend(cursor.to_le_bytes()))?;
         }
-        self.ask(CLOSE, |request| request.extend(cursor.to_le_bytes()))?;
-        Ok(())
     }
 
     /// Sends a request, and reads what it answers.

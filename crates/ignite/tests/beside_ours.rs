@@ -82,7 +82,7 @@ fn what_ignite_does_is_strictly_serializable() {
         [("mix", "payment"), ("warehouses", "2"), ("items", "10"), ("customers", "20"), ("home", "any")];
     let payments = CheckWorkload::Measured(Box::new(workload("tpcc", &payments)));
     for workload in [few_customers(), payments, CheckWorkload::Own(Own::Membership)] {
-        let summary = judged(&workload, 1_500, false);
+        let summary = judged(&workload, 800, false);
         assert_eq!(summary.conclusion(), Conclusion::Held, "{}", ignite::table::of_check(&summary));
         assert!(summary.aborts.values().sum::<u64>() > 0, "nobody was in anybody's way");
     }
@@ -90,7 +90,7 @@ fn what_ignite_does_is_strictly_serializable() {
 
 #[test]
 fn without_validation_the_checker_rejects_it() {
-    let summary = judged(&few_customers(), 1_500, true);
+    let summary = judged(&few_customers(), 800, true);
     assert_eq!(summary.conclusion(), Conclusion::Failed);
     let verdict = summary.verdict.as_ref().expect("a history");
     assert!(!verdict.counts.is_empty() && summary.outcome().contains("as a canary must be"), "{verdict}");
