@@ -13,6 +13,7 @@ const PAGES: &[(&str, &str)] = &[
     ("README.md", "."),
     ("docs/claims.md", "."),
     ("docs/snapshots.md", "."),
+    ("docs/beyond-one-host.md", "."),
 ];
 
 fn root() -> PathBuf {

@@ -1,6 +1,6 @@
 //! Ignite as an [`Engine`], so that the harness measures, audits and checks it without knowing of it.
 //!
-//! A store is a cluster of its own, of as many nodes as [`EngineOptions::instances`] says, started when it is loaded and stopped when it is dropped. Worker `w` is a thread of this
+//! A store is a cluster of its own, of as many nodes as [`EngineOptions::instances`] says, which has no other tables. Worker `w` is a thread of this
 //! process, connected to node `w` modulo their number, which coordinates its transactions.
 
 use crate::isolation::Isolation;
@@ -35,10 +35,10 @@ fn run_clients<C: Client>(
     is_quiet: bool,
 ) -> Result<RunOutcome<C>, RunError> {
     let isolation = Isolation::of(selection).unwrap_or_else(|why| panic!("{why}"));
-    let nodes = store.nodes.count();
+    let nodes = store.nodes().count();
     let lost = |worker: usize, failed: Failed| RunError::Lost(Lost::new(worker % nodes, failed.to_string()));
     let connect =
-        |worker| Connection::open(store.nodes.clients(worker)).map_err(|failed| lost(worker, failed));
+        |worker| Connection::open(store.nodes().clients(worker)).map_err(|failed| lost(worker, failed));
     let connections = (0..clients.len()).map(connect).collect::<Result<Vec<_>, _>>()?;
     let busy = AtomicUsize::new(clients.len());
     if !is_quiet {

@@ -1,14 +1,14 @@
 //! Nodes of Ignite on this host: processes that listen on the loopback address alone, and end with whoever started them.
 //!
 //! A node is `node/Node.java`, which Java compiles when it starts it, with the libraries that `node/pom.xml` names and Maven fetches once. It
-//! ends when its standard input does: when [`Nodes`] is dropped, after a panic, too, and when this process is killed.
+//! ends when its standard input does: when [`Nodes`] is dropped, after a panic, too, and when this process ends, killed or not. A cluster takes seconds to start: one that is given back serves the next that wants its like.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 /// Megabytes of a node's heap, in which it keeps what it does; rows are outside of it.
@@ -38,9 +38,13 @@ const OPENED: [&str; 18] = [
     "jdk.management/com.sun.management.internal",
 ];
 
+/// Clusters that were given back, empty.
+static IDLE: Mutex<Vec<Nodes>> = Mutex::new(Vec::new());
+
 /// A cluster.
 pub struct Nodes {
     nodes: Vec<Node>,
+    backups: usize,
     /// Goes after the nodes, which write to it.
     _folder: TempDir,
 }
@@ -75,7 +79,25 @@ impl Nodes {
             first = first.or(Some(found_at));
             nodes.push(node);
         }
-        Ok(Nodes { nodes, _folder: folder })
+        Ok(Nodes { nodes, backups, _folder: folder })
+    }
+
+    /// A cluster that was given back, or else a new one.
+    pub fn take(count: usize, backups: usize) -> Result<Nodes, String> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_like = |nodes: &Nodes| (nodes.count(), nodes.backups) == (count, backups);
+        match idle.iter().position(is_like) {
+            Some(position) => Ok(idle.swap_remove(position)),
+            None => {
+                drop(idle);
+                Nodes::start(count, backups)
+            }
+        }
+    }
+
+    /// Keeps the cluster, in which nothing is left, for who takes it next.
+    pub fn give_back(self) {
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(self);
     }
 
     /// How many there are.

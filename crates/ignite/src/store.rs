@@ -1,4 +1,4 @@
-//! A workload's tables, loaded into the caches of a cluster that was started for them.
+//! A workload's tables, loaded into the caches of a cluster that has no others.
 //!
 //! Each table is a cache, whose entries are rows or groups of rows ([`crate::row`]), spread over the nodes by the hash of their keys. With two nodes or more each
 //! row is on two of them, so that one may be lost; a commit has reached both when it is acknowledged.
@@ -10,6 +10,7 @@ use contract::{Indexing, LoadError, RowLength, TableDescription, TableId, Worklo
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// Copies of a row beside the first, where there are nodes for them.
 const BACKUPS: usize = 1;
@@ -19,8 +20,8 @@ const BATCH_BYTES: usize = 1 << 18;
 
 /// A cluster with a workload's tables.
 pub struct Store {
-    /// The nodes; they are stopped with the store.
-    pub nodes: Nodes,
+    /// The nodes, until the store is dropped.
+    nodes: Option<Nodes>,
     /// The tables, by their ids.
     pub tables: Arc<[Table]>,
     /// Transactions that were begun and have not ended, at whatever node.
@@ -68,14 +69,13 @@ impl Table {
 }
 
 impl Store {
-    /// Starts as many nodes, and loads the tables. `progress` is told how many rows more are loaded.
+    /// Takes a cluster of as many nodes, and loads the tables. `progress` is told how many rows more are loaded.
     pub fn load<W: Workload>(
         workload: &W,
         nodes: usize,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Store, LoadError> {
-        let nodes =
-            Nodes::start(nodes, BACKUPS.min(nodes - 1)).map_err(|why| LoadError::Elsewhere { why })?;
+        let nodes = Nodes::take(nodes, BACKUPS.min(nodes - 1)).map_err(|why| LoadError::Elsewhere { why })?;
         let loaded = || -> Result<Arc<[Table]>, Failed> {
             let mut connection = Connection::open(nodes.clients(0))?;
             let mut tables = Vec::new();
@@ -87,12 +87,17 @@ impl Store {
             Ok(tables.into())
         };
         let tables = loaded().map_err(|failed| LoadError::Elsewhere { why: failed.to_string() })?;
-        Ok(Store { nodes, tables, open: AtomicU64::new(0) })
+        Ok(Store { nodes: Some(nodes), tables, open: AtomicU64::new(0) })
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &Nodes {
+        self.nodes.as_ref().expect("they are there until the store is dropped")
     }
 
     /// Entries of all tables.
     pub fn entries(&self) -> Result<u64, Failed> {
-        let mut connection = Connection::open(self.nodes.clients(0))?;
+        let mut connection = Connection::open(self.nodes().clients(0))?;
         self.tables.iter().map(|table| connection.size(table.cache)).sum()
     }
 
@@ -100,6 +105,20 @@ impl Store {
     pub fn open(&self) -> u64 {
         // Relaxed: nobody runs.
         self.open.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Store {
+    /// The nodes are kept for others if nothing is left in them; after a failure they are stopped.
+    fn drop(&mut self) {
+        let nodes = self.nodes.take().expect("taken once, here");
+        let clear = || {
+            let mut connection = Connection::open(nodes.clients(0))?;
+            self.tables.iter().try_for_each(|table| connection.destroy_cache(table.cache))
+        };
+        if !thread::panicking() && self.open() == 0 && clear().is_ok() {
+            nodes.give_back();
+        }
     }
 }
 

@@ -20,6 +20,7 @@
 //! | 1018 remove all | on a cache, count: i32, keys | |
 //! | 1020 size | on a cache, count of copies: i32, kinds of copies: u8 (1 primary) | i64 |
 //! | 1052 make a cache | name: string | |
+//! | 1056 destroy a cache | cache: i32 | |
 //! | 2000 scan | on a cache, filter: null, page: i32, partition: i32 (-1 all), local: u8 | cursor: i64, then a page |
 //! | 2001 next page | cursor: i64 | count: i32, keys and values, whether there are more: u8 |
 //! | 4000 begin | concurrency: u8, isolation: u8, timeout in ms: i64, label: null | transaction: i32 |
@@ -44,6 +45,7 @@ const PUT_ALL: i16 = 1004;
 const REMOVE_ALL: i16 = 1018;
 const SIZE: i16 = 1020;
 const MAKE_CACHE: i16 = 1052;
+const DESTROY_CACHE: i16 = 1056;
 const SCAN: i16 = 2000;
 const NEXT_PAGE: i16 = 2001;
 const BEGIN: i16 = 4000;
@@ -162,6 +164,12 @@ impl Connection {
     pub fn make_cache(&mut self, name: &str) -> Result<CacheId, Failed> {
         self.ask(MAKE_CACHE, |request| put_bytes(request, STRING, name.as_bytes()))?;
         Ok(CacheId::of(name))
+    }
+
+    /// Destroys a cache, with all that is in it.
+    pub fn destroy_cache(&mut self, cache: CacheId) -> Result<(), Failed> {
+        self.ask(DESTROY_CACHE, |request| request.extend(cache.0.to_le_bytes()))?;
+        Ok(())
     }
 
     /// Begins a transaction.
