@@ -7,6 +7,7 @@ import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.configuration.ClientConnectorConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
@@ -25,6 +26,9 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
  */
 public final class Node {
     private static final String LOOPBACK = "127.0.0.1";
+
+    /** Parts into which a table's keys are hashed, to be shared out to nodes: enough for a few, and each costs time when a table is made. */
+    private static final int PARTS = 64;
 
     public static void main(String[] arguments) throws IOException {
         int backups = Integer.parseInt(arguments[0]);
@@ -60,6 +64,7 @@ public final class Node {
                 .setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL)
                 .setCacheMode(CacheMode.PARTITIONED)
                 .setBackups(backups)
+                .setAffinity(new RendezvousAffinityFunction(false, PARTS))
                 .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
         Ignition.start(node);
         System.out.println("ready " + own + " " + LOOPBACK + ":" + clients);

@@ -15,8 +15,8 @@ use std::thread;
 /// Copies of a row beside the first, where there are nodes for them.
 const BACKUPS: usize = 1;
 
-/// Bytes of rows that are sent together while they are loaded, about.
-const BATCH_BYTES: usize = 1 << 18;
+/// Rows that are sent together while they are loaded: a transaction of the nodes.
+const BATCH: usize = 512;
 
 /// A cluster with a workload's tables.
 pub struct Store {
@@ -131,15 +131,18 @@ fn load_table<W: Workload>(
 ) -> Result<(), Failed> {
     let description = &table.description;
     let mut groups: BTreeMap<u64, Group> = BTreeMap::new();
-    let (mut batch, mut batched): (Vec<(u64, Vec<u8>)>, usize) = (Vec::new(), 0);
-    let mut send = |batch: &mut Vec<(u64, Vec<u8>)>| {
+    let mut batch: Vec<(u64, Vec<u8>)> = Vec::with_capacity(BATCH);
+    let mut send = |batch: &mut Vec<(u64, Vec<u8>)>, at: usize| {
+        if batch.len() < at {
+            return Ok(());
+        }
         let entries: Vec<(u64, &[u8])> = batch.iter().map(|(key, bytes)| (*key, &bytes[..])).collect();
-        let sent = if entries.is_empty() { Ok(()) } else { connection.put_all(table.cache, None, &entries) };
+        connection.put_all(table.cache, None, &entries)?;
         if !table.is_grouped() {
             progress(batch.len() as u64);
         }
         batch.clear();
-        sent
+        Ok(())
     };
     for number in 0..description.rows {
         let key = workload.loaded_key(id, number);
@@ -157,16 +160,15 @@ fn load_table<W: Workload>(
             groups.entry(Group::key_of(&bytes)).or_default().0.insert(bytes, row(&content));
             continue;
         }
-        batched += content.len();
         batch.push((key.0, content));
-        if batched >= BATCH_BYTES {
-            send(&mut batch)?;
-            batched = 0;
-        }
+        send(&mut batch, BATCH)?;
+    }
+    for (key, group) in &groups {
+        batch.push((*key, group.bytes()));
+        send(&mut batch, BATCH)?;
     }
     if table.is_grouped() {
-        batch.extend(groups.iter().map(|(key, group)| (*key, group.bytes())));
         progress(description.rows);
     }
-    send(&mut batch)
+    send(&mut batch, 1)
 }

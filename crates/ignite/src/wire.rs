@@ -64,8 +64,8 @@ const PRIMARY_COPIES: u8 = 1;
 /// Entries of a page of a scan.
 const PAGE: i32 = 4096;
 
-/// How long an answer may take: a node that is there answers sooner, whatever it does.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an answer may take: a node that is there answers sooner, whatever it does and however little it is let run.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A response is not longer: neither a group of rows nor a page of a scan comes near.
 const MOST_BYTES: usize = 1 << 30;
@@ -120,7 +120,13 @@ impl fmt::Display for Failed {
 
 impl From<io::Error> for Failed {
     fn from(error: io::Error) -> Failed {
-        Failed::Otherwise(format!("the connection to a node: {error}"))
+        match error.kind() {
+            // The system's words for a time that has passed say nothing of it.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                Failed::Otherwise(format!("a node has not answered for {} s", PATIENCE.as_secs()))
+            }
+            _ => Failed::Otherwise(format!("the connection to a node: {error}")),
+        }
     }
 }
 
