@@ -234,7 +234,10 @@ fn the_default_build_is_all_but_the_comparisons_with_other_stores() {
     let mut others: Vec<&String> = all.iter().filter(|id| !default.contains(id)).collect();
     others.sort_unstable();
     let is_of = |id: &str, name: &str| id.contains(&format!("crates/{name}"));
-    assert!(matches!(others.as_slice(), [one, two] if is_of(one, "ignite") && is_of(two, "versus")), "{others:?}");
+    assert!(
+        matches!(others.as_slice(), [one, two] if is_of(one, "ignite") && is_of(two, "versus")),
+        "{others:?}"
+    );
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What can be typed: two commands, each with the workloads and their parameters as `trireme` has them, and some of its options.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use contract::Instances;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::options::OptionDescription;
 use harness::{BadValue, Failure, Place, RunOptions, Subject};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use workloads::{Parameters, build, descriptions};
 
 /// The options that decide something over Ignite, by their names in `trireme`.
@@ -69,6 +71,14 @@ fn number(matches: &ArgMatches, name: &str, default: usize) -> Result<usize, Fai
     })
 }
 
+/// How many nodes of Ignite, and instances of ours beside them.
+pub fn nodes(matches: &ArgMatches) -> Result<NonZeroUsize, Failure> {
+    number(matches, "nodes", 2).and_then(|nodes| {
+        NonZeroUsize::new(nodes)
+            .ok_or_else(|| BadValue::new("nodes", "0", "a whole number, at least 1").into())
+    })
+}
+
 /// How it is measured.
 pub fn options(matches: &ArgMatches, mut options: RunOptions) -> Result<RunOptions, Failure> {
     for name in OPTIONS {
@@ -76,7 +86,7 @@ pub fn options(matches: &ArgMatches, mut options: RunOptions) -> Result<RunOptio
             options.set(name, value).expect("an option of a run")?;
         }
     }
-    options.engine.instances = number(matches, "nodes", 2)?;
+    options.engine.instances = Instances::Count(nodes(matches)?);
     // Nobody times Ignite's parts of a transaction.
     options.engine.sample_one_in = 0;
     Ok(options)
@@ -135,7 +145,7 @@ mod tests {
             command().get_matches_from(["ignite", "compare", "tpcc", "--nodes", "3", "--items", "10"]);
         let (_, matches) = matches.subcommand().expect("compare");
         let options = options(matches, RunOptions::for_compare(2)).expect("options");
-        assert_eq!(options.engine.instances, 3);
+        assert_eq!(options.engine.instances, Instances::of(3));
         let CheckWorkload::Measured(workload) = workload(matches, false).expect("a workload") else {
             panic!("tpcc is measured")
         };

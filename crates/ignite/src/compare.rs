@@ -5,8 +5,8 @@ use crate::Ignite;
 use crate::isolation::{Isolation, SERIALIZABLE};
 use crate::limits;
 use contract::{
-    AnyType, ArchitectureName, ChannelName, Engine, Key, Layout, PairName, ProtocolName, Seat, Selection,
-    TableDescription, TableId, Workload,
+    AnyType, ArchitectureName, ChannelName, Engine, Instances, Key, Layout, PairName, ProtocolName, Seat,
+    Selection, TableDescription, TableId, Workload,
 };
 use harness::measure::Session;
 use harness::results::{CompareResult, Surroundings, System};
@@ -38,7 +38,7 @@ impl<'a> Agenda<'a> {
     /// The subject with so many instances, or nodes.
     fn over(&self, instances: usize) -> Subject {
         let mut subject = self.subject.clone();
-        subject.options.engine.instances = instances;
+        subject.options.engine.instances = Instances::of(instances);
         subject.options.engine.channel = ChannelName::Tcp;
         subject
     }

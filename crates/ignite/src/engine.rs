@@ -10,7 +10,7 @@ use crate::wire::{Connection, Failed};
 use crate::worker::{Report, Run, work};
 use contract::{
     ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    Lost, Measurement, Misfit, RunError, RunOutcome, Selection, Support, Until, Workload,
+    Lost, Measurement, Misfit, RunError, RunOutcome, Selection, Site, Support, Until, Workload,
 };
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicUsize;
@@ -85,7 +85,7 @@ impl Engine for Ignite {
         workers: usize,
         options: &EngineOptions,
     ) -> Result<Arrangement, Misfit> {
-        let nodes = options.instances_of(workers);
+        let nodes = options.instances_among(workers, &[Site::ONLY])?;
         if !(1..=MOST_NODES).contains(&nodes) {
             let allowed = format!("1 <= nodes <= {MOST_NODES}");
             return Err(Misfit { option: "nodes", value: nodes.to_string(), allowed });

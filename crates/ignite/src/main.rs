@@ -32,7 +32,7 @@ fn cores() -> usize {
 
 fn compared(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = arguments::options(matches, RunOptions::for_compare(cores()))?;
-    let nodes = options.engine.instances;
+    let nodes = arguments::nodes(matches)?.get();
     let named = arguments::workload(matches, false)?;
     let CheckWorkload::Measured(workload) = &named else {
         unreachable!("those of checks are not among them")

@@ -7,8 +7,8 @@ use crate::session::Session;
 use crate::transaction::Left;
 use crate::wire::Failed;
 use contract::{
-    AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, Procedure, Sampled,
-    Until,
+    AbortReason, Arrival, Client, Completion, EngineOptions, Measurement, Outcome, Plan, PrefetchName,
+    Procedure, Sampled, Until,
 };
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -191,7 +191,7 @@ impl Worker<'_> {
         plan.clear();
         open.fetch_add(1, Ordering::Relaxed);
         let done = self.session.attempt(|txn| {
-            if options.prefetch {
+            if options.prefetch != PrefetchName::Off {
                 procedure.plan(txn, plan)?;
                 txn.fetch(plan)?;
             }

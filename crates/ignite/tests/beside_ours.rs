@@ -11,7 +11,11 @@ use workloads::{AnyWorkload, build};
 
 fn options(workers: usize) -> RunOptions {
     let defaults = RunOptions::for_compare(2);
-    let engine = contract::EngineOptions { instances: 2, sample_one_in: 0, ..defaults.engine };
+    let engine = contract::EngineOptions {
+        instances: contract::Instances::of(2),
+        sample_one_in: 0,
+        ..defaults.engine
+    };
     let (warmup, duration) = (Duration::from_millis(300), Duration::from_millis(500));
     RunOptions { workers, repeat: 2, warmup, duration, engine, ..defaults }
 }
