@@ -320,6 +320,35 @@ fn branches_that_are_logged_in_epochs_of_their_own_are_found() {
     }
 }
 
+/// One node dies, or what is sent is lost, while the others go on.
+#[test]
+fn nodes_that_die_and_channels_that_fail_leave_no_transaction_in_part() {
+    for protocol in ["no-wait", "silo"] {
+        for (scenario, counts) in [
+            (&["--kill", "node"][..], &[("killed_nodes", 20), ("lost", 20), ("with_acknowledged", 50)][..]),
+            (&["--channel-faults"], &[("channel_faults", 50), ("lost", 15)]),
+            (&["--kill", "node", "--channel-faults"], &[("killed_nodes", 10), ("channel_faults", 30)]),
+        ] {
+            let ran = crash_deployed(protocol, &[scenario, &["--runs", "50"]].concat());
+            assert_eq!(ran.code, Some(0), "{protocol}: {}", ran.out);
+            for (number, least) in counts {
+                assert!(ran.json()[number].as_u64() >= Some(*least), "{number}\n{}", ran.out);
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_of_commit_between_nodes_that_are_left_out_are_found() {
+    for canary in
+        ["release-before-decision", "decision-before-votes", "local-acknowledgement", "branch-epochs"]
+    {
+        let of = ["--kill", "node", "--runs", "300", "--canary", canary];
+        let is_found = |protocol| crash_deployed(protocol, &of).json()["find"].is_object();
+        assert!(is_found("silo"), "{canary}");
+    }
+}
+
 #[test]
 fn a_log_of_an_earlier_program_is_recovered() {
     let folder = fresh_folder("earlier");

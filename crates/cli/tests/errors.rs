@@ -84,6 +84,16 @@ const LINES: &[(&str, &str)] = &[
         "check ycsb --accesses 1 --protocol key-value --explore random",
         "--protocol key-value: allowed: a protocol with transactions; ",
     ),
+    ("crash --kill some", "--kill some: allowed: all, node"),
+    (
+        "crash --canary release-before-decision",
+        "--canary release-before-decision: allowed: with --kill node or --channel-faults",
+    ),
+    ("crash --canary frob", "--canary frob: allowed: publish-before-sync, "),
+    (
+        "crash --kill node --architecture dora",
+        "there is no such pair; 'trireme list systems' has those that are",
+    ),
     (
         "crash --protocol key-value",
         "--protocol key-value: allowed: a protocol with transactions; without them there is no log",

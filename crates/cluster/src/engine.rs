@@ -6,11 +6,12 @@
 use crate::group::Group;
 use contract::telling::{tell, told};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit, PairName, ProtocolName,
-    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, InstanceEngine, Layout,
+    LeakCheck, LoadError, LogEnd, LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit,
+    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support,
+    TableDescription, Until, Workload,
 };
-use engine::{BREAKS_OFF, Part, Store, ThisEngine};
+use engine::{Part, Store, ThisEngine};
 use machine::hardware::worker;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -54,29 +55,6 @@ fn agreed<T>(what: &str, own: Result<T, LogError>) -> Result<T, LogError> {
         (Err(error), _) => Err(error),
         (Ok(_), Some((node, why))) => Err(LogError::Refused { why: format!("instance {node}: {why}") }),
         (Ok(own), None) => Ok(own),
-    }
-}
-
-/// The last epoch of which a log has everything, and the last one that it says to be durable at all instances.
-fn durable_epochs(folders: &[PathBuf]) -> Result<(u64, u64), LogError> {
-    let inspected = ThisEngine::inspect_log(folders)?;
-    let durable = inspected.durable_epoch.max(inspected.earlier.last().copied().unwrap_or(0));
-    Ok((durable, inspected.durable_everywhere.unwrap_or(0)))
-}
-
-/// What this and another instance have recovered, up to the same epoch.
-fn beside(one: Recovered, other: Recovered) -> Recovered {
-    Recovered {
-        epoch: one.epoch.min(other.epoch),
-        transactions: one.transactions + other.transactions,
-        records: one.records + other.records,
-        left_out: one.left_out + other.left_out,
-        bytes: one.bytes + other.bytes,
-        files: one.files + other.files,
-        reading: one.reading.max(other.reading),
-        elapsed: one.elapsed.max(other.elapsed),
-        lost: [one.lost, other.lost].into_iter().find(|lost| !lost.is_empty()).unwrap_or_default(),
-        ..one
     }
 }
 
@@ -142,9 +120,7 @@ fn heard_from(instance: usize, said: &[u8]) -> Ran {
 
 /// Why a run was broken off, if it was: not because another broke off, where that is known.
 fn cause(said: &[Ran]) -> Option<Lost> {
-    let lost = said.iter().filter_map(|ran| ran.as_ref().err());
-    let first = lost.clone().find(|lost| lost.why != BREAKS_OFF).or(lost.clone().next())?.clone();
-    Some(lost.fold(first, Lost::beside))
+    Lost::cause(said.iter().filter_map(|ran| ran.as_ref().err()))
 }
 
 /// What the others are told of a run.
@@ -269,24 +245,17 @@ impl Engine for Together {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<(Store, Recovered), LogError> {
         let folders = own_folders(folders);
-        let (durable, everywhere) = agreed("what is durable", durable_epochs(&folders))?;
+        let inspected = ThisEngine::inspect_log(&folders).as_ref().map(LogEnd::of).map_err(LogError::clone);
+        let end = agreed("what is durable", inspected)?;
         // What is not durable everywhere nobody was told of.
-        let all = all_or_own("up to which epoch", (durable, everywhere));
-        let up_to = all.iter().map(|(durable, _)| *durable).min().expect("a node");
-        let known = all.iter().map(|(_, everywhere)| *everywhere).max().expect("a node");
-        if up_to < known {
-            let short = all.iter().position(|(durable, _)| *durable == up_to).expect("the least");
-            let why = format!(
-                "instance {short}: the log ends at epoch {up_to}, and was durable up to epoch {known}, as others say"
-            );
-            return Err(LogError::Refused { why });
-        }
+        let up_to = LogEnd::common(&all_or_own("up to which epoch", end))?;
         let options = RecoveryOptions { up_to: Some(up_to), ..*options };
         let of = own(layout.partitions as usize);
         let of = of.start as u32..of.end as u32;
         let recovered = ThisEngine::recover_part(workload, layout, &folders, &options, of, progress);
         let (store, own) = agreed("recovered", recovered)?;
-        let together = all_or_own("what was recovered", own).into_iter().reduce(beside).expect("a node");
+        let together =
+            all_or_own("what was recovered", own).into_iter().reduce(Recovered::beside).expect("a node");
         Ok((store, together))
     }
 

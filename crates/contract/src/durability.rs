@@ -82,11 +82,13 @@ pub enum DurabilityCanary {
     UnsyncedRecovery,
     /// A branch of a transaction of several instances is logged in the epoch in which it was prepared, and not in that of the transaction.
     BranchEpochs,
+    /// An instance that is a process acknowledges what is durable there, and may not be at the others.
+    LocalAcknowledgement,
 }
 
 impl DurabilityCanary {
     /// Every one.
-    pub const ALL: [DurabilityCanary; 7] = [
+    pub const ALL: [DurabilityCanary; 8] = [
         DurabilityCanary::PublishBeforeSync,
         DurabilityCanary::OneEpochTooMany,
         DurabilityCanary::UncheckedChecksum,
@@ -94,6 +96,7 @@ impl DurabilityCanary {
         DurabilityCanary::UndurableCheckpoint,
         DurabilityCanary::UnsyncedRecovery,
         DurabilityCanary::BranchEpochs,
+        DurabilityCanary::LocalAcknowledgement,
     ];
 
     /// Name on the command line and in results.
@@ -106,6 +109,7 @@ impl DurabilityCanary {
             DurabilityCanary::UndurableCheckpoint => "undurable-checkpoint",
             DurabilityCanary::UnsyncedRecovery => "unsynced-recovery",
             DurabilityCanary::BranchEpochs => "branch-epochs",
+            DurabilityCanary::LocalAcknowledgement => "local-acknowledgement",
         }
     }
 }
@@ -281,6 +285,24 @@ pub struct Recovered {
     pub origin: String,
 }
 
+impl Recovered {
+    /// What this and another instance have recovered, up to the same epoch.
+    pub fn beside(self, other: Recovered) -> Recovered {
+        Recovered {
+            epoch: self.epoch.min(other.epoch),
+            transactions: self.transactions + other.transactions,
+            records: self.records + other.records,
+            left_out: self.left_out + other.left_out,
+            bytes: self.bytes + other.bytes,
+            files: self.files + other.files,
+            reading: self.reading.max(other.reading),
+            elapsed: self.elapsed.max(other.elapsed),
+            lost: [self.lost, other.lost].into_iter().find(|lost| !lost.is_empty()).unwrap_or_default(),
+            ..self
+        }
+    }
+}
+
 /// What a log has, without a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogInspection {
@@ -307,6 +329,43 @@ pub struct LogInspection {
     /// Of the log of an instance that is a process: the last epoch up to which everything is durable at all of them, as its marks say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable_everywhere: Option<u64>,
+}
+
+/// Where the log of an instance that is a process ends, in epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEnd {
+    /// The last epoch of which it has everything.
+    pub durable: u64,
+    /// The last one that it says to be durable at all instances.
+    pub everywhere: u64,
+}
+
+impl LogEnd {
+    /// Of a log that was looked at.
+    pub fn of(log: &LogInspection) -> LogEnd {
+        LogEnd {
+            durable: log.durable_epoch.max(log.earlier.last().copied().unwrap_or(0)),
+            everywhere: log.durable_everywhere.unwrap_or(0),
+        }
+    }
+
+    /// The epoch at which the logs of all instances are cut: the last of which each has everything. What is of a later one nobody was told of. An error if one of
+    /// them has lost what another says it had.
+    pub fn common(all: &[LogEnd]) -> Result<u64, LogError> {
+        let (short, up_to) = (0..)
+            .zip(all)
+            .map(|(instance, end)| (instance, end.durable))
+            .min_by_key(|end| end.1)
+            .unwrap_or((0, 0));
+        let known = all.iter().map(|end| end.everywhere).max().unwrap_or(0);
+        if up_to < known {
+            let why = format!(
+                "instance {short}: the log ends at epoch {up_to}, and was durable up to epoch {known}, as others say"
+            );
+            return Err(LogError::Refused { why });
+        }
+        Ok(up_to)
+    }
 }
 
 /// What a file of a checkpoint has.

@@ -15,6 +15,7 @@ use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Seat, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -165,6 +166,60 @@ pub trait Engine {
     fn memory_bytes(store: &Self::Store) -> u64 {
         Self::leak_check(store).memory_bytes
     }
+}
+
+/// One instance of a deployment whose instances are processes, and what leads to the others.
+pub struct Part<L> {
+    /// Which of them.
+    pub instance: usize,
+    /// How many there are.
+    pub instances: usize,
+    /// By worker, then by instance: the end that leads to the worker's counterpart there; none to the instance itself.
+    pub links: Vec<Vec<Option<L>>>,
+}
+
+/// An engine whose instances can be processes, each with the rows of its partitions, and a log of its own.
+pub trait InstanceEngine: Engine {
+    /// What leads to another instance.
+    type Link: Send;
+
+    /// As [`Engine::load`], of rows of these partitions only, whatever the layout has.
+    fn load_part<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        partitions: Range<u32>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Self::Store, LoadError>;
+
+    /// As [`Engine::recover`], of rows of these partitions only, of which the log in `folders` is.
+    fn recover_part<W: Workload>(
+        workload: &W,
+        layout: Layout,
+        folders: &[PathBuf],
+        options: &RecoveryOptions,
+        partitions: Range<u32>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Self::Store, Recovered), LogError>;
+
+    /// As [`Engine::run`], of one instance, with so many clients as it has workers. All of them call this at the same time, with the same options.
+    fn run_part<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+        part: Part<Self::Link>,
+    ) -> Result<RunOutcome<C>, RunError>;
+
+    /// As [`InstanceEngine::run_part`], for clients whose speed nobody measures.
+    fn run_part_checked<C: Client>(
+        store: &mut Self::Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+        part: Part<Self::Link>,
+    ) -> Result<RunOutcome<C>, RunError>;
 }
 
 /// Whether the engine has a pair.
@@ -464,6 +519,19 @@ pub enum DeploymentCanary {
     EarlyDecision,
 }
 
+impl DeploymentCanary {
+    /// Every one.
+    pub const ALL: [DeploymentCanary; 2] = [DeploymentCanary::EarlyRelease, DeploymentCanary::EarlyDecision];
+
+    /// Name on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DeploymentCanary::EarlyRelease => "release-before-decision",
+            DeploymentCanary::EarlyDecision => "decision-before-votes",
+        }
+    }
+}
+
 impl Default for EngineOptions {
     fn default() -> Self {
         EngineOptions {
@@ -586,6 +654,15 @@ impl Lost {
     /// An instance, and what happened.
     pub fn new(instance: usize, why: impl Into<String>) -> Lost {
         Lost { instance, why: why.into(), acknowledged: None }
+    }
+
+    /// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
+    pub const BREAKS_OFF: &'static str = "it broke off";
+
+    /// Of what several instances say of the same run, why it was broken off: not because another broke off, where that is known. `None`: nobody has lost anybody.
+    pub fn cause<'l>(said: impl Iterator<Item = &'l Lost> + Clone) -> Option<Lost> {
+        let first = said.clone().find(|lost| lost.why != Lost::BREAKS_OFF).or(said.clone().next())?;
+        Some(said.fold(first.clone(), Lost::beside))
     }
 
     /// The same where another node knows of more, or less, that was acknowledged.

@@ -34,12 +34,12 @@ pub mod workload;
 
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use durability::{
-    Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, InspectedRows, LogError,
+    Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, InspectedRows, LogEnd, LogError,
     LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
-    Arrangement, DeploymentCanary, Engine, EngineOptions, Layout, LeakCheck, LoadError, Lost, Misfit,
-    RunError, RunOutcome, Selection, SnapshotCanary, Support, Until,
+    Arrangement, DeploymentCanary, Engine, EngineOptions, InstanceEngine, Layout, LeakCheck, LoadError, Lost,
+    Misfit, Part, RunError, RunOutcome, Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;

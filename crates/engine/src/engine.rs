@@ -4,16 +4,16 @@ use crate::deployment;
 use crate::durability::{self, Log};
 use crate::facade::{clock, memory};
 use crate::matrix;
-use crate::message::channel::Part;
+use crate::message::channel::{Link, Part};
 use crate::recovery;
 use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, Layout, LeakCheck,
-    LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement, Misfit, PairName,
-    Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Site, Support, TableDescription, Until,
-    Workload, erased,
+    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, InstanceEngine,
+    Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement,
+    Misfit, PairName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Site, Support,
+    TableDescription, Until, Workload, erased,
 };
 use std::ops::Range;
 use std::path::PathBuf;
@@ -155,9 +155,12 @@ impl ThisEngine {
     ) -> Result<Arrangement, Misfit> {
         matrix::arrange(selection.into(), workers, options, sites)
     }
+}
 
-    /// As [`Engine::load`], of rows of these partitions only, whatever the layout has.
-    pub fn load_part<W: Workload>(
+impl InstanceEngine for ThisEngine {
+    type Link = Link;
+
+    fn load_part<W: Workload>(
         workload: &W,
         layout: Layout,
         partitions: Range<u32>,
@@ -166,8 +169,7 @@ impl ThisEngine {
         Store::load_part(workload, layout, partitions, progress)
     }
 
-    /// As [`Engine::recover`], of rows of these partitions only, of which the log in `folders` is.
-    pub fn recover_part<W: Workload>(
+    fn recover_part<W: Workload>(
         workload: &W,
         layout: Layout,
         folders: &[PathBuf],
@@ -181,9 +183,7 @@ impl ThisEngine {
         recovery::recover(workload, layout, folders, options, Some(partitions), progress, &run)
     }
 
-    /// As [`Engine::run`], of one instance of a deployment whose instances are processes, each with so many clients as it has workers. All
-    /// of them call this at the same time, with the same options.
-    pub fn run_part<C: Client>(
+    fn run_part<C: Client>(
         store: &mut Store,
         selection: Selection,
         clients: Vec<C>,
@@ -196,8 +196,7 @@ impl ThisEngine {
         run_instances(workers, run)
     }
 
-    /// As [`ThisEngine::run_part`], for clients whose speed nobody measures.
-    pub fn run_part_checked<C: Client>(
+    fn run_part_checked<C: Client>(
         store: &mut Store,
         selection: Selection,
         clients: Vec<C>,

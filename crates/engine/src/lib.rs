@@ -66,5 +66,4 @@ pub mod ordered_parts {
 pub use engine::ThisEngine;
 pub use message::channel::shared_memory::{CommonMemory, SEGMENT_BYTES, SharedMemory};
 pub use message::channel::{Channel, Link, Part};
-pub use message::endpoint::BREAKS_OFF;
 pub use storage::Store;

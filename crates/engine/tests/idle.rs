@@ -4,8 +4,8 @@
 mod shared;
 
 use contract::{
-    ArchitectureName, Arrival, Engine, EngineOptions, Instances, PairName, ProtocolName, RunOutcome,
-    Selection, Until,
+    ArchitectureName, Arrival, Engine, EngineOptions, InstanceEngine, Instances, PairName, ProtocolName,
+    RunOutcome, Selection, Until,
 };
 use engine::{CommonMemory, Link, Part, SEGMENT_BYTES, ThisEngine};
 use machine::hardware::segment::Segment;

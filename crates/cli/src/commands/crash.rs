@@ -5,9 +5,12 @@ use super::verdict;
 use crate::arguments::typed;
 use crate::engines::{self, Explored};
 use crate::output;
-use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, DurabilityCanary, Engine as _, PairName, ProtocolName, Support};
-use harness::crash::{self, CrashSummary, Crashed, Find};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use contract::{
+    ArchitectureName, DeploymentCanary, DurabilityCanary, Engine as _, EngineOptions, Instances, PairName,
+    ProtocolName, Support,
+};
+use harness::crash::{self, CrashSummary, Crashed, Find, Killed, Scenario};
 use harness::{BadValue, Failure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use machine::simulated::{Exploration, Schedule, explore};
@@ -36,16 +39,29 @@ pub fn arguments() -> Command {
             "canary",
             "NAME",
             format!(
-                "Leave one step out, which must be found: {}",
-                DurabilityCanary::ALL.map(DurabilityCanary::name).join(", ")
+                "Leave one step out, which must be found: {}; of two-phase commit between nodes: {}",
+                DurabilityCanary::ALL.map(DurabilityCanary::name).join(", "),
+                DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ")
             ),
         ))
+        .arg(option(
+            "kill",
+            "WHO",
+            "all that runs, at the same moment, or one node of several while the others go on: all, node [default: all]".to_owned(),
+        ))
+        .arg(
+            Arg::new("channel-faults")
+                .long("channel-faults")
+                .help("Channels between nodes lose, delay, reorder and duplicate messages, and fall silent")
+                .action(ArgAction::SetTrue),
+        )
         .arg(crate::arguments::json())
         .after_help(
             "Workload, workers, instances, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
              interleaving are drawn from a run's seed. From each crash point a store is recovered: every commit that somebody was \
-             told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not. With --canary it \
-             exits with 1 both if the canary was found and if it was missed, and says which.",
+             told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not. With --kill node, \
+             or --channel-faults, every run is of two or three nodes, each with a log of its own: the survivors must end, name whom they have lost, \
+             and hold nothing. With --canary it exits with 1 both if the canary was found and if it was missed, and says which.",
         )
 }
 
@@ -53,16 +69,13 @@ pub fn arguments() -> Command {
 pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let runs = number(matches, "runs", RUNS)?.max(1);
     let first_seed = number(matches, "seed", 1)?;
-    let pairs = pairs(matches)?;
-    let canary: Option<DurabilityCanary> = match typed(matches, "canary") {
-        None => None,
-        Some(name) => Some(name.parse().map_err(|allowed: String| BadValue::new("canary", name, allowed))?),
-    };
+    let scenario = scenario(matches)?;
+    let pairs = pairs(matches, &scenario)?;
     let bar = progress(runs);
     // Panics are finds, and are told as such.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let crashed = all(first_seed, runs, &|seed| one(seed, &pairs, canary), &|| bar.inc(1));
+    let crashed = all(first_seed, runs, &|seed| one(seed, &pairs, &scenario), &|| bar.inc(1));
     std::panic::set_hook(hook);
     bar.finish_and_clear();
     let mut systems = BTreeMap::new();
@@ -87,20 +100,51 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         checkpoints,
         with_checkpoint,
         deployed: crashed.deployed,
+        killed_nodes: crashed.killed_nodes,
+        lost: crashed.lost,
+        channel_faults: crashed.channel_faults,
         find: crashed.find,
     };
     match matches.get_flag("json") {
         true => output::print_json(&summary)?,
         false => output::print(&told(&summary))?,
     }
+    let canary = scenario.canary.map(DurabilityCanary::name);
+    let canary = canary.or(scenario.deployment_canary.map(DeploymentCanary::name));
     if let Some(canary) = canary.filter(|_| summary.passed) {
-        output::complain(&format!(
-            "the canary {} was missed: nothing was found; use more --runs",
-            canary.name()
-        ));
+        output::complain(&format!("the canary {canary} was missed: nothing was found; use more --runs"));
         return Ok(ExitCode::FAILURE);
     }
     Ok(verdict(summary.passed))
+}
+
+/// What happens in all runs.
+fn scenario(matches: &ArgMatches) -> Result<Scenario, Failure> {
+    let killed = match typed(matches, "kill") {
+        None => Killed::default(),
+        Some(name) => {
+            let allowed = Killed::ALL.map(Killed::name).join(", ");
+            let found = Killed::ALL.into_iter().find(|killed| killed.name() == name);
+            found.ok_or_else(|| BadValue::new("kill", name, allowed))?
+        }
+    };
+    let scenario =
+        Scenario { killed, channel_faults: matches.get_flag("channel-faults"), ..Scenario::default() };
+    let Some(name) = typed(matches, "canary") else { return Ok(scenario) };
+    let of_commit = DeploymentCanary::ALL.into_iter().find(|canary| canary.name() == name);
+    let is_between_nodes = of_commit.is_some() || name == DurabilityCanary::LocalAcknowledgement.name();
+    if is_between_nodes && !scenario.is_of_nodes() {
+        let allowed = "with --kill node or --channel-faults";
+        return Err(BadValue::new("canary", name, allowed).into());
+    }
+    if let Some(canary) = of_commit {
+        return Ok(Scenario { deployment_canary: Some(canary), ..scenario });
+    }
+    let allowed = |durability: String| {
+        let of_commit = DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ");
+        BadValue::new("canary", name, format!("{durability}, {of_commit}"))
+    };
+    Ok(Scenario { canary: Some(name.parse().map_err(allowed)?), ..scenario })
 }
 
 fn number(matches: &ArgMatches, name: &'static str, default: u64) -> Result<u64, Failure> {
@@ -109,7 +153,7 @@ fn number(matches: &ArgMatches, name: &'static str, default: u64) -> Result<u64,
 }
 
 /// The pairs that are crashed.
-fn pairs(matches: &ArgMatches) -> Result<Vec<PairName>, Failure> {
+fn pairs(matches: &ArgMatches, scenario: &Scenario) -> Result<Vec<PairName>, Failure> {
     let architecture: Option<ArchitectureName> =
         typed(matches, "architecture").map(str::parse).transpose().map_err(BadValue::from)?;
     let protocol: Option<ProtocolName> =
@@ -122,9 +166,11 @@ fn pairs(matches: &ArgMatches) -> Result<Vec<PairName>, Failure> {
         let allowed = "a protocol with transactions; without them there is no log";
         return Err(BadValue::new("protocol", bare, allowed).into());
     }
+    let of_nodes = EngineOptions { instances: Instances::of(2), ..EngineOptions::default() };
     let pairs: Vec<PairName> = PairName::all()
         .filter(is_meant)
         .filter(|pair| Explored::support(*pair) == Support::Supported)
+        .filter(|pair| !scenario.is_of_nodes() || Explored::arrange(*pair, 2, &of_nodes).is_ok())
         .collect();
     match pairs.is_empty() {
         false => Ok(pairs),
@@ -168,11 +214,11 @@ fn all(
 }
 
 /// One run, on virtual cores.
-fn one(seed: u64, pairs: &[PairName], canary: Option<DurabilityCanary>) -> Crashed {
+fn one(seed: u64, pairs: &[PairName], scenario: &Scenario) -> Crashed {
     let pair = crash::system_of(seed, pairs);
     let schedule = Schedule::Random { seed, switch_one_in: 2 << (seed % 5) };
     let exploration = Exploration { step_bound: 50_000_000, ..Exploration::of(schedule) };
-    let run = || explore(exploration, || crash::run::<Explored>(seed, pair, canary));
+    let run = || explore(exploration, || crash::run::<Explored>(seed, pair, scenario));
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(crashed) => crashed,
         Err(panic) => {
@@ -191,6 +237,13 @@ fn told(summary: &CrashSummary) -> String {
     let mut text = format!("{runs} runs of {} systems, from seed {first_seed}\n", summary.systems.len());
     if summary.deployed > 0 {
         let _ = writeln!(text, "{} of them of several instances", summary.deployed);
+    }
+    if summary.killed_nodes + summary.lost + summary.channel_faults > 0 {
+        let _ = writeln!(
+            text,
+            "nodes killed: {}; messages lost, delayed, reordered or duplicated: {}; runs that ended because an instance was lost: {}",
+            summary.killed_nodes, summary.channel_faults, summary.lost
+        );
     }
     let _ = writeln!(
         text,

@@ -45,6 +45,29 @@
 //! those that it was told and its home's, everywhere, and who follows it at an instance commits in no earlier one ([`crate::epoch::Epochs::raise`]): what a transaction depends on is of its epoch or an earlier one, as within
 //! a process. A commit is acknowledged when its epoch is durable at all instances ([`crate::durability::Log::durable_everywhere`]), and recovery cuts all logs at the last epoch that is durable at each.
 //!
+//! *Who dies.* Aborts are presumed: a participant that has voted waits for the decision, and takes for an abort that it will never come. An instance that is a process is lost
+//! when its connections end, or nothing is heard from it for a while, or what comes is not the next message ([`crate::message::endpoint`]), or its log fails. Who has lost one breaks off and tells all others. Its log then fails
+//! *before* it aborts the branches that stand prepared; so no epoch in which one of them may have committed elsewhere becomes durable there, and the common cut of the logs
+//! comes before it. Nobody resolves anything by asking: what is in doubt is of an epoch that is not durable everywhere, and recovery leaves it out everywhere.
+//!
+//! | who dies | at which point | the transaction | who holds its locks until when |
+//! |---|---|---|---|
+//! | coordinator | before the votes are in, or before it decides | aborts at every participant | participants, until they have lost it |
+//! | coordinator | the decision has come to some | commits at these, and aborts at the others; its epoch is not durable at home, so recovery leaves it out, and nobody was told of it | the others, until they have lost it |
+//! | coordinator | the decision has come to all | commits; it is recovered if its epoch was durable everywhere, home included, and else left out | nobody |
+//! | participant | before it votes | aborts at home: the vote never comes | home and the other branches, until home has lost it |
+//! | participant | it has voted | as home decides, elsewhere; it held its epoch open, so that is not durable there, and recovery leaves it out | home, until it has decided |
+//! | participant | decided | as a coordinator whose decision has come to all | nobody |
+//! | another | | commits or aborts as if nothing were; then the run is over, for its epoch will not be durable everywhere | nobody |
+//! | nobody: a link is cut, or a message is lost, doubled or out of turn | | as if who sent it had died | |
+//! | nobody: a log fails | | as if the instance had died | |
+//!
+//! `cli/tests/killed_at_every_step.rs` kills a coordinator, a participant and another one at steps a few apart from the first to the last, under both protocols, by messages and in fragments
+//! (`a_coordinator_that_dies_leaves_no_transaction_in_part`, `a_participant_that_dies_leaves_no_transaction_in_part`, `a_bystander_that_dies_ends_the_run_of_the_others`), and has the last two rows, too
+//! (`a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both`, `what_channels_lose_double_or_swap_is_noticed_and_what_they_delay_is_waited_for`,
+//! `a_log_that_fails_at_one_node_ends_the_run_and_loses_nothing_that_was_acknowledged`), and those who wait for a lock of the dead (`readers_of_what_a_lost_coordinator_had_locked_come_to_their_end`);
+//! `trireme crash --kill node --channel-faults` draws all of it.
+//!
 //! *A slot for every branch.* Each worker has a slot for each transaction slot of its counterparts, the workers of the same rank at other instances: a
 //! branch never waits for one.
 

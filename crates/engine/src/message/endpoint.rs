@@ -11,6 +11,10 @@
 //! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
 //! a branch that has panicked, tells all others that he breaks off.
 //!
+//! *Who is silent.* Between processes nobody can tell one that is slow from one that is gone, or a message that is late from one that is lost, if nothing comes after it. So a worker that has sent nothing
+//! to a counterpart for a while sends it a *beat*, whose number says what should have come before; and of whom nothing is heard for [`worker::patience`], not even
+//! that, the instance is lost. Whoever was kept from listening himself listens for as long again.
+//!
 //! *Durable.* Where instances are processes, each with a log of its own, the first worker of each tells those of the others what is durable there ([`Log::durable_everywhere`]).
 //!
 //! A worker's first slots are those of its client's transactions; behind them are those of branches, by the coordinators' instances, then by
@@ -20,10 +24,11 @@ use super::Grants;
 use super::channel::{Channel, Channels, Link, is_closed};
 use crate::durability::Log;
 use crate::epoch::Epochs;
-use crate::facade::cpu;
+use crate::facade::clock::{self, Ticks};
 use crate::facade::socket;
+use crate::facade::{cpu, worker};
 use crate::protocol::{SlotId, Wake, Waker};
-use contract::LogError;
+use contract::{LogError, Lost};
 
 /// Where a worker is in its deployment.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +91,9 @@ struct Counterpart {
     has_finished: bool,
     /// Nothing more comes from it.
     has_ended: bool,
+    /// When something was last put, and when something was last read.
+    spoke: Ticks,
+    heard: Ticks,
 }
 
 /// Where what an instance logs stands.
@@ -136,17 +144,19 @@ pub(crate) struct Endpoint<'e> {
     mailboxes: Vec<Mailbox>,
     /// Of an instance that is a process: where what is logged stands.
     logged: Option<Logged<'e>>,
+    /// Rounds until the next look at the clock, and when the last one was.
+    rounds: u32,
+    looked: Ticks,
     has_finished: bool,
     is_closed: bool,
+    /// Whether all others were told that nothing more comes.
+    has_left: bool,
     /// Whether the slots were told that a branch has panicked, or an instance is lost.
     is_broken: bool,
 }
 
 /// Streams that are looked at between two transactions: as many lines as are there at once.
 const STREAMS_AT_ONCE: usize = 8;
-
-/// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
-pub const BREAKS_OFF: &str = "it broke off";
 
 /// The slots that there are not. Nothing more comes.
 const END: usize = u32::MAX as usize;
@@ -156,6 +166,13 @@ const FINISHED: usize = END - 1;
 const BREAK: usize = END - 2;
 /// What is durable at the sender.
 const DURABLE: usize = END - 3;
+/// The sender is there.
+const BEAT: usize = END - 4;
+
+/// Rounds of a worker between two looks at the clock.
+const ROUNDS_BETWEEN_LOOKS: u32 = 16;
+/// Beats in the time after which who is silent is lost.
+const BEATS_IN_PATIENCE: u32 = 8;
 
 /// Between processes a message is not longer.
 const MOST_MESSAGE_BYTES: usize = 1 << 30;
@@ -178,6 +195,7 @@ fn put_number(bytes: &mut Vec<u8>, number: usize) {
 impl<'e> Endpoint<'e> {
     /// A worker's.
     pub fn new(channels: &'e Channels, position: Position) -> Self {
+        let now = if channels.leave_process() { clock::now() } else { Ticks(0) };
         let counterpart = |instance| {
             (instance != position.instance).then(|| Counterpart {
                 channel: channels.end(position, instance),
@@ -189,6 +207,8 @@ impl<'e> Endpoint<'e> {
                 delivered: 0,
                 has_finished: false,
                 has_ended: false,
+                spoke: now,
+                heard: now,
             })
         };
         Endpoint {
@@ -199,8 +219,11 @@ impl<'e> Endpoint<'e> {
             next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
             logged: None,
+            rounds: ROUNDS_BETWEEN_LOOKS,
+            looked: now,
             has_finished: false,
             is_closed: false,
+            has_left: false,
             is_broken: false,
         }
     }
@@ -231,6 +254,7 @@ impl<'e> Endpoint<'e> {
     fn send(&mut self, instance: usize, slot: usize, message: &[u8]) {
         let channels = self.channels;
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
+        to.spoke = self.looked;
         to.put(slot, message, channels.leave_process());
         to.flush(instance, channels);
     }
@@ -241,7 +265,41 @@ impl<'e> Endpoint<'e> {
         self.tell_durable();
         let all = self.counterparts.len();
         let some = if self.poll() { all } else { all.min(STREAMS_AT_ONCE) };
-        self.look_at(some, grants)
+        let has_moved = self.look_at(some, grants);
+        self.look_at_clock();
+        has_moved
+    }
+
+    /// Tells those who have heard nothing for a while that this worker is there, and loses those who have told nothing for long.
+    fn look_at_clock(&mut self) {
+        self.rounds -= 1;
+        if self.rounds > 0 {
+            return;
+        }
+        self.rounds = ROUNDS_BETWEEN_LOOKS;
+        if !self.channels.leave_process() || self.is_broken {
+            return;
+        }
+        let now = clock::now();
+        let patience = clock::ticks_of(worker::patience());
+        let beat = patience / u64::from(BEATS_IN_PATIENCE);
+        let was_away = now.since(std::mem::replace(&mut self.looked, now)) > beat;
+        for instance in 0..self.counterparts.len() {
+            let Some(counterpart) = self.counterparts[instance].as_mut().filter(|other| !other.has_ended)
+            else {
+                continue;
+            };
+            if was_away {
+                counterpart.heard = now;
+            }
+            if now.since(counterpart.heard) > patience {
+                let silence = worker::patience();
+                self.channels.lose(instance, format!("nothing was heard from it for {silence:?}"));
+            } else if now.since(counterpart.spoke) > beat && !self.has_left {
+                counterpart.spoke = now;
+                self.send(instance, BEAT, b"");
+            }
+        }
     }
 
     /// Tells the first workers of other instances what is durable here, if that is more than before. If the log has failed, so that nothing more will be, this instance drops out.
@@ -277,7 +335,11 @@ impl<'e> Endpoint<'e> {
                 continue;
             }
             has_moved = true;
+            counterpart.heard = self.looked;
             let delivered = counterpart.deliver(channels.leave_process(), |slot, message| {
+                if slot == BEAT {
+                    return Some(());
+                }
                 if slot == DURABLE {
                     return logged.as_ref()?.hears(instance, message);
                 }
@@ -288,7 +350,7 @@ impl<'e> Endpoint<'e> {
             });
             match delivered {
                 Ok(()) => {}
-                Err(Wrong::BreaksOff) => channels.lose(instance, BREAKS_OFF.to_owned()),
+                Err(Wrong::BreaksOff) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
                 Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
             }
         }
@@ -356,11 +418,13 @@ impl<'e> Endpoint<'e> {
         if !self.is_broken {
             self.tell_all(END, b"");
         }
+        self.has_left = true;
         let mut spin = cpu::Spin::new();
         let has_ended = |counterpart: &Counterpart| counterpart.has_ended;
         while !(self.is_broken || self.is_flushed() && self.counterparts.iter().flatten().all(has_ended)) {
             if !self.communicate_with_all(grants) {
                 spin.pause();
+                self.look_at_clock();
             }
         }
         if self.is_broken && self.channels.leave_process() {
@@ -526,7 +590,7 @@ mod tests {
     use super::*;
     use crate::message::channel::Part;
     use crate::message::channel::stream::RING_BYTES;
-    use contract::{ChannelName, Lost};
+    use contract::ChannelName;
 
     const POSITION: Position = Position { instances: 4, workers: 2, in_flight: 3, instance: 0, rank: 1 };
 
@@ -615,7 +679,7 @@ mod tests {
     #[test]
     fn an_instance_that_breaks_off_or_sends_what_is_no_message_is_lost() {
         for (head, why) in [
-            (Some(BREAK), BREAKS_OFF),
+            (Some(BREAK), Lost::BREAKS_OFF),
             (Some(7), "what it sent is no message"),
             (None, "its process has ended"),
         ] {

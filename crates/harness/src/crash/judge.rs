@@ -1,11 +1,13 @@
 //! Crash points, recovered and judged.
 
 use super::Crashed;
+use super::nodes::is_of;
 use super::run::{Run, folders, readers};
 use contract::{Engine, LogError, Recovered, RecoveryOptions, Until, Workload};
 use history::churn::{Churn, ChurnClient};
 use history::{Checked, FinalRead, History, Setting, Verdict};
 use machine::simulated::disk::{Disk, Flipped};
+use std::path::Path;
 use std::time::Duration;
 
 /// A workload whose clients tell what must be there.
@@ -93,8 +95,11 @@ impl<E: Engine> Told<E> for Churn {
 }
 
 /// A disk as it may be found again.
+#[derive(Clone, Copy)]
 enum Image {
     Crash,
+    /// Of the machine of one node.
+    Node(usize),
     Process,
     Flipped,
 }
@@ -116,13 +121,28 @@ impl Judge<'_, '_> {
         crashed: &mut Crashed,
     ) -> Result<(), Wrong> {
         let acknowledged = self.run.disk.acknowledged_before(self.point);
-        for image in [Image::Crash, Image::Process, Image::Flipped] {
+        let is_last = self.point == self.run.disk.operations();
+        let node = self.run.killed_node().filter(|_| is_last);
+        let images = [Image::Crash, Image::Process, Image::Flipped].into_iter().chain(node.map(Image::Node));
+        for image in images {
+            if self.run.fate.is_some()
+                && !self.run.plan.durability.syncs()
+                && !matches!(image, Image::Process)
+            {
+                // What was not synced at one node others may say to be there, and a log that has lost it is refused.
+                continue;
+            }
             let disk = match image {
                 Image::Crash => self.run.disk.after_crash(self.point, &mut self.run.random),
+                Image::Node(node) => {
+                    let is_its = |folder: &Path| is_of(node, folder);
+                    self.run.disk.after_crash_of(self.point, &mut self.run.random, is_its)
+                }
                 Image::Process | Image::Flipped => self.run.disk.after(self.point),
             };
             let name = match image {
                 Image::Crash => "a crash",
+                Image::Node(_) => "a crash of the node that was killed",
                 Image::Process => "a process crash",
                 Image::Flipped => "a flipped bit",
             };
@@ -132,7 +152,7 @@ impl Judge<'_, '_> {
                     Some(flipped) => Some(flipped),
                     None => continue,
                 },
-                Image::Crash | Image::Process => None,
+                Image::Crash | Image::Node(_) | Image::Process => None,
             };
             let at = match &flipped {
                 Some(Flipped { path, byte, .. }) => format!("{at}, byte {byte} of {}", path.display()),
@@ -143,9 +163,9 @@ impl Judge<'_, '_> {
             // What was not synced is not promised to survive a crash, whatever somebody was told; and a bit of which nobody knows that it
             // had been synced may be one that a crash has torn.
             let promised = match image {
-                Image::Crash if !self.run.plan.durability.syncs() => 0,
+                Image::Crash | Image::Node(_) if !self.run.plan.durability.syncs() => 0,
                 Image::Flipped if !flipped.as_ref().is_some_and(|flipped| flipped.is_known) => 0,
-                Image::Crash | Image::Process | Image::Flipped => acknowledged,
+                Image::Crash | Image::Node(_) | Image::Process | Image::Flipped => acknowledged,
             };
             let recovered = self.recover::<E, T>(&disk, workload, told, promised);
             match recovered {
@@ -175,7 +195,8 @@ impl Judge<'_, '_> {
         promised: u64,
     ) -> Result<Recovered, Failed> {
         let setting = self.run.setting::<E>();
-        let options = RecoveryOptions { threads: 2, canary: self.run.canary, ..RecoveryOptions::default() };
+        let options =
+            RecoveryOptions { threads: 2, canary: self.run.scenario.canary, ..RecoveryOptions::default() };
         let folders = folders(self.run.plan.loggers);
         let (mut store, recovered) = match disk.on(|| setting.recover::<E, _>(workload, &folders, &options)) {
             Ok(recovered) => recovered,
@@ -230,7 +251,8 @@ impl Judge<'_, '_> {
     /// Recovers the log and opens it; up to which epoch. `None`: there is none.
     fn opened<E: Engine, T: Told<E>>(&self, disk: &Disk, workload: &T) -> Result<Option<u64>, String> {
         let setting = self.run.setting::<E>();
-        let options = RecoveryOptions { threads: 1, canary: self.run.canary, ..RecoveryOptions::default() };
+        let options =
+            RecoveryOptions { threads: 1, canary: self.run.scenario.canary, ..RecoveryOptions::default() };
         let (log, folders) = (self.run.log(), folders(self.run.plan.loggers));
         disk.on(|| {
             let (mut store, epoch) = match setting.recover::<E, _>(workload, &folders, &options) {

@@ -11,23 +11,77 @@
 //! - indexes agree: as many records are linked as there are rows, and nothing is held;
 //! - to open the recovered log again, and to crash while that is done, changes none of it.
 //!
+//! **Nodes.** If one node is to be killed, or channels are to lose what is sent ([`Scenario`]), every run is of several instances, each a program of its own with its own log, and the
+//! disk that they share has a folder for each. Then the survivors are judged, too:
+//!
+//! - every one of them comes to its end: nobody waits for ever for the dead, or the lost;
+//! - who does not end well has lost an instance, and the one that is named is the one that was killed;
+//! - none of them holds a record or a gap.
+//!
+//! And at the run's end there is one crash point more, at which the machine of the killed node alone has crashed.
+//!
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | what is drawn from a seed, and what is counted |
 //! | `run.rs` | a run, over the engine |
+//! | `nodes.rs` | the engine over several nodes, and what happens to them |
 //! | `judge.rs` | crash points, recovered and judged |
 
 mod judge;
+pub mod nodes;
 mod run;
 
 pub use run::{CrashWorkload, run};
 
-use contract::{Durability, PairName};
+use contract::{DeploymentCanary, Durability, DurabilityCanary, PairName};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name and version of [`CrashSummary`]'s fields.
-pub const SCHEMA: &str = "trireme.crash/2";
+pub const SCHEMA: &str = "trireme.crash/3";
+
+/// Who dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Killed {
+    /// All that runs, at the same moment.
+    #[default]
+    All,
+    /// One node, while the others go on.
+    Node,
+}
+
+impl Killed {
+    /// Every one.
+    pub const ALL: [Killed; 2] = [Killed::All, Killed::Node];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Killed::All => "all",
+            Killed::Node => "node",
+        }
+    }
+}
+
+/// What happens in all runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scenario {
+    /// Who dies.
+    pub killed: Killed,
+    /// Whether channels lose, delay, reorder and duplicate what is sent.
+    pub channel_faults: bool,
+    /// A step of logging or recovery that is left out.
+    pub canary: Option<DurabilityCanary>,
+    /// A step of two-phase commit that is left out.
+    pub deployment_canary: Option<DeploymentCanary>,
+}
+
+impl Scenario {
+    /// Whether instances are nodes.
+    pub fn is_of_nodes(&self) -> bool {
+        self.killed == Killed::Node || self.channel_faults
+    }
+}
 
 /// What is drawn from a seed.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -60,6 +114,12 @@ pub struct Plan {
     pub one_shot: bool,
     /// Whether the disk fails, and at which operation.
     pub fault: Option<String>,
+    /// The node that is killed, if one is, and when and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kill: Option<String>,
+    /// What goes wrong on channels, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_faults: Option<String>,
 }
 
 /// A crash point of which not all is right.
@@ -104,6 +164,12 @@ pub struct Crashed {
     pub checkpoints: u64,
     /// Runs of several instances.
     pub deployed: u64,
+    /// Runs in which a node was killed before it had ended.
+    pub killed_nodes: u64,
+    /// Runs that ended because an instance was lost.
+    pub lost: u64,
+    /// Pieces of messages that channels lost, delayed, reordered or duplicated.
+    pub channel_faults: u64,
     /// What was found.
     pub find: Option<Find>,
 }
@@ -121,6 +187,9 @@ impl Crashed {
         self.failed_disks += other.failed_disks;
         self.commits += other.commits;
         self.deployed += other.deployed;
+        self.killed_nodes += other.killed_nodes;
+        self.lost += other.lost;
+        self.channel_faults += other.channel_faults;
         self.find = self.find.take().or(other.find);
     }
 }
@@ -158,6 +227,12 @@ pub struct CrashSummary {
     pub with_checkpoint: u64,
     /// See [`Crashed`].
     pub deployed: u64,
+    /// See [`Crashed`].
+    pub killed_nodes: u64,
+    /// See [`Crashed`].
+    pub lost: u64,
+    /// See [`Crashed`].
+    pub channel_faults: u64,
     /// What was found, if something was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub find: Option<Find>,

@@ -1,17 +1,21 @@
 //! One run over a disk, and its crash points.
 
 use super::judge::{Judge, Told};
-use super::{Crashed, Find, Plan};
+use super::nodes::{Fared, Fate, Nodes, among};
+use super::{Crashed, Find, Killed, Plan, Scenario};
 use contract::{
-    Arrangement, Client, Completion, Durability, DurabilityCanary, Engine, EngineOptions, Instances,
-    LogOptions, PairName, RunOutcome, Seat, Selection, Until, Workload,
+    Arrangement, Arrival, Client, Completion, Durability, Engine, EngineOptions, InstanceEngine, Instances,
+    LogOptions, Lost, PairName, RunError, Seat, Selection, Until, Workload,
 };
 use fastrand::Rng;
 use history::churn::Churn;
 use history::membership::Membership;
 use history::{Checked, Deletes, Setting};
 use machine::simulated::disk::{Disk, Failing, Fault};
+use machine::simulated::network::{Ending, Faults};
+use machine::simulated::socket::Socket;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use workloads::{AnyWorkload, Parameters, WorkloadVisitor};
 
@@ -46,6 +50,11 @@ impl CrashWorkload {
 
 /// Crash points of a run, beside the one at its end.
 const POINTS: usize = 12;
+/// The same of a run of nodes.
+const POINTS_OF_NODES: usize = 3;
+
+/// About as many scheduling points as a node's cores take for one of its transactions.
+const STEPS_OF_TRANSACTION: u64 = 2_000;
 
 /// Where the log is, on the disk.
 pub(super) fn folders(loggers: usize) -> Vec<PathBuf> {
@@ -54,7 +63,7 @@ pub(super) fn folders(loggers: usize) -> Vec<PathBuf> {
 
 /// Makes the run of `seed` of `pair`, over the engine on virtual cores, and judges what is recovered from its crash points. Called in an
 /// exploration.
-pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary>) -> Crashed {
+pub fn run<E: InstanceEngine<Link: From<Socket>>>(seed: u64, pair: PairName, scenario: &Scenario) -> Crashed {
     let mut random = Rng::with_seed(seed ^ 0x6372_6173_6821);
     let workload = random.choice(CrashWorkload::ALL).expect("there are some");
     let workers = random.usize(2..=4);
@@ -64,8 +73,10 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
         _ => Durability::Group,
     };
     let faulty = random.u8(..4) == 0;
+    // Nodes open their logs with some dozen operations each.
+    let opening = if scenario.is_of_nodes() { 40 } else { 0 };
     let fault = faulty.then(|| Fault {
-        operation: random.usize(4..60),
+        operation: opening + random.usize(4..60),
         failing: random.choice([Failing::Device, Failing::NoSpace, Failing::Short]).expect("three"),
     });
     let plan = Plan {
@@ -82,6 +93,8 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
         checkpoint_every_ns: 0,
         instances: 1,
         one_shot: true,
+        kill: None,
+        channel_faults: None,
         fault: fault.map(|fault| format!("{:?} at operation {}", fault.failing, fault.operation)),
     };
     // Every second run; as soon as the last one has ended, or after some epochs.
@@ -99,42 +112,102 @@ pub fn run<E: Engine>(seed: u64, pair: PairName, canary: Option<DurabilityCanary
         Ok(_) if instances > 1 => Plan { instances, one_shot, checkpoint_every_ns: 0, ..plan },
         _ => plan,
     };
+    let (plan, fate) = match scenario.is_of_nodes() {
+        true => {
+            let (plan, fate) = of_nodes(plan, one_shot, scenario, &mut random);
+            (plan, Some(fate))
+        }
+        false => (plan, None),
+    };
     let disk = fault.map_or_else(Disk::new, |fault| Disk::failing(vec![fault]));
-    let run = Run { plan: &plan, pair, canary, disk: &disk, random };
-    match workload {
-        CrashWorkload::Churn => run.churn::<E>(),
-        CrashWorkload::Membership => run.stamped::<E, _>(Checked::new(
-            Membership { transactions: plan.transactions, ..Membership::default() },
-            Deletes::Real,
-        )),
-        CrashWorkload::Ycsb => run.measured::<E>(
-            "ycsb",
-            &[
-                ("records", "8"),
-                ("accesses", "4"),
-                ("fields", "2"),
-                ("field-bytes", "8"),
-                ("reads", "40"),
-                ("theta", "0"),
-            ],
-        ),
-        CrashWorkload::SmallBank => {
-            run.measured::<E>("smallbank", &[("customers", "4"), ("hot-customers", "2")])
+    let run = Run { plan: &plan, pair, scenario, fate, opened_at: 0, disk: &disk, random };
+    among(plan.instances, || run.of::<E>(workload))
+}
+
+/// The same run of several nodes, and what happens to them.
+fn of_nodes(plan: Plan, one_shot: bool, scenario: &Scenario, random: &mut Rng) -> (Plan, Fate) {
+    let instances = random.usize(2..=3);
+    let workers = instances * random.choice([1, 1, 2]).expect("three");
+    let transactions = random.u64(12..60);
+    let mut fate = Fate { seed: plan.seed, ..Fate::default() };
+    if scenario.killed == Killed::Node {
+        let ending = random.choice([Ending::Closed, Ending::Reset, Ending::Silent]).expect("three");
+        let steps = STEPS_OF_TRANSACTION * transactions / instances as u64;
+        fate.kill = Some((random.usize(..instances), random.u64(1..=steps), ending));
+    }
+    if scenario.channel_faults {
+        // Some runs with faults of one kind, and some with all.
+        let mut one_in = || if random.bool() { random.u32(20..400) } else { 0 };
+        let (lose_one_in, delay_one_in) = (one_in(), one_in());
+        let (reorder_one_in, duplicate_one_in) = (one_in(), one_in());
+        let delay_ns = random.u64(100..50_000);
+        fate.faults = Faults { lose_one_in, delay_one_in, reorder_one_in, duplicate_one_in, delay_ns };
+        if random.u8(..4) == 0 {
+            let from = random.usize(..instances);
+            let to = (from + random.usize(1..instances)) % instances;
+            fate.cuts.push((from, to, random.u64(..50)));
         }
     }
+    let kill = fate.kill.map(|(node, step, ending)| format!("node {node} at step {step}, {ending:?}"));
+    let channel_faults = scenario.channel_faults.then(|| format!("{:?}, cuts {:?}", fate.faults, fate.cuts));
+    let checkpoint_every_ns = 0;
+    let plan = Plan {
+        instances,
+        workers,
+        transactions,
+        one_shot,
+        checkpoint_every_ns,
+        kill,
+        channel_faults,
+        ..plan
+    };
+    (plan, fate)
 }
 
 /// One run.
 pub(super) struct Run<'a> {
     pub plan: &'a Plan,
     pub pair: PairName,
-    /// A step that is left out.
-    pub canary: Option<DurabilityCanary>,
+    pub scenario: &'a Scenario,
+    /// What happens to the nodes, if it is of nodes.
+    pub fate: Option<Fate>,
+    /// Operations of the disk before the transactions began.
+    opened_at: usize,
     pub disk: &'a Disk,
     pub random: Rng,
 }
 
 impl Run<'_> {
+    fn of<E: InstanceEngine<Link: From<Socket>>>(self, workload: CrashWorkload) -> Crashed {
+        match workload {
+            CrashWorkload::Churn => self.churn::<E>(),
+            CrashWorkload::Membership => {
+                let transactions = self.plan.transactions;
+                let membership = Membership { transactions, ..Membership::default() };
+                self.stamped::<E, _>(Checked::new(membership, Deletes::Real))
+            }
+            CrashWorkload::Ycsb => self.measured::<E>(
+                "ycsb",
+                &[
+                    ("records", "8"),
+                    ("accesses", "4"),
+                    ("fields", "2"),
+                    ("field-bytes", "8"),
+                    ("reads", "40"),
+                    ("theta", "0"),
+                ],
+            ),
+            CrashWorkload::SmallBank => {
+                self.measured::<E>("smallbank", &[("customers", "4"), ("hot-customers", "2")])
+            }
+        }
+    }
+
+    /// The node that is to be killed.
+    pub fn killed_node(&self) -> Option<usize> {
+        self.fate.as_ref()?.kill.map(|(node, ..)| node)
+    }
+
     /// How the engine is told to run.
     pub fn setting<E: Engine>(&self) -> Setting {
         let options = EngineOptions {
@@ -143,6 +216,7 @@ impl Run<'_> {
             epoch_interval: Duration::from_nanos(self.plan.epoch_ns),
             instances: Instances::of(self.plan.instances),
             one_shot: self.plan.one_shot,
+            deployment_canary: self.scenario.deployment_canary,
             ..EngineOptions::default()
         };
         let Arrangement { clients, .. } =
@@ -166,14 +240,18 @@ impl Run<'_> {
             checkpoint_every: Some(self.plan.checkpoint_every_ns)
                 .filter(|&every| every > 0)
                 .map(Duration::from_nanos),
-            canary: self.canary,
+            canary: self.scenario.canary,
             ..LogOptions::new(self.plan.durability, PathBuf::new())
         }
     }
 
-    fn measured<E: Engine>(self, name: &str, parameters: &[(&str, &str)]) -> Crashed {
+    fn measured<E: InstanceEngine<Link: From<Socket>>>(
+        self,
+        name: &str,
+        parameters: &[(&str, &str)],
+    ) -> Crashed {
         struct Stamped<'a, E>(Run<'a>, std::marker::PhantomData<E>);
-        impl<E: Engine> WorkloadVisitor for Stamped<'_, E> {
+        impl<E: InstanceEngine<Link: From<Socket>>> WorkloadVisitor for Stamped<'_, E> {
             type Output = Crashed;
 
             fn visit<W: workloads::audit::Audited>(self, workload: &W) -> Crashed {
@@ -186,29 +264,58 @@ impl Run<'_> {
         workload.visit(Stamped::<E>(self, std::marker::PhantomData))
     }
 
-    fn stamped<E: Engine, W: Workload>(self, checked: Checked<W>) -> Crashed {
-        let Ok((outcome, crashed)) = self.logged::<E, _>(&checked) else { return Crashed::default() };
-        let (history, _) = checked.history(outcome.clients.into_iter().map(|told| told.client).collect());
-        self.judge::<E, _>(&checked, &history, crashed)
+    fn stamped<E: InstanceEngine<Link: From<Socket>>, W: Workload>(mut self, checked: Checked<W>) -> Crashed {
+        let (clients, crashed) = match self.made::<E, _>(&checked) {
+            Ok(made) => made,
+            Err(crashed) => return *crashed,
+        };
+        let (history, _) = checked.history(clients);
+        self.judged::<E, _>(&checked, &history, crashed)
     }
 
-    fn churn<E: Engine>(self) -> Crashed {
+    fn churn<E: InstanceEngine<Link: From<Socket>>>(mut self) -> Crashed {
         let churn = Churn { keys: 6, most_writes: 4 };
-        let Ok((outcome, crashed)) = self.logged::<E, _>(&churn) else { return Crashed::default() };
-        let clients: Vec<_> = outcome.clients.into_iter().map(|told| told.client).collect();
-        self.judge::<E, _>(&churn, &clients, crashed)
+        match self.made::<E, _>(&churn) {
+            Ok((clients, crashed)) => self.judged::<E, _>(&churn, &clients, crashed),
+            Err(crashed) => *crashed,
+        }
     }
 
-    /// Loads, opens the log and runs; `Err`: the log could not be opened. Answers what is counted of the run, too.
-    #[allow(clippy::type_complexity, reason = "a run's outcome, and what is counted of it")]
+    /// Makes the run: what its clients know then, and what is counted. `Err`: there is nothing to recover, because the log could not be opened, or something was found.
+    fn made<E: InstanceEngine<Link: From<Socket>>, W: Workload>(
+        &mut self,
+        workload: &W,
+    ) -> Result<(Vec<W::Client>, Crashed), Box<Crashed>> {
+        match self.fate.clone() {
+            None => self.logged::<E, _>(workload),
+            Some(fate) => self.fared::<E, _>(workload, &fate),
+        }
+    }
+
+    fn judged<
+        E: InstanceEngine<Link: From<Socket>>,
+        T: Told<E> + Told<Nodes<E>, Told = <T as Told<E>>::Told>,
+    >(
+        self,
+        workload: &T,
+        told: &<T as Told<E>>::Told,
+        crashed: Crashed,
+    ) -> Crashed {
+        match self.fate {
+            None => self.judge::<E, T>(workload, told, crashed),
+            Some(_) => self.judge::<Nodes<E>, T>(workload, told, crashed),
+        }
+    }
+
+    /// Loads, opens the log and runs.
     fn logged<E: Engine, W: Workload>(
         &self,
         workload: &W,
-    ) -> Result<(RunOutcome<Acknowledged<W::Client>>, Crashed), contract::LogError> {
+    ) -> Result<(Vec<W::Client>, Crashed), Box<Crashed>> {
         self.disk.on(|| {
             let setting = self.setting::<E>();
             let mut store = setting.load::<E, _>(workload, &|_| ()).expect("tiny tables");
-            E::open_log(&mut store, &self.log())?;
+            E::open_log(&mut store, &self.log()).map_err(|_| Box::default())?;
             let clients = setting.clients::<E, _>(workload);
             let told =
                 clients.into_iter().map(|client| Acknowledged { client, disk: self.disk.clone() }).collect();
@@ -220,13 +327,84 @@ impl Run<'_> {
                 checkpoints: E::log_report(&store).map_or(0, |report| report.checkpoints),
                 ..Crashed::default()
             };
-            Ok((outcome, crashed))
+            Ok((outcome.clients.into_iter().map(|told| told.client).collect(), crashed))
         })
+    }
+
+    /// The same by nodes, to which this happens.
+    fn fared<E: InstanceEngine<Link: From<Socket>>, W: Workload>(
+        &mut self,
+        workload: &W,
+        fate: &Fate,
+    ) -> Result<(Vec<W::Client>, Crashed), Box<Crashed>> {
+        let setting = self.setting::<Nodes<E>>();
+        let (mut stores, opened) = self.disk.on(|| {
+            let mut stores = setting.load::<Nodes<E>, _>(workload, &|_| ()).expect("tiny tables");
+            let opened = Nodes::<E>::open_log(&mut stores, &self.log());
+            (stores, opened)
+        });
+        opened.map_err(|_| Box::default())?;
+        self.opened_at = self.disk.operations();
+        let clients: Vec<_> =
+            setting.clients::<Nodes<E>, _>(workload).into_iter().map(Watched::new).collect();
+        let told = clients
+            .iter()
+            .map(|client| Acknowledged { client: client.again(), disk: self.disk.clone() })
+            .collect();
+        let Setting { selection, until, options, .. } = &setting;
+        let Fared { nodes, suffered } =
+            self.disk.on(|| Nodes::<E>::fare(&mut stores, *selection, told, *until, options, fate));
+        let mut crashed = Crashed { deployed: 1, ..Crashed::default() };
+        crashed.channel_faults = suffered.lost + suffered.delayed + suffered.reordered + suffered.duplicated;
+        let (mut lost, mut wrong) = (Vec::new(), None);
+        for (node, ran) in nodes.iter().enumerate() {
+            match ran {
+                None => {
+                    crashed.killed_nodes += 1;
+                    continue;
+                }
+                Some(Ok(outcome)) => {
+                    crashed.commits += outcome.measurement.commits;
+                    crashed.failed_disks += u64::from(outcome.log_failure.is_some());
+                }
+                Some(Err(RunError::Lost(told))) => lost.push(told.clone()),
+                Some(Err(error)) => wrong = Some(format!("node {node}: {error}")),
+            }
+            let held = E::leak_check(&stores[node]).held;
+            if held > 0 {
+                wrong =
+                    Some(format!("{held} records and gaps are held at node {node}, which was not killed"));
+            }
+        }
+        if let Some(cause) = Lost::cause(lost.iter()) {
+            crashed.lost += 1;
+            // What it says to be there must be.
+            self.disk.acknowledge(cause.acknowledged.unwrap_or(0));
+            let is_known = fate.kill.is_some_and(|_| crashed.killed_nodes > 0) && !suffered.is_visible();
+            if let Some((killed, ..)) = fate.kill.filter(|_| is_known && fate.cuts.is_empty())
+                && self.plan.fault.is_none()
+                && cause.instance != killed
+            {
+                wrong = Some(format!("node {killed} was killed, and it is said: {cause}"));
+            }
+        }
+        if fate.kill.is_none() && !suffered.is_visible() && fate.cuts.is_empty() && self.plan.fault.is_none()
+        {
+            // Nothing has happened but delays.
+            wrong = wrong.or(lost.first().map(|lost| format!("nobody was killed, and it is said: {lost}")));
+        }
+        if let Some(what) = wrong {
+            let find = Find { plan: self.plan.clone(), point: "the survivors".to_owned(), what };
+            return Err(Box::new(Crashed { find: Some(find), ..crashed }));
+        }
+        Ok((clients.into_iter().map(Watched::into_inner).collect(), crashed))
     }
 
     fn judge<E: Engine, T: Told<E>>(mut self, workload: &T, told: &T::Told, mut crashed: Crashed) -> Crashed {
         let operations = self.disk.operations();
-        let mut points: Vec<usize> = (0..POINTS).map(|_| self.random.usize(..=operations)).collect();
+        let points = if self.fate.is_some() { POINTS_OF_NODES } else { POINTS };
+        let begins = self.opened_at;
+        let mut points: Vec<usize> = (0..points).map(|_| self.random.usize(begins..=operations)).collect();
         points.push(operations);
         for point in points {
             let judge = Judge { run: &mut self, point };
@@ -267,6 +445,61 @@ impl<C: Client> Client for Acknowledged<C> {
 
     fn take_back(&mut self, fragment: C::Procedure) {
         self.client.take_back(fragment);
+    }
+}
+
+/// A client of which is known what it knew when its node was killed.
+struct Watched<C>(Arc<Mutex<Option<C>>>);
+
+impl<C> Watched<C> {
+    fn new(client: C) -> Self {
+        Watched(Arc::new(Mutex::new(Some(client))))
+    }
+
+    /// The same client once more.
+    fn again(&self) -> Self {
+        Watched(Arc::clone(&self.0))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<C>> {
+        self.0.lock().expect("nobody panics with it")
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut C) -> R) -> R {
+        f(self.lock().as_mut().expect("the run is on"))
+    }
+
+    /// The client. Of those that were killed nobody asks for it any more.
+    fn into_inner(self) -> C {
+        self.lock().take().expect("it is taken once")
+    }
+}
+
+impl<C: Client> Client for Watched<C> {
+    type Procedure = C::Procedure;
+
+    fn arrival(&mut self) -> Arrival {
+        self.with(C::arrival)
+    }
+
+    fn next(&mut self) -> C::Procedure {
+        self.with(C::next)
+    }
+
+    fn finished(&mut self, procedure: C::Procedure, completion: &Completion<'_>) {
+        self.with(|client| client.finished(procedure, completion));
+    }
+
+    fn durable(&mut self, epoch: u64) {
+        self.with(|client| client.durable(epoch));
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<C::Procedure> {
+        self.with(|client| client.decode(bytes))
+    }
+
+    fn take_back(&mut self, fragment: C::Procedure) {
+        self.with(|client| client.take_back(fragment));
     }
 }
 

@@ -8,6 +8,10 @@
 //! [`GRACE`] resumptions are told to end: each is unwound from where it is suspended, all of them together, so that the
 //! destructors of one still find the others. The first panic is passed on; what follows from it is not told.
 //!
+//! **Programs.** A core may be the front of a program with cores of its own ([`super::process`]): it hands them over, and waits until they have ended. A core that
+//! was killed is never resumed: it is left where it is for good, and what is on its stack is leaked, as the memory of a process is gone
+//! whatever its threads were about to do with it.
+//!
 //! When the *machine* panics, because there is no progress, the cores are left where they are for good, and what is on their
 //! stacks is leaked: none of them is at fault, and one that is in the middle of releasing what it holds would release it again.
 //!
@@ -44,6 +48,15 @@ thread_local! {
     static UNWINDING: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Puts the books of a run back in the middle of which another was made, unobserved.
+struct Before(Vec<bool>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        UNWINDING.set(std::mem::take(&mut self.0));
+    }
+}
+
 /// Whether a panic unwinds `core`, on which control is.
 pub(super) fn is_unwinding(core: usize) -> bool {
     // Of a panic that was not yet seen, control has not left the core.
@@ -65,7 +78,24 @@ pub(super) trait Conductor {
 
     /// A core's body has returned.
     fn ended(&self, core: usize);
+
+    /// Cores that the one which was resumed last has handed over: they are numbered behind all that there are.
+    fn handed_over(&self) -> Vec<Body> {
+        Vec::new()
+    }
+
+    /// Whether a core is not to be resumed any more, though its body has not returned.
+    fn was_killed(&self, core: usize) -> bool {
+        let _ = core;
+        false
+    }
 }
+
+/// What a core that was handed over does.
+///
+/// Whoever hands it over keeps what it points to until it has returned, or will never be resumed.
+#[derive(Clone, Copy)]
+pub(super) struct Body(pub *const dyn Fn());
 
 /// Suspends the core on which control is, until the conductor names it again.
 ///
@@ -95,9 +125,22 @@ pub(super) fn run<C: Conductor, R>(
     stack_bytes: usize,
     body: &dyn Fn(usize) -> Option<R>,
 ) -> Vec<R> {
-    UNWINDING.set(vec![false; cores]);
+    let results = run_each(conductor, workers, cores, stack_bytes, body);
+    results.into_iter().take(workers).map(|result| result.expect("a worker that ended returned")).collect()
+}
+
+/// As [`run`]; of cores that were killed there is nothing. What those return that were handed over is for who did.
+pub(super) fn run_each<C: Conductor, R>(
+    conductor: &C,
+    workers: usize,
+    cores: usize,
+    stack_bytes: usize,
+    body: &dyn Fn(usize) -> Option<R>,
+) -> Vec<Option<R>> {
+    let _before = Before(UNWINDING.replace(vec![false; cores]));
     let mut run = Run {
         conductor,
+        stack_bytes,
         // SAFETY: the coroutines borrow `body` and `conductor`, which outlive this function, and live in a local that is
         // dropped when it ends, however it ends; those that are forgotten are never resumed, and their stacks stay.
         cores: (0..cores).map(|core| unsafe { coroutine(conductor, core, stack_bytes, body) }).collect(),
@@ -116,17 +159,24 @@ pub(super) fn run<C: Conductor, R>(
             break;
         }
     }
+    for (number, core) in std::mem::take(&mut run.cores).into_iter().enumerate() {
+        if conductor.was_killed(number) {
+            // Neither unwound nor gone on with: what is on its stack is leaked, and the stack with it.
+            std::mem::forget(core);
+        }
+    }
     if let Some((core, panic)) = run.failure {
         let who = if core < workers { format!("core {core}") } else { "the service".into() };
         resume_unwind(with_context(panic, &who));
     }
-    run.results.truncate(workers);
-    run.results.into_iter().map(|result| result.expect("a worker that ended returned")).collect()
+    run.results.truncate(cores);
+    run.results
 }
 
 /// A run of cores.
 struct Run<'c, C, R> {
     conductor: &'c C,
+    stack_bytes: usize,
     cores: Vec<Core<R>>,
     results: Vec<Option<R>>,
     /// The core that was resumed last.
@@ -156,7 +206,28 @@ impl<C: Conductor, R> Run<'_, C, R> {
                 // If nobody was being unwound before, the core that was resumed is.
                 UNWINDING.with_borrow_mut(|cores| cores[core] |= !cores.contains(&true));
             }
+            for body in self.conductor.handed_over() {
+                self.take_over(body);
+            }
         }
+    }
+
+    /// Makes another core, which a core has handed over.
+    fn take_over(&mut self, Body(body): Body) {
+        let (conductor, number) = (self.conductor, self.cores.len());
+        let stack = Stack::new(self.stack_bytes).expect("the host has memory for the core's stack");
+        let main = move |yielder: &CoreYielder, order| {
+            conductor.begun(number, yielder);
+            if order == Order::GoOn {
+                // SAFETY: who handed it over waits until this has returned, on a stack that is not given back meanwhile.
+                unsafe { (*body)() }
+            }
+            None
+        };
+        // SAFETY: `main` borrows the conductor, which outlives the run, and what `body` points to, which is kept as long as the coroutine may run.
+        self.cores.push(unsafe { Coroutine::with_stack_unchecked(stack, main) });
+        self.results.push(None);
+        UNWINDING.with_borrow_mut(|cores| cores.push(false));
     }
 
     /// What a core is to do after a panic, or while one unwinds another core.

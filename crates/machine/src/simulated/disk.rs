@@ -242,6 +242,16 @@ impl Disk {
     /// The disk as it may be after a crash that came when the first `operations` operations had ended, and the next one had
     /// perhaps begun.
     pub fn after_crash(&self, operations: usize, random: &mut Rng) -> Disk {
+        self.after_crash_of(operations, random, |_| true)
+    }
+
+    /// The same where only some folders are of the machine that crashed; what others have written is there, whether it was synced or not.
+    pub fn after_crash_of(
+        &self,
+        operations: usize,
+        random: &mut Rng,
+        crashed: impl Fn(&Path) -> bool,
+    ) -> Disk {
         let state = self.lock();
         let mut written = state.before.clone();
         let mut unsynced: Vec<Unsynced> = written.files.iter().map(|bytes| Unsynced::none(bytes)).collect();
@@ -272,12 +282,18 @@ impl Disk {
                 }
             }
         }
-        for changes in pending.values() {
-            let survive = random.usize(..=changes.len());
+        for (folder, changes) in &pending {
+            let survive = if crashed(folder) { random.usize(..=changes.len()) } else { changes.len() };
             changes[..survive].iter().for_each(|change| names.change_name(change));
         }
-        for (bytes, unsynced) in written.files.iter_mut().zip(&unsynced) {
-            unsynced.lose(bytes, random);
+        let mut loses = vec![true; written.files.len()];
+        for (_, names) in written.names.iter().filter(|(folder, _)| !crashed(folder)) {
+            names.values().for_each(|file| loses[*file] = false);
+        }
+        for ((bytes, unsynced), loses) in written.files.iter_mut().zip(&unsynced).zip(loses) {
+            if loses {
+                unsynced.lose(bytes, random);
+            }
         }
         Disk::with(Contents { names: names.names, files: written.files })
     }

@@ -3,9 +3,12 @@
 //! In an exploration other cores may go on before and after every call. **On a machine with clocks** a call takes the time that the machine's file says
 //! ([`Channel`]), and what is sent comes later by its latency. Between workers on different machines of a cluster it goes through the network, and first
 //! waits for what its machine has sent before.
+//!
+//! What goes wrong on the way, if something is to, is said by a network ([`super::network`]).
 
 use super::access::{Access, access, timed};
 use super::description::{Channel, Wire};
+use super::network::Trouble;
 use super::{clock, worker};
 pub use crate::hardware::socket::Family;
 use std::collections::VecDeque;
@@ -27,14 +30,72 @@ pub struct Socket {
 
 /// Bytes on their way, one way.
 #[derive(Debug, Default)]
-struct Pipe {
+pub(super) struct Pipe {
     /// What was sent at once, and when it has come, in nanoseconds.
     sent: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
     is_closed: bool,
+    /// Whether nothing comes out any more, and nobody is told so.
+    is_cut: bool,
+    /// Pieces until that is so.
+    cut_after: Option<u64>,
+    trouble: Option<Trouble>,
 }
 
-fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
+impl Pipe {
+    /// Of a network.
+    pub(super) fn troubled(trouble: Option<Trouble>) -> Pipe {
+        Pipe { trouble, ..Pipe::default() }
+    }
+
+    /// From now on nothing comes out, and nobody is told so.
+    pub(super) fn cut(&mut self) {
+        self.is_cut = true;
+        self.sent.clear();
+        self.bytes = 0;
+    }
+
+    /// So once this many pieces more were sent.
+    pub(super) fn cut_after(&mut self, pieces: u64) {
+        self.cut_after = Some(pieces);
+    }
+
+    /// It is closed behind what was sent; of that, only the first `kept` pieces still come.
+    pub(super) fn close_behind(&mut self, kept: usize) {
+        self.sent.truncate(kept);
+        self.bytes = self.sent.iter().map(|(_, piece)| piece.len()).sum();
+        self.is_closed = true;
+    }
+
+    /// Pieces on their way.
+    pub(super) fn pieces(&self) -> usize {
+        self.sent.len()
+    }
+
+    fn send(&mut self, comes_at: u64, piece: &[u8]) {
+        if let Some(pieces) = &mut self.cut_after {
+            // What is on its way still comes.
+            self.is_cut |= *pieces == 0;
+            *pieces = pieces.saturating_sub(1);
+        }
+        if self.is_cut {
+            return;
+        }
+        let before = self.sent.len();
+        match &mut self.trouble {
+            None => self.sent.push_back((comes_at, piece.to_vec())),
+            Some(trouble) => trouble.send(&mut self.sent, comes_at, piece),
+        }
+        self.bytes += self.sent.range(before..).map(|(_, piece)| piece.len()).sum::<usize>();
+    }
+
+    /// Whether all that comes has been read. That the other end is closed is known behind what it had sent.
+    fn is_over(&self) -> bool {
+        self.is_closed && self.sent.is_empty() && !self.is_cut
+    }
+}
+
+pub(super) fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
     pipe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -52,19 +113,32 @@ pub fn poll<'s>(sockets: impl Iterator<Item = &'s Socket>, ready: &mut Vec<bool>
 impl Socket {
     /// As [`crate::hardware::socket::Socket::pair`].
     pub fn pair(family: Family) -> io::Result<(Socket, Socket)> {
-        Ok(Self::connected(family, None))
+        Ok(Self::connected(family, None, Pipe::default(), Pipe::default()))
     }
 
     /// As [`crate::hardware::socket::Socket::pair_between`].
     pub fn pair_between(family: Family, one: usize, other: usize) -> io::Result<(Socket, Socket)> {
-        Ok(Self::connected(family, Some((one, other))))
+        Ok(Self::connected(family, Some((one, other)), Pipe::default(), Pipe::default()))
     }
 
-    fn connected(family: Family, between: Option<(usize, usize)>) -> (Socket, Socket) {
-        let (there, back) = (Arc::default(), Arc::default());
+    fn connected(
+        family: Family,
+        between: Option<(usize, usize)>,
+        there: Pipe,
+        back: Pipe,
+    ) -> (Socket, Socket) {
+        let (there, back) = (Arc::new(Mutex::new(there)), Arc::new(Mutex::new(back)));
         let one = Socket { family, between, outgoing: Arc::clone(&there), incoming: Arc::clone(&back) };
         let between = between.map(|(one, other)| (other, one));
         (one, Socket { family, between, outgoing: back, incoming: there })
+    }
+
+    /// Two ends of a connection whose ways there and back are these; and the ways.
+    #[allow(clippy::type_complexity, reason = "two ends, two ways")]
+    pub(super) fn over(there: Pipe, back: Pipe) -> ((Socket, Socket), [Arc<Mutex<Pipe>>; 2]) {
+        let ends = Self::connected(Family::Tcp, None, there, back);
+        let ways = [Arc::clone(&ends.0.outgoing), Arc::clone(&ends.1.outgoing)];
+        (ends, ways)
     }
 
     /// As [`crate::hardware::socket::Socket::write`].
@@ -74,12 +148,11 @@ impl Socket {
         let latency_ns = self.times().map_or(0, |channel| channel.latency_ns);
         let comes_at = self.leaves_at(taken as u64) + latency_ns;
         let mut pipe = lock(&self.outgoing);
-        if pipe.is_closed {
+        if pipe.is_closed && !pipe.is_cut {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         if taken > 0 {
-            pipe.bytes += taken;
-            pipe.sent.push_back((comes_at, bytes[..taken].to_vec()));
+            pipe.send(comes_at, &bytes[..taken]);
         }
         Ok(taken)
     }
@@ -100,7 +173,7 @@ impl Socket {
         }
         pipe.bytes -= come;
         match come {
-            0 if pipe.is_closed && pipe.sent.is_empty() => Err(io::ErrorKind::ConnectionAborted.into()),
+            0 if pipe.is_over() => Err(io::ErrorKind::ConnectionAborted.into()),
             come => Ok(come),
         }
     }
@@ -119,11 +192,7 @@ impl Socket {
 
     /// That the other end is closed is known behind what it had sent.
     fn has_something(&self) -> bool {
-        let is_closed = || {
-            let pipe = lock(&self.incoming);
-            pipe.is_closed && pipe.sent.is_empty()
-        };
-        self.has_come() > 0 || is_closed()
+        self.has_come() > 0 || lock(&self.incoming).is_over()
     }
 
     /// Bytes that can be read now.

@@ -5,7 +5,7 @@ use super::bell::Bell;
 use super::clock::{self, Ticks};
 use super::exploration::{explore, machine as exploring};
 use super::schedule::Schedule;
-use super::{cores, unobserved};
+use super::{cores, process, unobserved};
 use crate::seats::Seats;
 pub use crate::site::Site;
 use std::cell::OnceCell;
@@ -34,13 +34,17 @@ pub fn current() -> Option<usize> {
         (_, Some(machine)) => machine.core(),
         (Control::Outside, _) => None,
         (Control::Unobserved, _) => unobserved::core(),
-        _ => exploring::with(|machine| machine.core()),
+        _ => exploring::with(|machine| machine.worker()),
     }
 }
 
 /// Whether a panic unwinds the virtual core that asks; where there is none, the thread.
 pub fn is_unwinding() -> bool {
-    current().map_or_else(std::thread::panicking, cores::is_unwinding)
+    let core = match (control(), timed()) {
+        (Control::Exploring, None) => exploring::with(|machine| machine.core()),
+        _ => current(),
+    };
+    core.map_or_else(std::thread::panicking, cores::is_unwinding)
 }
 
 /// How long a worker may wait for another before it is odd: far longer than an exploration keeps one from going on, and well
@@ -172,6 +176,7 @@ fn run_cores<R>(workers: usize, cores: usize, body: &dyn Fn(usize) -> Option<R>)
         (_, Some(machine)) => machine.run_cores(workers, cores, body),
         (Control::Outside, _) => explore(Schedule::RoundRobin, || run_cores(workers, cores, body)),
         (Control::Unobserved, _) => unobserved::run_cores(workers, cores, body),
+        _ if exploring::with(|machine| machine.is_on_front()) => process::run_cores(workers, cores, body),
         _ => exploring::with(|machine| {
             // Dropped last, after the coroutines.
             let _running = machine.make_cores(workers, cores);

@@ -54,14 +54,7 @@ pub enum Link {
 }
 
 /// A process's share of a deployment whose instances are processes: one of them, and what leads to the others.
-pub struct Part {
-    /// Which of them.
-    pub instance: usize,
-    /// How many there are.
-    pub instances: usize,
-    /// By worker, then by instance: the end that leads to the worker's counterpart there; none to the instance itself.
-    pub links: Vec<Vec<Option<Link>>>,
-}
+pub type Part = contract::Part<Link>;
 
 /// All channels of a deployment, or of one instance that is a process.
 pub(crate) struct Channels {

@@ -11,12 +11,16 @@
 //! scheduling point chose another, which [`Machine::switch_to`] notes before it suspends. Cores may run
 //! coroutines of their own (the engine's fibers): suspending a core from inside of one takes it along.
 //!
+//! The cores of a run are those of one program, or of several side by side ([`crate::simulated::process`]): then the first cores are the programs' fronts, each of which
+//! makes cores of its own and waits until they have ended. Services end with the workers of their program. A program that is killed has
+//! no core any more that goes on.
+//!
 //! A core that a panic unwinds is scheduled like any other ([`crate::simulated::cores`]); at the front nobody else is there.
 //! A run of cores with more steps than the bound ends where it is, and the machine panics.
 
 use super::Exploration;
 use crate::simulated::access::{Access, Control, Moved, move_control, pause_while_unwinding};
-use crate::simulated::cores::{Conductor, CoreYielder, suspend};
+use crate::simulated::cores::{Body, Conductor, CoreYielder, suspend};
 use crate::simulated::given_back::GivenBack;
 use crate::simulated::lines::Lines;
 use crate::simulated::schedule::{Point, Schedule, Scheduler};
@@ -46,7 +50,38 @@ enum Place {
 enum Doing {
     Runs,
     SleepsUntil(u64),
+    /// A front, until the cores of its program have ended.
+    Waits,
     Ended,
+    /// Its program was killed.
+    Killed,
+}
+
+/// What a core is to its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Front,
+    Worker,
+    Service,
+}
+
+/// A core's place among the programs.
+#[derive(Clone, Copy, Debug)]
+struct Of {
+    program: usize,
+    role: Role,
+    /// Its number in its program; of no meaning to a front.
+    number: usize,
+}
+
+/// When a program is killed.
+#[derive(Clone, Copy)]
+pub(in crate::simulated) struct Death {
+    pub program: usize,
+    /// Scheduling points of its cores yet to come.
+    pub steps_left: u64,
+    /// Told then. It is kept until the run ends.
+    pub dies: *const dyn Fn(),
 }
 
 /// See the module.
@@ -71,8 +106,7 @@ pub(in crate::simulated) struct Machine {
 /// The cores of the run that is on.
 #[derive(Default)]
 struct Cores {
-    /// Those below this are workers, the others serve them.
-    workers: usize,
+    of: Vec<Of>,
     doing: Vec<Doing>,
     /// Ascending.
     runnable: Vec<usize>,
@@ -80,6 +114,10 @@ struct Cores {
     yielders: Vec<*const CoreYielder>,
     /// The core that goes on when the one that runs has suspended itself.
     chosen: Option<usize>,
+    /// What cores that are to be made do.
+    handed_over: Vec<Body>,
+    /// The program that is yet to be killed.
+    death: Option<Death>,
 }
 
 thread_local! {
@@ -97,11 +135,13 @@ thread_local! {
             lines: RefCell::new(Lines::new()),
             given_back: RefCell::new(GivenBack::new()),
             cores: RefCell::new(Cores {
-                workers: 0,
+                of: Vec::new(),
                 doing: Vec::new(),
                 runnable: Vec::new(),
                 yielders: Vec::new(),
                 chosen: None,
+                handed_over: Vec::new(),
+                death: None,
             }),
         }
     };
@@ -190,12 +230,24 @@ impl Machine {
         self.accesses[kind as usize].get()
     }
 
-    /// The core that control is on.
+    /// The core that control is on, among all.
     pub(in crate::simulated) fn core(&self) -> Option<usize> {
         match self.place.get() {
             Place::Core(core) => Some(core),
             Place::Outside | Place::Front => None,
         }
+    }
+
+    /// The same by its number in its program; `None` on a front, too.
+    pub(in crate::simulated) fn worker(&self) -> Option<usize> {
+        let of = self.cores.borrow().of[self.core()?];
+        (of.role != Role::Front).then_some(of.number)
+    }
+
+    /// The program whose front control is on.
+    fn front(&self) -> Option<usize> {
+        let of = self.cores.borrow().of[self.core()?];
+        (of.role == Role::Front).then_some(of.program)
     }
 
     /// A hash of all accesses so far, in their order.
@@ -205,32 +257,75 @@ impl Machine {
 
     /// Makes `cores` cores, the first `workers` of them workers.
     pub(in crate::simulated) fn make_cores(&self, workers: usize, cores: usize) -> Running {
+        let of = |number| {
+            let role = if number < workers { Role::Worker } else { Role::Service };
+            Of { program: 0, role, number }
+        };
+        self.make((0..cores).map(of).collect(), cores, None)
+    }
+
+    /// Makes the fronts of so many programs, one of which may be killed.
+    pub(in crate::simulated) fn make_fronts(&self, programs: usize, death: Option<Death>) -> Running {
+        /// Schedules are told of as many cores as there may be.
+        const MOST_CORES: usize = 1 << 8;
+        let of = |program| Of { program, role: Role::Front, number: 0 };
+        self.make((0..programs).map(of).collect(), MOST_CORES, death)
+    }
+
+    fn make(&self, of: Vec<Of>, most: usize, death: Option<Death>) -> Running {
         assert!(self.place.get() == Place::Front, "a virtual core starts workers: one level only");
         assert!(!std::thread::panicking(), "workers are started while a panic unwinds");
+        let cores = of.len();
         self.cores.replace(Cores {
-            workers,
+            of,
             doing: vec![Doing::Runs; cores],
             runnable: (0..cores).collect(),
             yielders: vec![std::ptr::null(); cores],
-            chosen: None,
+            death,
+            ..Cores::default()
         });
         self.steps.set(0);
         self.next_wake_ns.set(u64::MAX);
-        self.with_scheduler(|scheduler| scheduler.start(cores));
+        self.with_scheduler(|scheduler| scheduler.start(most));
         Running(())
+    }
+
+    /// Whether control is on the front of a program, which may have cores made for it.
+    pub(in crate::simulated) fn is_on_front(&self) -> bool {
+        self.front().is_some()
+    }
+
+    /// Hands cores over, the first `workers` of which are workers, from the front that runs, and waits until they have ended.
+    pub(in crate::simulated) fn hand_over(&self, workers: usize, bodies: Vec<Body>) {
+        let (front, program) = self.core().zip(self.front()).expect("a front hands cores over");
+        {
+            let cores = &mut *self.cores.borrow_mut();
+            for (number, _) in bodies.iter().enumerate() {
+                let role = if number < workers { Role::Worker } else { Role::Service };
+                cores.of.push(Of { program, role, number });
+                cores.doing.push(Doing::Runs);
+                cores.yielders.push(std::ptr::null());
+            }
+            cores.handed_over.extend(bodies);
+            cores.doing[front] = Doing::Waits;
+        }
+        self.find_runnable();
+        let next = self.choose(Point::Vacant).expect("the cores that were handed over are runnable");
+        self.switch_to(front, next);
     }
 
     /// Lets the others go on until the clock has come to `wake_ns` or all workers have ended. Returns whether
     /// they have.
     pub(in crate::simulated) fn sleep_until(&self, wake_ns: u64) -> bool {
         let Place::Core(core) = self.place.get() else { panic!("only a virtual core sleeps") };
-        while !self.cores.borrow().workers_have_ended() && self.clock_ns.get() < wake_ns {
+        let program = self.cores.borrow().of[core].program;
+        while !self.cores.borrow().workers_have_ended(program) && self.clock_ns.get() < wake_ns {
             self.cores.borrow_mut().doing[core] = Doing::SleepsUntil(wake_ns);
             self.find_runnable();
             let next = self.choose(Point::Vacant).expect("a worker that has not ended is runnable");
             self.switch_to(core, next);
         }
-        self.cores.borrow().workers_have_ended()
+        self.cores.borrow().workers_have_ended(program)
     }
 
     /// Panics if what the access is about to touch was given back.
@@ -243,7 +338,7 @@ impl Machine {
     fn touch(&self, kind: Access, address: usize) {
         let Place::Core(core) = self.place.get() else { return };
         let mut lines = self.lines.borrow_mut();
-        if lines.are_watched() && core < self.cores.borrow().workers {
+        if lines.are_watched() && self.cores.borrow().of[core].role == Role::Worker {
             lines.touch(core, address, kind.writes());
         }
     }
@@ -275,9 +370,49 @@ impl Machine {
                     self.is_over.set(true);
                     self.switch_to(core, core);
                 }
+                if self.is_killed(core) {
+                    self.die(core);
+                }
                 self.scheduling_point(core, kind);
             }
         }
+    }
+
+    /// Whether the program of the core that runs is to end here.
+    fn is_killed(&self, core: usize) -> bool {
+        let cores = &mut *self.cores.borrow_mut();
+        let program = cores.of[core].program;
+        let Some(death) = cores.death.as_mut().filter(|death| death.program == program) else { return false };
+        death.steps_left = death.steps_left.saturating_sub(1);
+        // Who is unwound is left in peace: of the thread's panics none may be left over.
+        death.steps_left == 0 && !std::thread::panicking()
+    }
+
+    /// The program of the core that runs is killed, and never goes on.
+    #[cold]
+    fn die(&self, core: usize) {
+        let death = {
+            let cores = &mut *self.cores.borrow_mut();
+            let death = cores.death.take().expect("it is killed");
+            for (doing, of) in cores.doing.iter_mut().zip(&cores.of) {
+                if of.program == death.program && *doing != Doing::Ended {
+                    *doing = Doing::Killed;
+                }
+            }
+            death
+        };
+        // SAFETY: it is kept until the run ends.
+        unsafe { (*death.dies)() };
+        self.find_runnable();
+        let next = self.choose(Point::Vacant);
+        let yielder = {
+            let mut cores = self.cores.borrow_mut();
+            cores.chosen = next;
+            cores.yielders[core]
+        };
+        // SAFETY: as in `switch_to`.
+        unsafe { suspend(yielder) }
+        unreachable!("who was killed is not resumed");
     }
 
     /// Hashes the access into the trace.
@@ -341,18 +476,19 @@ impl Machine {
     fn find_runnable(&self) {
         let cores = &mut *self.cores.borrow_mut();
         let now = self.clock_ns.get();
-        let all_awake = cores.workers_have_ended();
         let mut next_wake_ns = u64::MAX;
         cores.runnable.clear();
-        for (core, doing) in cores.doing.iter_mut().enumerate() {
-            if let Doing::SleepsUntil(wake_ns) = *doing {
-                if all_awake || wake_ns <= now {
-                    *doing = Doing::Runs;
-                } else {
-                    next_wake_ns = next_wake_ns.min(wake_ns);
+        for core in 0..cores.doing.len() {
+            let program = cores.of[core].program;
+            match cores.doing[core] {
+                Doing::SleepsUntil(wake_ns) if wake_ns <= now || cores.workers_have_ended(program) => {
+                    cores.doing[core] = Doing::Runs;
                 }
+                Doing::SleepsUntil(wake_ns) => next_wake_ns = next_wake_ns.min(wake_ns),
+                Doing::Waits if cores.have_ended(program) => cores.doing[core] = Doing::Runs,
+                Doing::Waits | Doing::Runs | Doing::Ended | Doing::Killed => {}
             }
-            if *doing == Doing::Runs {
+            if cores.doing[core] == Doing::Runs {
                 cores.runnable.push(core);
             }
         }
@@ -383,10 +519,29 @@ impl Conductor for Machine {
         self.cores.borrow_mut().doing[core] = Doing::Ended;
         self.find_runnable();
     }
+
+    fn handed_over(&self) -> Vec<Body> {
+        std::mem::take(&mut self.cores.borrow_mut().handed_over)
+    }
+
+    fn was_killed(&self, core: usize) -> bool {
+        self.cores.borrow().doing[core] == Doing::Killed
+    }
 }
 
 impl Cores {
-    fn workers_have_ended(&self) -> bool {
-        self.doing[..self.workers].iter().all(|&doing| doing == Doing::Ended)
+    /// Whether those of a program have ended that `counts` counts.
+    fn all_ended(&self, program: usize, counts: impl Fn(Role) -> bool) -> bool {
+        let its = self.of.iter().zip(&self.doing).filter(|(of, _)| of.program == program && counts(of.role));
+        its.into_iter().all(|(_, &doing)| doing == Doing::Ended)
+    }
+
+    fn workers_have_ended(&self, program: usize) -> bool {
+        self.all_ended(program, |role| role == Role::Worker)
+    }
+
+    /// Whether all have but the front.
+    fn have_ended(&self, program: usize) -> bool {
+        self.all_ended(program, |role| role != Role::Front)
     }
 }
