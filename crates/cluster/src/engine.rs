@@ -120,7 +120,7 @@ fn heard_from(instance: usize, said: &[u8]) -> Ran {
 
 /// Why a run was broken off, if it was: not because another broke off, where that is known.
 fn cause(said: &[Ran]) -> Option<Lost> {
-    Lost::cause(said.iter().filter_map(|ran| ran.as_ref().err()))
+    Lost::cause(said.iter().enumerate().filter_map(|(node, ran)| Some((node, ran.as_ref().err()?))))
 }
 
 /// What the others are told of a run.

@@ -659,10 +659,14 @@ impl Lost {
     /// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
     pub const BREAKS_OFF: &'static str = "it broke off";
 
-    /// Of what several instances say of the same run, why it was broken off: not because another broke off, where that is known. `None`: nobody has lost anybody.
-    pub fn cause<'l>(said: impl Iterator<Item = &'l Lost> + Clone) -> Option<Lost> {
-        let first = said.clone().find(|lost| lost.why != Lost::BREAKS_OFF).or(said.clone().next())?;
-        Some(said.fold(first.clone(), Lost::beside))
+    /// Why a run was broken off, of what several instances say of it, each with its number; `None`: nobody has lost anybody. One that says something is there itself, and has at most broken off,
+    /// unless it says that of itself.
+    pub fn cause<'l>(said: impl Iterator<Item = (usize, &'l Lost)> + Clone) -> Option<Lost> {
+        let is_there = |lost: &Lost| said.clone().any(|(instance, _)| instance == lost.instance);
+        let is_cause = |(instance, lost): &(usize, &Lost)| *instance == lost.instance || !is_there(lost);
+        let mut others = said.clone().filter(|(_, lost)| lost.why != Lost::BREAKS_OFF);
+        let first = others.clone().find(is_cause).or(others.next()).or(said.clone().next())?.1;
+        Some(said.fold(first.clone(), |first, (_, lost)| first.beside(lost)))
     }
 
     /// The same where another node knows of more, or less, that was acknowledged.

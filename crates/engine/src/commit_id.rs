@@ -11,6 +11,10 @@
 //! - a counter that all share elsewhere, as in explorations, and for those who want to know what that costs
 //!   ([`EngineOptions::global_ids`](contract::EngineOptions); *silo* 5.2).
 //!
+//! Instances that are processes have sources of their own, of which none knows of the others' (clocks of different hosts have nothing to do with each other): as with Lamport's clocks, who is told of an id goes on behind it
+//! ([`CommitIds::raise`]). An answer of a participant tells the last id there, which is that of all that has released anything before; its coordinator draws after all of them. Before
+//! a participant validates, and before it releases, it is told the id of its transaction: so whoever can lock what that has touched finds the source behind it.
+//!
 //! The ids of TICTOC are not drawn: its order is one of logical time, and a transaction's commit time is its id. Under TIMESTAMP and MVCC it is
 //! the timestamp that the transaction began with; under HEKATON its end, or its begin if it has written nothing.
 
@@ -21,7 +25,10 @@ use contract::CommitId;
 
 /// Where a run's ids come from.
 pub(crate) enum CommitIds {
-    Clock,
+    /// And what is to be added to it: little changes that.
+    Clock {
+        ahead: Line<AtomicU64>,
+    },
     Counter(Line<AtomicU64>),
 }
 
@@ -29,7 +36,7 @@ impl CommitIds {
     /// The source for a run.
     pub fn new() -> CommitIds {
         match clock::is_one_for_all_cores() {
-            true => CommitIds::Clock,
+            true => CommitIds::Clock { ahead: Line(AtomicU64::new(0)) },
             false => CommitIds::counter(),
         }
     }
@@ -43,9 +50,53 @@ impl CommitIds {
     #[inline]
     pub fn draw(&self) -> CommitId {
         CommitId(match self {
-            CommitIds::Clock => clock::now_in_order().0,
+            // SeqCst: as below; what a raise before the locks has written is added.
+            CommitIds::Clock { ahead } => clock::now_in_order().0 + ahead.0.load(Ordering::SeqCst),
             // SeqCst: in one order with the locks before it and the looks of a validation after it.
             CommitIds::Counter(next) => next.0.fetch_add(1, Ordering::SeqCst),
         })
+    }
+
+    /// An id that none drawn before exceeds.
+    pub fn last(&self) -> CommitId {
+        match self {
+            CommitIds::Clock { .. } => self.draw(),
+            // SeqCst: as in `draw`.
+            CommitIds::Counter(next) => CommitId(next.0.load(Ordering::SeqCst) - 1),
+        }
+    }
+
+    /// Every id that is drawn from now on is larger than this one, of another instance.
+    pub fn raise(&self, CommitId(told): CommitId) {
+        match self {
+            CommitIds::Clock { ahead } => {
+                let now = clock::now_in_order().0;
+                // SeqCst, here and below: as in `draw`, in whose place it stands.
+                if now + ahead.0.load(Ordering::SeqCst) <= told {
+                    ahead.0.fetch_max(told + 1 - now, Ordering::SeqCst);
+                }
+            }
+            CommitIds::Counter(next) => {
+                next.0.fetch_max(told + 1, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_told_of_an_id_goes_on_behind_it() {
+        for ids in [CommitIds::counter(), CommitIds::new()] {
+            let first = ids.draw();
+            assert!(ids.last() >= first);
+            ids.raise(CommitId(first.0 + (1 << 40)));
+            let raised = ids.draw();
+            assert!(raised.0 > first.0 + (1 << 40));
+            ids.raise(first);
+            assert!(ids.draw() > raised && ids.last() > raised, "an id that is past changes nothing");
+        }
     }
 }

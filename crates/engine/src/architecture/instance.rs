@@ -81,6 +81,11 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.worker.endpoint().position().instances
     }
 
+    /// Whether instances are processes.
+    pub fn leaves_process(&self) -> bool {
+        self.worker.endpoint().leaves_process()
+    }
+
     /// Sends a message to the slot that answers this one at another instance.
     pub fn send_to_branch(&mut self, instance: usize, message: &[u8]) {
         self.effort.messages += 1;

@@ -10,7 +10,7 @@
 //! it.
 
 use super::fragment::Transcript;
-use super::message::{Answer, Kind, Message, Operation, Vote, rows};
+use super::message::{Answer, Kind, Message, Now, Operation, Vote, rows};
 use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
@@ -207,8 +207,13 @@ where
         let come = self.home.architecture.receive_answer(self.coordinator.answer.buffer());
         self.home.stopwatch.enter(before);
         come?;
-        let epoch = self.coordinator.answer.read().epoch().expect("participants are of this engine");
+        let Now { epoch, last_id } =
+            self.coordinator.answer.read().now().expect("participants are of this engine");
         self.coordinator.latest = self.coordinator.latest.max(epoch);
+        if let Some((ids, told)) = self.home.ids.zip(last_id) {
+            // The transaction draws its id when all has been answered that it depends on.
+            ids.raise(told);
+        }
         Some(())
     }
 
@@ -363,14 +368,15 @@ where
         if !Self::VOTES_WITH_FRAGMENT {
             self.or_abort(|this| this.home.lock())?;
             if self.coordinator.branches.len() == 1 && self.home.ids.is_none() {
-                self.or_abort(|this| this.ask_all(Operation::Prepare, |_| true))?;
+                self.or_abort(|this| this.ask_all(Operation::Prepare(None), |_| true))?;
                 return self.home.prepare();
             }
             // An id is drawn once all is locked, and before anything is validated.
             self.or_abort(|this| this.ask_all(Operation::Lock, |branch| branch.has_written))?;
         }
         let prepared = self.home.prepare()?;
-        match self.ask_all(Operation::Prepare, has_not_voted) {
+        let id = self.home.commit_id().filter(|_| self.home.architecture.leaves_process());
+        match self.ask_all(Operation::Prepare(id), has_not_voted) {
             Ok(()) => Ok(prepared),
             Err(abort) => {
                 self.home.decide(prepared, Decision::Abort);
@@ -432,7 +438,7 @@ impl Operation<'_> {
             O::Replace { .. } | O::Insert { .. } | O::Delete { .. } => true,
             O::Run { .. } => unreachable!("a transcript tells"),
             O::Read { .. } | O::ReadWhole { .. } | O::Scan(_) => false,
-            O::Lock | O::Prepare | O::Commit(_) | O::Abort => false,
+            O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => false,
         }
     }
 }
@@ -447,7 +453,7 @@ impl<'m> Operation<'m> {
             O::Write { table, key, .. } | O::Replace { table, key, .. } => (table, key),
             O::Insert { table, key, .. } | O::Delete { table, key } => (table, key),
             O::Scan(Scan { table, .. }) => (table, Named::Bytes(b"")),
-            O::Run { .. } | O::Lock | O::Prepare | O::Commit(_) | O::Abort => {
+            O::Run { .. } | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
                 unreachable!("{self:?} is of no key")
             }
         }

@@ -36,8 +36,8 @@ pub(super) enum Operation<'m> {
     Run { votes: bool, procedure: &'m [u8] },
     /// Lock what was written, where it is not locked yet.
     Lock,
-    /// Vote.
-    Prepare,
+    /// Vote. Between processes with the transaction's id, if it has one.
+    Prepare(Option<CommitId>),
     /// The transaction commits, and stands there in the log. Asks for nothing.
     Commit(LogPlace),
     /// The transaction aborts. Asks for nothing.
@@ -87,6 +87,18 @@ pub(super) enum Answer<'m> {
     Ran(&'m [u8]),
 }
 
+/// What an answer tells of its instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Now {
+    /// In which its transactions commit.
+    pub epoch: u64,
+    /// Between processes, if transactions have ids: none that was drawn there is larger.
+    pub last_id: Option<CommitId>,
+}
+
+/// Beside an instance's number: an id follows.
+const TELLS_ID: u64 = 1 << 63;
+
 /// Bytes that are no message of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
@@ -107,6 +119,7 @@ mod tag {
     pub const ABORT: u8 = 12;
     pub const RUN: u8 = 13;
     pub const RUN_AND_VOTE: u8 = 14;
+    pub const PREPARE_AS: u8 = 15;
 
     pub const ABORTED: u8 = 0;
     pub const MISSING: u8 = 1;
@@ -174,7 +187,8 @@ impl Message {
             O::Run { votes: false, procedure } => self.byte(tag::RUN).string(procedure),
             O::Run { votes: true, procedure } => self.byte(tag::RUN_AND_VOTE).string(procedure),
             O::Lock => self.byte(tag::LOCK),
-            O::Prepare => self.byte(tag::PREPARE),
+            O::Prepare(None) => self.byte(tag::PREPARE),
+            O::Prepare(Some(CommitId(id))) => self.byte(tag::PREPARE_AS).number(id),
             O::Commit(LogPlace { id, epoch }) => {
                 self.byte(tag::COMMIT).byte(u8::from(id.is_some()));
                 self.number(id.map_or(0, |CommitId(id)| id)).number(epoch)
@@ -183,10 +197,13 @@ impl Message {
         };
     }
 
-    /// Becomes an answer of an instance, whose transactions commit in this epoch now.
-    pub(super) fn answer(&mut self, instance: usize, epoch: u64, answer: Answer<'_>) {
+    /// Becomes an answer of an instance.
+    pub(super) fn answer(&mut self, instance: usize, told: Now, answer: Answer<'_>) {
         self.clear();
-        self.number(instance as u64).number(epoch);
+        match told.last_id {
+            None => self.number(instance as u64).number(told.epoch),
+            Some(CommitId(id)) => self.number(instance as u64 | TELLS_ID).number(told.epoch).number(id),
+        };
         self.put(answer);
     }
 
@@ -292,7 +309,8 @@ impl<'m> Reading<'m> {
             tag::RUN => O::Run { votes: false, procedure: self.string()? },
             tag::RUN_AND_VOTE => O::Run { votes: true, procedure: self.string()? },
             tag::LOCK => O::Lock,
-            tag::PREPARE => O::Prepare,
+            tag::PREPARE => O::Prepare(None),
+            tag::PREPARE_AS => O::Prepare(Some(CommitId(self.number()?))),
             tag::COMMIT => {
                 let (has_id, id, epoch) = (self.byte()? != 0, self.number()?, self.number()?);
                 O::Commit(LogPlace { id: has_id.then_some(CommitId(id)), epoch })
@@ -317,15 +335,22 @@ impl<'m> Reading<'m> {
         }))
     }
 
-    /// The epoch that an answer tells.
-    pub fn epoch(mut self) -> Result<u64, Malformed> {
-        let _ = self.length()?;
-        self.number()
+    /// Who answers, and what that tells of it.
+    fn answer_head(&mut self) -> Result<(usize, Now), Malformed> {
+        let (instance, epoch) = (self.number()?, self.number()?);
+        let last_id = if instance & TELLS_ID == 0 { None } else { Some(CommitId(self.number()?)) };
+        let instance = usize::try_from(instance & !TELLS_ID).map_err(|_| Malformed)?;
+        Ok((instance, Now { epoch, last_id }))
+    }
+
+    /// What an answer tells of its instance.
+    pub fn now(mut self) -> Result<Now, Malformed> {
+        self.answer_head().map(|(_, now)| now)
     }
 
     /// An answer, and the instance that gave it.
     pub fn answer(mut self) -> Result<(usize, Answer<'m>), Malformed> {
-        let (instance, _) = (self.length()?, self.number()?);
+        let (instance, _) = self.answer_head()?;
         let answer = self.found()?;
         self.0.is_empty().then_some((instance, answer)).ok_or(Malformed)
     }
@@ -491,7 +516,8 @@ mod tests {
             Operation::Run { votes: true, procedure: row },
             Operation::Run { votes: false, procedure: b"" },
             Operation::Lock,
-            Operation::Prepare,
+            Operation::Prepare(None),
+            Operation::Prepare(Some(CommitId(3))),
             Operation::Commit(LogPlace { id: None, epoch: 0 }),
             Operation::Commit(LogPlace { id: Some(CommitId(u64::MAX)), epoch: 7 }),
             Operation::Abort,
@@ -532,9 +558,13 @@ mod tests {
         ];
         let mut message = Message::new();
         for answer in answers {
-            message.answer(7, 5, answer);
-            let (instance, read) = message.read().answer().expect("an answer");
-            assert_eq!((instance, format!("{read:?}")), (7, format!("{answer:?}")));
+            for last_id in [None, Some(CommitId(u64::MAX))] {
+                let told = Now { epoch: 5, last_id };
+                message.answer(7, told, answer);
+                let (instance, read) = message.read().answer().expect("an answer");
+                assert_eq!((instance, format!("{read:?}")), (7, format!("{answer:?}")));
+                assert_eq!(message.read().now(), Ok(told));
+            }
         }
         let both: Result<Vec<_>, _> = rows(shown_rows.bytes()).collect();
         assert_eq!(both, Ok(vec![(&b"key"[..], &b""[..]), (&b""[..], &b"row"[..])]));

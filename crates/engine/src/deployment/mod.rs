@@ -43,7 +43,7 @@
 //!
 //! Where instances are processes, each has a log and epochs of its own. An answer tells the epoch at the participant, whose transactions commit in that or a later one; a transaction commits in the latest of
 //! those that it was told and its home's, everywhere, and who follows it at an instance commits in no earlier one ([`crate::epoch::Epochs::raise`]): what a transaction depends on is of its epoch or an earlier one, as within
-//! a process. A commit is acknowledged when its epoch is durable at all instances ([`crate::durability::Log::durable_everywhere`]), and recovery cuts all logs at the last epoch that is durable at each.
+//! a process. Ids, by which recovery orders what is of one epoch, follow each other likewise ([`crate::commit_id`]). A commit is acknowledged when its epoch is durable at all instances ([`crate::durability::Log::durable_everywhere`]), and recovery cuts all logs at the last epoch that is durable at each.
 //!
 //! *Who dies.* Aborts are presumed: a participant that has voted waits for the decision, and takes for an abort that it will never come. An instance that is a process is lost
 //! when its connections end, or nothing is heard from it for a while, or what comes is not the next message ([`crate::message::endpoint`]), or its log fails. Who has lost one breaks off and tells all others. Its log then fails
@@ -106,6 +106,6 @@ where
         if let Some(log) = run.log {
             txn.log_to(log);
         }
-        participant::serve(&mut txn, fragments, run.options.deployment_canary);
+        participant::serve(&mut txn, fragments, run.ids, run.options.deployment_canary);
     }
 }

@@ -14,14 +14,16 @@
 //! of another one.
 
 use super::fragment::Fragment;
-use super::message::{Answer, Message, Operation, Vote};
+use super::message::{Answer, Message, Now, Operation, Vote};
 use crate::architecture::Instance;
+use crate::commit_id::CommitIds;
 use crate::physical::Physical;
 use crate::protocol::{Attempt, Protocol};
 use crate::session::Fragments;
 use crate::transaction::{Decision, LogPlace, Named, Prepared, Txn};
 use contract::{
-    Abort, AbortReason, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId, Transaction,
+    Abort, AbortReason, CommitId, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId,
+    Transaction,
 };
 
 /// Branches that end between two looks at what may be freed.
@@ -50,6 +52,8 @@ struct Participant<'t, 'e, P: Protocol, F: Physical, D> {
     shown: Message,
     zeros: Vec<u64>,
     answer: Message,
+    /// Between processes, if transactions have ids: where they come from here.
+    ids: Option<&'e CommitIds>,
     canary: Option<DeploymentCanary>,
 }
 
@@ -57,6 +61,7 @@ struct Participant<'t, 'e, P: Protocol, F: Physical, D> {
 pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     txn: &mut Txn<'e, Instance<'e, P, F>>,
     fragments: impl Fragments,
+    ids: Option<&'e CommitIds>,
     canary: Option<DeploymentCanary>,
 ) where
     P::Common<F>: Sync,
@@ -64,8 +69,9 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     txn.suspend();
     let (mut message, mut ended) = (Message::new(), 0u64);
     let (shown, answer) = (Message::new(), Message::new());
+    let ids = ids.filter(|_| txn.architecture.leaves_process());
     let mut participant =
-        Participant { txn, fragments, branch: Branch::None, shown, zeros: Vec::new(), answer, canary };
+        Participant { txn, fragments, branch: Branch::None, shown, zeros: Vec::new(), answer, ids, canary };
     while participant.receive(message.buffer()).is_some() {
         participant.follow(&message);
         if matches!(participant.branch, Branch::None) {
@@ -127,7 +133,10 @@ where
                 self.answers(Answer::Locked);
             }
             Operation::Run { votes, procedure } => self.run(votes, procedure)?,
-            Operation::Prepare => self.prepare(),
+            Operation::Prepare(id) => {
+                self.is_told_of(id);
+                self.prepare();
+            }
             Operation::WriteBack { table, key, offset, bytes } => {
                 let key = self.key(table, key);
                 let presence = self.txn.write(table, key, offset, bytes)?;
@@ -194,7 +203,7 @@ where
                 self.answers(Answer::Rows(rows.bytes()));
                 self.shown = rows;
             }
-            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare | O::Commit(_) | O::Abort => {
+            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
                 unreachable!("steps of their own")
             }
         }
@@ -274,11 +283,19 @@ where
     fn commit(&mut self, place: LogPlace) {
         match std::mem::replace(&mut self.branch, Branch::None) {
             Branch::Prepared(prepared) => {
+                self.is_told_of(place.id);
                 self.txn.commits_as(place);
                 self.end(|txn| txn.decide(prepared, Decision::Commit));
             }
             Branch::Running => panic!("a branch commits once it has voted for that"),
             Branch::None => assert!(self.canary.is_some(), "a decision for a branch that is gone"),
+        }
+    }
+
+    /// Who is let at what the transaction of this id has touched commits behind it.
+    fn is_told_of(&self, id: Option<CommitId>) {
+        if let Some((ids, id)) = self.ids.zip(id) {
+            ids.raise(id);
         }
     }
 
@@ -306,8 +323,8 @@ where
     }
 
     fn answers(&mut self, answer: Answer<'_>) {
-        let (instance, epoch) = (self.txn.architecture.instance(), self.txn.serialization_point());
-        self.answer.answer(instance, epoch, answer);
+        let now = Now { epoch: self.txn.serialization_point(), last_id: self.ids.map(CommitIds::last) };
+        self.answer.answer(self.txn.architecture.instance(), now, answer);
     }
 
     /// Answers with what a read has shown.

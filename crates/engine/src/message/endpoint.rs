@@ -239,6 +239,11 @@ impl<'e> Endpoint<'e> {
         self.position
     }
 
+    /// Whether its counterparts are in other processes.
+    pub fn leaves_process(&self) -> bool {
+        self.channels.leave_process()
+    }
+
     /// Sends to the branch of slot `number` at another instance.
     pub fn send_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
         let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
@@ -283,7 +288,7 @@ impl<'e> Endpoint<'e> {
         let now = clock::now();
         let patience = clock::ticks_of(worker::patience());
         let beat = patience / u64::from(BEATS_IN_PATIENCE);
-        let was_away = now.since(std::mem::replace(&mut self.looked, now)) > beat;
+        let was_away = now.since(std::mem::replace(&mut self.looked, now)) > patience / 2;
         for instance in 0..self.counterparts.len() {
             let Some(counterpart) = self.counterparts[instance].as_mut().filter(|other| !other.has_ended)
             else {
@@ -387,9 +392,11 @@ impl<'e> Endpoint<'e> {
         true
     }
 
-    /// Whether all that was sent is on its way.
+    /// Whether all that was sent is on its way, or will never be.
     pub fn is_flushed(&self) -> bool {
-        self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
+        // Who is lost in silence takes nothing any more.
+        let is_lost = self.is_broken && self.channels.leave_process();
+        is_lost || self.counterparts.iter().flatten().all(|counterpart| counterpart.outgoing.is_empty())
     }
 
     fn tell_all(&mut self, what: usize, message: &[u8]) {
@@ -487,10 +494,11 @@ impl Counterpart {
         let written = match self.channel.write(&self.outgoing[self.sent..]) {
             Ok(written) => written,
             Err(error) => {
-                if !is_closed(&error) || channels.leave_process() {
+                if !is_closed(&error) {
                     failed(instance, &error, channels);
                 }
-                // Of a worker that was unwound: nobody reads it any more.
+                // Nobody reads it any more: a worker was unwound, or an instance is lost, or has broken off. Which, is said by what it had sent and by its end, which are
+                // read.
                 self.outgoing.len() - self.sent
             }
         };

@@ -154,12 +154,12 @@ impl<C> Fared<C> {
                         Some(measurement) => measurement.merge(&outcome.measurement),
                     }
                 }
-                Some(Err(RunError::Lost(told))) => lost.push(told),
+                Some(Err(RunError::Lost(told))) => lost.push((node, told)),
                 Some(Err(error)) => return Err(error),
-                None => lost.push(Lost::new(node, "it was killed")),
+                None => lost.push((node, Lost::new(node, "it was killed"))),
             }
         }
-        match Lost::cause(lost.iter()) {
+        match Lost::cause(lost.iter().map(|(node, lost)| (*node, lost))) {
             Some(lost) => Err(RunError::Lost(lost)),
             None => {
                 Ok(RunOutcome { clients, measurement: measurement.expect("there are nodes"), log_failure })

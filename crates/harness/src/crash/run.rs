@@ -367,7 +367,7 @@ impl Run<'_> {
                     crashed.commits += outcome.measurement.commits;
                     crashed.failed_disks += u64::from(outcome.log_failure.is_some());
                 }
-                Some(Err(RunError::Lost(told))) => lost.push(told.clone()),
+                Some(Err(RunError::Lost(told))) => lost.push((node, told)),
                 Some(Err(error)) => wrong = Some(format!("node {node}: {error}")),
             }
             let held = E::leak_check(&stores[node]).held;
@@ -376,7 +376,7 @@ impl Run<'_> {
                     Some(format!("{held} records and gaps are held at node {node}, which was not killed"));
             }
         }
-        if let Some(cause) = Lost::cause(lost.iter()) {
+        if let Some(cause) = Lost::cause(lost.iter().copied()) {
             crashed.lost += 1;
             // What it says to be there must be.
             self.disk.acknowledge(cause.acknowledged.unwrap_or(0));
@@ -391,7 +391,8 @@ impl Run<'_> {
         if fate.kill.is_none() && !suffered.is_visible() && fate.cuts.is_empty() && self.plan.fault.is_none()
         {
             // Nothing has happened but delays.
-            wrong = wrong.or(lost.first().map(|lost| format!("nobody was killed, and it is said: {lost}")));
+            wrong =
+                wrong.or(lost.first().map(|(_, lost)| format!("nobody was killed, and it is said: {lost}")));
         }
         if let Some(what) = wrong {
             let find = Find { plan: self.plan.clone(), point: "the survivors".to_owned(), what };
