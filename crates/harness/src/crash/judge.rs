@@ -125,13 +125,6 @@ impl Judge<'_, '_> {
         let node = self.run.killed_node().filter(|_| is_last);
         let images = [Image::Crash, Image::Process, Image::Flipped].into_iter().chain(node.map(Image::Node));
         for image in images {
-            if self.run.fate.is_some()
-                && !self.run.plan.durability.syncs()
-                && !matches!(image, Image::Process)
-            {
-                // What was not synced at one node others may say to be there, and a log that has lost it is refused.
-                continue;
-            }
             let disk = match image {
                 Image::Crash => self.run.disk.after_crash(self.point, &mut self.run.random),
                 Image::Node(node) => {
