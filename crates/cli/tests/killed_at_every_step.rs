@@ -216,7 +216,7 @@ type Engines = Nodes<ThisEngine>;
 impl Scene {
     fn new(protocol: ProtocolName, seed: u64) -> Scene {
         let fate = Fate { seed, ..Fate::default() };
-        Scene { protocol, one_shot: seed % 2 == 0, width: NODES as u64, fate, disk_fault: None, seed }
+        Scene { protocol, one_shot: seed.is_multiple_of(2), width: NODES as u64, fate, disk_fault: None, seed }
     }
 
     fn killing(self, node: usize, step: u64) -> Scene {

@@ -86,14 +86,12 @@ fn connected(network: &Network, nodes: usize, workers: usize) -> Vec<Vec<Vec<Opt
     let of_worker = |_| (0..nodes).map(|_| None).collect();
     let mut sockets: Vec<Vec<Vec<Option<Socket>>>> =
         (0..nodes).map(|_| (0..workers).map(of_worker).collect()).collect();
-    for rank in 0..workers {
-        for one in 0..nodes {
-            for other in 0..one {
-                let (here, there) = network.connect(one, other);
-                sockets[one][rank][other] = Some(here);
-                sockets[other][rank][one] = Some(there);
-            }
-        }
+    let pairs = || (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other)));
+    let all = (0..workers).flat_map(|rank| pairs().map(move |(one, other)| (rank, one, other)));
+    for (rank, one, other) in all {
+        let (here, there) = network.connect(one, other);
+        sockets[one][rank][other] = Some(here);
+        sockets[other][rank][one] = Some(there);
     }
     sockets
 }
