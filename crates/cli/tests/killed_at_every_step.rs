@@ -143,9 +143,8 @@ impl Client for Numbering {
     fn durable(&mut self, epoch: u64) {
         if self.worker == 0 {
             let mut told = self.told.lock().expect("nobody panics with it");
-            let durable =
-                told.committed.iter().filter(|(_, of)| *of <= epoch).map(|(number, _)| *number).max();
-            told.acknowledged = told.acknowledged.max(durable.unwrap_or(0));
+            let durable = told.committed.iter().filter(|(_, of)| *of <= epoch);
+            told.acknowledged = durable.fold(0, |durable, (number, _)| durable | 1 << number);
         }
     }
 
@@ -216,7 +215,14 @@ type Engines = Nodes<ThisEngine>;
 impl Scene {
     fn new(protocol: ProtocolName, seed: u64) -> Scene {
         let fate = Fate { seed, ..Fate::default() };
-        Scene { protocol, one_shot: seed.is_multiple_of(2), width: NODES as u64, fate, disk_fault: None, seed }
+        Scene {
+            protocol,
+            one_shot: seed.is_multiple_of(2),
+            width: NODES as u64,
+            fate,
+            disk_fault: None,
+            seed,
+        }
     }
 
     fn killing(self, node: usize, step: u64) -> Scene {

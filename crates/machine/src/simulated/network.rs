@@ -203,7 +203,7 @@ mod tests {
         let ends = explore(Schedule::RoundRobin, || {
             worker::run(1, |_| {
                 let (mut one, mut other) = network.connect(0, 1);
-                (0..10).for_each(|number| drop(one.write(&[number]).expect("open")));
+                (0..10).for_each(|number| assert_eq!(one.write(&[number]).expect("open"), 1));
                 let (mut come, mut looks) = (Vec::new(), 0);
                 while come.len() < 10 {
                     other.read(&mut come).expect("open");
@@ -223,7 +223,7 @@ mod tests {
             let network = Network::new(Faults::default(), 1);
             let (mut dead, mut other) = network.connect(0, 1);
             let (mut third, mut fourth) = network.connect(1, 2);
-            (0..10).for_each(|number| drop(dead.write(&[number]).expect("open")));
+            (0..10).for_each(|number| assert_eq!(dead.write(&[number]).expect("open"), 1));
             network.end(0, ending);
             let mut come = Vec::new();
             let told = loop {

@@ -124,7 +124,7 @@ mod tests {
             let dies = || died.set(Some(own.load(Ordering::Relaxed)));
             let ran = explore(RANDOM, || {
                 // Outside of the schedule: `dies` must not access the machine.
-                let dies = || super::super::unobserved(&dies);
+                let dies = || super::super::unobserved(dies);
                 run(2, Some(Kill { program: 1, at_step, dies: &dies }), |number| {
                     program(if number == 1 { &own } else { &others }, 50);
                 })
