@@ -64,7 +64,7 @@ const FIELDS: &[Field] = &[
     ("warmup_s", is_number),
     ("duration_s", is_number),
     ("seed", is_count),
-    ("prefetch", Value::is_boolean),
+    ("prefetch", Value::is_string),
     ("sample_one_in", is_count),
     ("retried_share", |value| value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part))),
     ("latency_samples", is_count),
@@ -164,9 +164,9 @@ fn prefetch_and_back_off_are_named_in_results() {
     let folder = fresh_folder("json-options");
     let line = ["run", "micro", "--protocol", "silo", "--json", "--prefetch", "off", "--back-off", "off"];
     let summary = run_short(&folder, &line).json();
-    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&false.into(), &0.into()));
+    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&"off".into(), &0.into()));
     let summary = run_short(&folder, &["run", "micro", "--protocol", "silo", "--json"]).json();
-    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&true.into(), &1_024_000.into()));
+    assert_eq!((&summary["prefetch"], &summary["back_off_cap_ns"]), (&"on".into(), &1_024_000.into()));
 
     // And where a person reads the figure.
     let answer = run_short(&folder, &["run", "micro", "--protocol", "silo", "--sample", "32"]).out;

@@ -246,7 +246,8 @@ impl Recovery<'_> {
                 corrupt = corrupt.or(wrong);
             }
         }
-        if from < most {
+        // As far as the last generation goes is told by all of its files, whatever is wanted of it.
+        if ended.is_none() || from < most {
             corrupt = corrupt.or_else(|| self.unreadable_of(generation, manifest));
         }
         self.recovered.bytes += streams.iter().map(|stream| stream.read).sum::<u64>();

@@ -167,10 +167,13 @@ fn pairs(matches: &ArgMatches, scenario: &Scenario) -> Result<Vec<PairName>, Fai
         return Err(BadValue::new("protocol", bare, allowed).into());
     }
     let of_nodes = EngineOptions { instances: Instances::of(2), ..EngineOptions::default() };
+    let is_deployed = |pair| {
+        Explored::arrange(pair, 2, &of_nodes).is_ok_and(|arrangement| arrangement.layout.instances == 2)
+    };
     let pairs: Vec<PairName> = PairName::all()
         .filter(is_meant)
         .filter(|pair| Explored::support(*pair) == Support::Supported)
-        .filter(|pair| !scenario.is_of_nodes() || Explored::arrange(*pair, 2, &of_nodes).is_ok())
+        .filter(|pair| !scenario.is_of_nodes() || is_deployed(*pair))
         .collect();
     match pairs.is_empty() {
         false => Ok(pairs),

@@ -382,8 +382,10 @@ impl Files {
         let mut block = [0; BLOCK_HEADER_BYTES + 16];
         let (attested, everywhere) = block[BLOCK_HEADER_BYTES..].split_at_mut(8);
         attested.copy_from_slice(&by_all.to_le_bytes());
-        // Under `buffered` nobody promises that what others have told survives a crash of their machines: a log that has lost its end then is no corrupt one.
-        let known = if log.level().syncs() { log.durable_everywhere() } else { 0 };
+        // Under `buffered` nobody promises that what others have told survives a crash of their machines: a log that has lost its end then is no corrupt one. And before the
+        // generation's first epoch nothing is known of it: a logger that has no mark yet has lost none.
+        let is_known = |epoch: &u64| log.level().syncs() && *epoch >= self.header.first_epoch;
+        let known = Some(log.durable_everywhere()).filter(is_known).unwrap_or(0);
         everywhere.copy_from_slice(&known.to_le_bytes());
         let payload = if log.is_of_one_instance() { 16 } else { 8 };
         let block = &mut block[..BLOCK_HEADER_BYTES + payload];
