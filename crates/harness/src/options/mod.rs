@@ -202,7 +202,7 @@ mod tests {
             ("repeat", "0", "repeat 0: allowed: 1 <= repeat <= 1000"),
             ("repeat", "", "repeat '': allowed: 1 <= repeat <= 1000"),
             ("duration", "0s", "duration 0s: allowed: longer than zero"),
-            ("prefetch", "maybe", "prefetch maybe: allowed: on, off"),
+            ("prefetch", "maybe", "prefetch maybe: allowed: off, planned, on"),
             ("sample", "-1", "sample -1: allowed: a whole number, 0 <= sample < 2^32; 0 for none"),
             ("partitions", "0", "partitions 0: allowed: a whole number, at least 1, or workers"),
             ("deadlock-timeout", "10ns", "deadlock-timeout 10ns: allowed: at least 1us; or 0, or never"),

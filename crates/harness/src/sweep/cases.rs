@@ -226,7 +226,7 @@ mod tests {
         let refused = |systems: &str| resolve(&format!("{text}{systems}")).expect_err("refused").to_string();
         assert_eq!(
             refused("['shared-everything silo prefetch=maybe']"),
-            "e.toml:5:10: prefetch maybe: allowed: on, off"
+            "e.toml:5:10: prefetch maybe: allowed: off, planned, on"
         );
         for systems in
             ["['shared-everything silo theta=1']", "['shared-everything silo seed=1 silo']", "['seed=1']"]
