@@ -513,7 +513,8 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
         let others = output(&format!("recover {log} --cluster 3"));
         assert!(!others.status.success(), "of two");
 
-        if acknowledged > 0 {
+        // Under `buffered` a log that has lost its end is no corrupt one: nobody promised to keep it.
+        if acknowledged > 0 && level != "buffered" {
             let file = format!("{log}/instance-1/log-000000-0000-00000000.trl");
             let bytes = fs::read(&file).expect("a log");
             // A log is zeroed ahead of what is written.

@@ -192,7 +192,7 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --protocol silo --duration 0s", "--duration 0s: allowed: longer than zero"),
     ("run ycsb --repeat 0", "--repeat 0: allowed: 1 <= repeat <= 1000"),
     ("run ycsb --seed x", "--seed x: allowed: a whole number"),
-    ("run ycsb --prefetch maybe", "--prefetch maybe: allowed: on, off"),
+    ("run ycsb --prefetch maybe", "--prefetch maybe: allowed: off, planned, on"),
     ("run ycsb --back-off 9..3", "--back-off 9..3: allowed: FIRST..CAP in nanoseconds"),
     ("run ycsb --seed 1 --seed 2", "--seed is given twice; allowed: once"),
     ("run --seed 1 ycsb --protocol silo --seed=2", "--seed is given twice; allowed: once"),
