@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn who_is_killed_does_nothing_more_and_the_others_go_on() {
         let (mut fewest, mut most) = (u64::MAX, 0);
-        for at_step in (1..200).step_by(13) {
+        for at_step in (1..110).step_by(13) {
             let (own, others, died) = (AtomicU64::new(0), AtomicU64::new(0), Cell::new(None));
             let dies = || died.set(Some(own.load(Ordering::Relaxed)));
             let ran = explore(RANDOM, || {
