@@ -237,7 +237,7 @@ where
         if votes {
             match self.txn.prepare() {
                 Ok(prepared) if self.canary == Some(DeploymentCanary::EarlyRelease) => {
-                    self.end(|txn| txn.decide(prepared, Decision::Commit));
+                    self.commit_early(prepared);
                 }
                 Ok(prepared) => self.branch = Branch::Prepared(prepared),
                 Err(abort) => {
@@ -266,8 +266,7 @@ where
             }
             Ok(Some(prepared)) => {
                 if self.canary == Some(DeploymentCanary::EarlyRelease) {
-                    self.txn.decide(prepared, Decision::Commit);
-                    self.end(|_| ());
+                    self.commit_early(prepared);
                 } else {
                     self.branch = Branch::Prepared(prepared);
                 }
@@ -278,6 +277,16 @@ where
                 self.answers(abort.into());
             }
         }
+    }
+
+    /// The canary: commits before it is told to, as if it were a transaction of its own.
+    #[cold]
+    fn commit_early(&mut self, prepared: Prepared) {
+        if let Some(ids) = self.ids {
+            let epoch = self.txn.serialization_point();
+            self.txn.commits_as(LogPlace { id: Some(ids.draw()), epoch });
+        }
+        self.end(|txn| txn.decide(prepared, Decision::Commit));
     }
 
     fn commit(&mut self, place: LogPlace) {
