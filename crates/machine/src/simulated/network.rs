@@ -197,6 +197,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_late_keeps_what_is_behind_it_waiting() {
+        use crate::simulated::{Schedule, cpu, explore, worker};
+        let network = Network::new(Faults { delay_one_in: 4, delay_ns: 5_000, ..Faults::default() }, 1);
+        let ends = explore(Schedule::RoundRobin, || {
+            worker::run(1, |_| {
+                let (mut one, mut other) = network.connect(0, 1);
+                (0..40).for_each(|number| assert_eq!(one.write(&[number]).expect("open"), 1));
+                let (mut come, mut looks) = (Vec::new(), 0);
+                while come.len() < 40 {
+                    other.read(&mut come).expect("open");
+                    looks += 1;
+                    cpu::pause();
+                }
+                (come, looks)
+            })
+        });
+        let (come, looks) = &ends[0];
+        assert!(network.suffered().delayed > 0, "nothing was late");
+        assert!(come.is_sorted() && *looks > 10, "{come:?}, {looks} looks");
+    }
+
+    #[test]
     fn a_host_that_dies_is_told_of_or_is_silent() {
         for ending in [Ending::Closed, Ending::Reset, Ending::Silent] {
             let network = Network::new(Faults::default(), 1);

@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn who_is_killed_does_nothing_more_and_the_others_go_on() {
         let (mut fewest, mut most) = (u64::MAX, 0);
-        for at_step in (1..110).step_by(13) {
+        // To the program's end: whoever has ended is not killed.
+        for at_step in (1..).step_by(13) {
             let (own, others, died) = (AtomicU64::new(0), AtomicU64::new(0), Cell::new(None));
             let dies = || died.set(Some(own.load(Ordering::Relaxed)));
             let ran = explore(RANDOM, || {
@@ -129,7 +130,10 @@ mod tests {
                     program(if number == 1 { &own } else { &others }, 50);
                 })
             });
-            assert_eq!(ran, [Some(()), None], "killed at step {at_step}");
+            assert_eq!(ran[0], Some(()), "the other goes on");
+            if ran[1].is_some() {
+                break;
+            }
             let own = own.load(Ordering::Relaxed);
             assert_eq!((died.get(), others.load(Ordering::Relaxed)), (Some(own), 100));
             (fewest, most) = (fewest.min(own), most.max(own));
