@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ROWS: u64 = 1_000;
 const T: TableId = TableId(0);
 /// Transactions of a worker before it forbids itself system calls.
-const WARM: u64 = 2_000;
+const WARM: u64 = 10_000;
 /// And after, by all workers together.
 const WATCHED: u64 = 20_000;
 

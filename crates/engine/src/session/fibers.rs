@@ -89,6 +89,8 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         let Interval { from, to, .. } = home.statistics.interval();
         scheduler = scheduler.counting_idleness(from..to);
     }
+    // What slots allocate they allocate before the first transaction, and not when one first needs a second slot.
+    scheduler.open();
     let mut spin = cpu::Spin::new();
     let mut has_ended = false;
     loop {
@@ -156,6 +158,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
     let options = world.run.options;
     let reach = txn.architecture.reach(options);
     let mut slot = Slot::new(txn, reach, world.run);
+    slot.txn.architecture.let_others_run();
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
@@ -248,10 +251,11 @@ fn live<'e, A: InSlots<'e>, C: Client>(
 
 /// The life of a fiber that runs branches of other instances' transactions.
 fn serve_branches<'e, A: InSlots<'e>, C: Client>(
-    txn: Txn<'e, A>,
+    mut txn: Txn<'e, A>,
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
 ) {
+    txn.architecture.let_others_run();
     let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run)));
     if let Err(panic) = served {
         A::branch_has_panicked(world.state);
