@@ -134,3 +134,24 @@ fn transactions_of_several_machines_wait_for_the_network() {
     assert!(within < between, "{within} ns within a machine, {between} ns between machines");
     assert!(local < 17_000, "{local} ns of a transaction that sends nothing");
 }
+
+/// What lies where on the host says nothing here: neither of memory that was taken before, nor of how long the machine's name is.
+#[test]
+fn sockets_repeat_bit_for_bit() {
+    let folder = fresh_folder("cluster-repeats");
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/westmere-ep-2x6.toml");
+    let line = format!("{MICRO} --workers 6 --instances 6 --channel unix --on");
+    let said: Vec<Value> = [1, 40, 97, 160]
+        .into_iter()
+        .map(|length| {
+            let file = "m".repeat(length);
+            fs::copy(&machine, folder.join(&file)).expect("a copy");
+            let ran = run(&folder, &line.split(' ').chain([&*file]).collect::<Vec<_>>());
+            assert_eq!(ran.code, Some(0), "{}", ran.err);
+            let said = ran.json();
+            said["throughput_per_s"].clone()
+        })
+        .collect();
+    assert!(said[0].as_f64().is_some_and(|one| one > 0.0), "{said:?}");
+    assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
+}
