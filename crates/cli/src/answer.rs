@@ -13,7 +13,7 @@ use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary, in_lines}
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
-use harness::text::numbers::{counted, latency, latency_if_any, percent, ratio, thousands};
+use harness::text::numbers::{counted, latency, latency_if_any, part_of_best, percent, ratio, thousands};
 use harness::validation::{Both, Compared, Validation};
 use history::{Dependencies, DependencyKind};
 use std::collections::BTreeMap;
@@ -337,8 +337,9 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
             percent(summary.spread()),
             ratio(summary.abort_rate),
             latency_if_any(summary.latency_ns.as_ref().map(|of| of.p99)),
-            format!("{:.2}", result.ratio_to_best(summary)),
-            interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high)),
+            part_of_best(result.ratio_to_best(summary)),
+            interval
+                .map_or(String::new(), |of| format!("{} to {}", part_of_best(of.low), part_of_best(of.high))),
         ]);
     }
     let place = &result.subject.place;

@@ -484,7 +484,9 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
         let mut run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         let node = await_one_child(run.id());
         await_workers(&[run.id(), node]);
-        thread::sleep(Duration::from_millis(1500 + 130 * round as u64));
+        let files = [0, 1].map(|instance| format!("{log}/instance-{instance}/log-000000-0000-00000000.trl"));
+        await_written(&files, 64 << 10);
+        thread::sleep(Duration::from_millis(130 * round as u64));
         let acknowledged = match round {
             // The first node is gone, and nobody is there to say what was acknowledged.
             3 => {
@@ -515,14 +517,26 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
 
         // Under `buffered` a log that has lost its end is no corrupt one: nobody promised to keep it.
         if acknowledged > 0 && level != "buffered" {
-            let file = format!("{log}/instance-1/log-000000-0000-00000000.trl");
-            let bytes = fs::read(&file).expect("a log");
-            // A log is zeroed ahead of what is written.
-            let written = bytes.iter().rposition(|byte| *byte != 0).expect("a log");
-            fs::write(&file, &bytes[..written / 2]).expect("a log");
+            let bytes = fs::read(&files[1]).expect("a log");
+            fs::write(&files[1], &bytes[..written(&bytes) / 2]).expect("a log");
             let cut = output(&format!("recover {log} --cluster 2"));
             assert!(words(&cut).contains("instance 1: the log ends at epoch"), "{}", words(&cut));
         }
+    }
+}
+
+/// How much of a log's file has been written: it is zeroed ahead of that.
+fn written(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
+}
+
+/// Until so many bytes of each log are there.
+fn await_written(files: &[String], least: usize) {
+    let began = Instant::now();
+    let is_there = |file: &String| fs::read(file).is_ok_and(|bytes| written(&bytes) >= least);
+    while !files.iter().all(is_there) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{files:?} do not grow");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

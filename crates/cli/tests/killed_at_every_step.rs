@@ -398,7 +398,9 @@ fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
                 let came = scene.play();
                 if let Some(cause) = came.cause() {
                     assert!(cause.instance > 0, "{scene:?}: {cause}");
-                    assert!(came.lost.len() == NODES, "{scene:?}: {:?}", came.lost);
+                    // Where no more was cut off than that nothing more comes, the others had ended, with all they had to do.
+                    let had_ended = came.recovered == [ALL; 3];
+                    assert!(came.lost.len() == NODES || had_ended, "{scene:?}: {:?}", came.lost);
                 } else {
                     assert_eq!(came.recovered, [ALL; 3], "{scene:?}");
                 }

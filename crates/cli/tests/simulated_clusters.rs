@@ -155,3 +155,22 @@ fn sockets_repeat_bit_for_bit() {
     assert!(said[0].as_f64().is_some_and(|one| one > 0.0), "{said:?}");
     assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
 }
+
+/// What it has read is locked when it votes. One that has also read what it does not write is asked for its vote once all is locked.
+#[test]
+fn a_branch_votes_with_its_fragment_if_it_reads_only_what_it_writes() {
+    let folder = fresh_folder("cluster-votes");
+    let messages = |protocol: &str, writes: &str| {
+        let line = format!(
+            "run micro --records 4800 --hot 0 --operations 4 --remote 2 --writes {writes} --protocol {protocol} --workers 2 --instances 2 \
+             --in-flight 1 --channel unix --warmup 200us --duration 1ms --repeat 1 --json"
+        );
+        let ran = on_cluster(&folder, &line);
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+        ran.json()["messages_per_txn"].as_f64().expect("a number")
+    };
+    let [no_wait, silo] = ["no-wait", "silo"].map(|protocol| messages(protocol, "all"));
+    assert!(no_wait > 0.0 && (silo / no_wait - 1.0).abs() < 0.01, "{silo} and {no_wait}");
+    let [no_wait, silo] = ["no-wait", "silo"].map(|protocol| messages(protocol, "50"));
+    assert!(silo > 1.2 * no_wait, "{silo} and {no_wait}");
+}

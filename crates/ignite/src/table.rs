@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
 use harness::check::CheckSummary;
 use harness::results::CompareResult;
-use harness::text::numbers::{latency_if_any, percent, ratio, thousands};
+use harness::text::numbers::{latency_if_any, part_of_best, percent, ratio, thousands};
 use std::fmt::Write;
 
 /// A rule below the heads, and nothing else.
@@ -35,10 +35,10 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
             quantile(summary.latency_ns.as_ref().map(|of| of.p50)),
             quantile(summary.latency_ns.as_ref().map(|of| of.p99)),
             summary.costs.messages_per_txn.map_or(String::new(), ratio),
-            format!("{:.4}", result.ratio_to_best(summary)),
+            part_of_best(result.ratio_to_best(summary)),
             result.beside_best[position]
                 .ratio
-                .map_or(String::new(), |of| format!("{:.4} to {:.4}", of.low, of.high)),
+                .map_or(String::new(), |of| format!("{} to {}", part_of_best(of.low), part_of_best(of.high))),
         ]);
     }
     let mut text = format!("{}\n{}.\n\n{table}\n", result.finding(), result.turns);

@@ -29,6 +29,8 @@ struct Branch {
     instance: usize,
     has_written: bool,
     fragment: Progress,
+    /// With its fragment.
+    has_voted: bool,
 }
 
 /// Where a branch is with its fragment.
@@ -37,7 +39,7 @@ enum Progress {
     /// It has none, and does what messages say.
     None,
     Running,
-    /// Its transcript has come, and with it, where records are locked when they are touched, its vote.
+    /// Its transcript has come.
     Ran,
 }
 
@@ -61,6 +63,8 @@ pub(crate) struct Coordinator {
     encoded: Vec<u8>,
     /// Whether transactions that can run in fragments do.
     one_shot: bool,
+    /// Whether those that do not wait for what they want to read; see [`EngineOptions::readers_wait`].
+    readers_wait: bool,
     /// The fragments of this transaction were wrong: it runs by messages until it ends.
     by_messages: bool,
     /// Something was missing, or there already, that fragments take for the other.
@@ -86,6 +90,7 @@ impl Coordinator {
             transcripts: std::iter::repeat_with(Transcript::default).take(instances).collect(),
             encoded: Vec::new(),
             one_shot: options.one_shot,
+            readers_wait: options.readers_wait,
             by_messages: false,
             unforeseen: false,
             answer: Message::new(),
@@ -111,7 +116,12 @@ impl Coordinator {
     fn branch(&mut self, instance: usize) -> &mut Branch {
         let there = self.branches.iter().position(|branch| branch.instance == instance);
         let position = there.unwrap_or_else(|| {
-            self.branches.push(Branch { instance, has_written: false, fragment: Progress::None });
+            self.branches.push(Branch {
+                instance,
+                has_written: false,
+                fragment: Progress::None,
+                has_voted: false,
+            });
             self.branches.len() - 1
         });
         &mut self.branches[position]
@@ -171,8 +181,8 @@ impl<'e, P: Protocol, F: Physical> Distributed<'_, 'e, P, F>
 where
     P::Common<F>: Sync,
 {
-    /// Where records are locked when they are touched, a branch that has run its fragment can commit.
-    const VOTES_WITH_FRAGMENT: bool = <P::Access<Instance<'e, P, F>> as Access<_>>::ENTRIES_ARE_LOCKS;
+    /// Whether records are locked when they are touched.
+    const LOCKS_WHEN_TOUCHED: bool = <P::Access<Instance<'e, P, F>> as Access<_>>::ENTRIES_ARE_LOCKS;
 
     /// The instance that has a key; `None`: this one.
     #[inline(always)]
@@ -265,7 +275,8 @@ where
                 }
                 None => {
                     let Coordinator { transcripts, answer, .. } = &mut *self.coordinator;
-                    transcripts[instance].take(answer);
+                    let has_voted = transcripts[instance].take(answer);
+                    self.coordinator.branch(instance).has_voted = has_voted;
                 }
             }
         }
@@ -293,7 +304,7 @@ where
         procedure.encode(&mut encoded);
         for number in 0..self.coordinator.branches.len() {
             let instance = self.coordinator.branches[number].instance;
-            self.send(instance, Operation::Run { votes: Self::VOTES_WITH_FRAGMENT, procedure: &encoded });
+            self.send(instance, Operation::Run(&encoded));
         }
         self.coordinator.encoded = encoded;
     }
@@ -363,16 +374,18 @@ where
     /// Makes sure that all instances can commit. If not, home has aborted, and branches may be left.
     fn prepare(&mut self) -> Result<Prepared, Abort> {
         self.or_abort(Self::fragments_have_run)?;
-        let has_not_voted = |branch: &Branch| !Self::VOTES_WITH_FRAGMENT || branch.fragment == Progress::None;
+        let has_not_voted = |branch: &Branch| !branch.has_voted;
         // Where all is locked, home draws its id before a branch that has only read lets go.
-        if !Self::VOTES_WITH_FRAGMENT {
+        if !Self::LOCKS_WHEN_TOUCHED {
             self.or_abort(|this| this.home.lock())?;
-            if self.coordinator.branches.len() == 1 && self.home.ids.is_none() {
-                self.or_abort(|this| this.ask_all(Operation::Prepare(None), |_| true))?;
+            let left = self.coordinator.branches.iter().filter(|branch| has_not_voted(branch)).count();
+            if left == 1 && self.home.ids.is_none() {
+                self.or_abort(|this| this.ask_all(Operation::Prepare(None), has_not_voted))?;
                 return self.home.prepare();
             }
-            // An id is drawn once all is locked, and before anything is validated.
-            self.or_abort(|this| this.ask_all(Operation::Lock, |branch| branch.has_written))?;
+            // An id is drawn once all is locked, and before anything is validated that is not.
+            let is_unlocked = |branch: &Branch| branch.has_written && has_not_voted(branch);
+            self.or_abort(|this| this.ask_all(Operation::Lock, is_unlocked))?;
         }
         let prepared = self.home.prepare()?;
         let id = self.home.commit_id().filter(|_| self.home.architecture.leaves_process());
@@ -436,7 +449,7 @@ impl Operation<'_> {
         match self {
             O::ReadToWrite { .. } | O::WriteBack { .. } | O::Write { .. } => true,
             O::Replace { .. } | O::Insert { .. } | O::Delete { .. } => true,
-            O::Run { .. } => unreachable!("a transcript tells"),
+            O::Run(_) => unreachable!("a transcript tells"),
             O::Read { .. } | O::ReadWhole { .. } | O::Scan(_) => false,
             O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => false,
         }
@@ -453,7 +466,7 @@ impl<'m> Operation<'m> {
             O::Write { table, key, .. } | O::Replace { table, key, .. } => (table, key),
             O::Insert { table, key, .. } | O::Delete { table, key } => (table, key),
             O::Scan(Scan { table, .. }) => (table, Named::Bytes(b"")),
-            O::Run { .. } | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
+            O::Run(_) | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
                 unreachable!("{self:?} is of no key")
             }
         }
@@ -669,10 +682,15 @@ where
 {
     /// What an operation finds at another instance: what its fragment has found, or what the branch answers.
     fn find(&mut self, instance: usize, kind: Kind, operation: Operation<'_>) -> Result<Answer<'_>, Abort> {
-        match self.coordinator.fragment(instance).is_some() {
-            true => self.replay(instance, kind, operation),
-            false => self.ask(instance, operation),
+        if self.coordinator.fragment(instance).is_some() {
+            return self.replay(instance, kind, operation);
         }
+        self.alive()?;
+        if self.coordinator.has_fragments() {
+            // It has said nothing of this one, where it could wait for somebody who waits for it elsewhere.
+            return Err(self.coordinator.fragments_were_wrong());
+        }
+        self.ask(instance, operation)
     }
 
     /// The same of one that shows bytes of a row.
@@ -773,9 +791,10 @@ where
             // What was asked for the last attempt may still be answered: nothing is begun any more.
             resume_unwind(Box::new(BranchPanicked));
         }
-        let mut distributed = Distributed { home, coordinator: self };
-        distributed.send_fragments(procedure);
-        procedure.run(&mut distributed)
+        Distributed { home, coordinator: self }.send_fragments(procedure);
+        // A branch of it may be prepared from now on.
+        home.readers_wait = self.readers_wait && !self.has_fragments();
+        procedure.run(&mut Distributed { home, coordinator: self })
     }
 
     fn commit(&mut self, home: &mut Txn<'e, Instance<'e, P, F>>) -> Result<(), Abort> {

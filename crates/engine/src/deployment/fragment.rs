@@ -26,13 +26,14 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    /// Takes the answer in which it came for its own, and leaves its memory for the next.
-    pub fn take(&mut self, answer: &mut Message) {
+    /// Takes the answer in which it came for its own, and leaves its memory for the next; whether the branch has voted with it.
+    pub fn take(&mut self, answer: &mut Message) -> bool {
         std::mem::swap(&mut self.message, answer);
-        let Ok((_, Answer::Ran(entries))) = self.message.read().answer() else {
+        let Ok((_, Answer::Ran { has_voted, transcript })) = self.message.read().answer() else {
             unreachable!("participants are of this engine")
         };
-        self.position = self.message.bytes().len() - entries.len();
+        self.position = self.message.bytes().len() - transcript.len();
+        has_voted
     }
 
     /// Goes on to the next entry, unless that is of another operation, or there is none.

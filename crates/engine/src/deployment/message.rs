@@ -32,8 +32,8 @@ pub(super) enum Operation<'m> {
     Delete { table: TableId, key: Named<'m> },
     /// The instance's rows of a range.
     Scan(Scan<'m>),
-    /// A fragment of a transaction, which is this procedure, and the branch's vote, if it does not come later.
-    Run { votes: bool, procedure: &'m [u8] },
+    /// A fragment of a transaction, which is this procedure.
+    Run(&'m [u8]),
     /// Lock what was written, where it is not locked yet.
     Lock,
     /// Vote. Between processes with the transaction's id, if it has one.
@@ -83,8 +83,8 @@ pub(super) enum Answer<'m> {
     Locked,
     /// The branch's vote.
     Votes(Vote),
-    /// A fragment has run; if it was to vote, it is prepared. Its transcript.
-    Ran(&'m [u8]),
+    /// A fragment has run, and whether the branch has voted with it. Its transcript.
+    Ran { has_voted: bool, transcript: &'m [u8] },
 }
 
 /// What an answer tells of its instance.
@@ -118,8 +118,7 @@ mod tag {
     pub const COMMIT: u8 = 11;
     pub const ABORT: u8 = 12;
     pub const RUN: u8 = 13;
-    pub const RUN_AND_VOTE: u8 = 14;
-    pub const PREPARE_AS: u8 = 15;
+    pub const PREPARE_AS: u8 = 14;
 
     pub const ABORTED: u8 = 0;
     pub const MISSING: u8 = 1;
@@ -131,6 +130,7 @@ mod tag {
     pub const PREPARED: u8 = 7;
     pub const READ_ONLY: u8 = 8;
     pub const RAN: u8 = 9;
+    pub const RAN_AND_VOTED: u8 = 10;
 
     pub const UNBOUNDED: u8 = 0;
     pub const INCLUDED: u8 = 1;
@@ -184,8 +184,7 @@ impl Message {
             O::Insert { table, key, row } => self.head(tag::INSERT, table, key).string(row),
             O::Delete { table, key } => self.head(tag::DELETE, table, key),
             O::Scan(scan) => self.scan(&scan),
-            O::Run { votes: false, procedure } => self.byte(tag::RUN).string(procedure),
-            O::Run { votes: true, procedure } => self.byte(tag::RUN_AND_VOTE).string(procedure),
+            O::Run(procedure) => self.byte(tag::RUN).string(procedure),
             O::Lock => self.byte(tag::LOCK),
             O::Prepare(None) => self.byte(tag::PREPARE),
             O::Prepare(Some(CommitId(id))) => self.byte(tag::PREPARE_AS).number(id),
@@ -229,7 +228,8 @@ impl Message {
             Answer::Locked => self.byte(tag::LOCKED),
             Answer::Votes(Vote::Prepared) => self.byte(tag::PREPARED),
             Answer::Votes(Vote::ReadOnly) => self.byte(tag::READ_ONLY),
-            Answer::Ran(transcript) => self.byte(tag::RAN).string(transcript),
+            Answer::Ran { has_voted: false, transcript } => self.byte(tag::RAN).string(transcript),
+            Answer::Ran { has_voted: true, transcript } => self.byte(tag::RAN_AND_VOTED).string(transcript),
         };
     }
 
@@ -306,8 +306,7 @@ impl<'m> Reading<'m> {
         let tag = self.byte()?;
         Ok(Some(match tag {
             tag::SCAN => O::Scan(self.scan()?),
-            tag::RUN => O::Run { votes: false, procedure: self.string()? },
-            tag::RUN_AND_VOTE => O::Run { votes: true, procedure: self.string()? },
+            tag::RUN => O::Run(self.string()?),
             tag::LOCK => O::Lock,
             tag::PREPARE => O::Prepare(None),
             tag::PREPARE_AS => O::Prepare(Some(CommitId(self.number()?))),
@@ -387,7 +386,8 @@ impl<'m> Reading<'m> {
             tag::LOCKED => Answer::Locked,
             tag::PREPARED => Answer::Votes(Vote::Prepared),
             tag::READ_ONLY => Answer::Votes(Vote::ReadOnly),
-            tag::RAN => Answer::Ran(self.string()?),
+            tag::RAN => Answer::Ran { has_voted: false, transcript: self.string()? },
+            tag::RAN_AND_VOTED => Answer::Ran { has_voted: true, transcript: self.string()? },
             _ => return Err(Malformed),
         })
     }
@@ -513,8 +513,8 @@ mod tests {
             Operation::Delete { table, key },
             Operation::Scan(scan),
             Operation::Scan(whole),
-            Operation::Run { votes: true, procedure: row },
-            Operation::Run { votes: false, procedure: b"" },
+            Operation::Run(row),
+            Operation::Run(b""),
             Operation::Lock,
             Operation::Prepare(None),
             Operation::Prepare(Some(CommitId(3))),
@@ -554,7 +554,8 @@ mod tests {
             Answer::Locked,
             Answer::Votes(Vote::Prepared),
             Answer::Votes(Vote::ReadOnly),
-            Answer::Ran(b"entries"),
+            Answer::Ran { has_voted: false, transcript: b"entries" },
+            Answer::Ran { has_voted: true, transcript: b"" },
         ];
         let mut message = Message::new();
         for answer in answers {

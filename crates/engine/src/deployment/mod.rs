@@ -21,8 +21,8 @@
 //! |---|---|---|
 //! | operations away from home that ask for something | there and back, each | there and back, all together |
 //! | what an update has made of a row | with the next message | |
-//! | lock, where what was read is validated, if there are several branches or transactions have ids | there and back, to those that have written | there and back, to those that have written |
-//! | prepare | there and back | where records are locked when they are touched: with the fragment; else there and back |
+//! | lock, where what was read is validated, if several have not voted or transactions have ids | there and back, to those that have written | there and back, to those that have written and not voted |
+//! | prepare | there and back | with the fragment, where it locks all that it has touched: records locked when they are touched, or only read to be written; else there and back |
 //! | the decision | there, if the branch has written | there, if the branch has written, or has voted with its fragment |
 //!
 //! *Serializable.* A protocol orders the transactions of one instance by a moment at which a transaction holds what it must hold. They are in one order
@@ -31,10 +31,10 @@
 //!   has only read may release. One that has voted with its fragment, before home had all its locks, releases nothing before the decision.
 //! - Where what was read is validated (*hardware-islands* 6), every instance has locked what was written before any validates. With
 //!   one branch that is so in one round: home locks, the branch locks and validates, home validates. With several there is a round before in which those that have written
-//!   lock.
+//!   lock. A branch that has read nothing but what it writes need not wait for that: what it has validated is locked, and still is what it was when all instances have locked. So it votes with its fragment.
 //!
 //! *No deadlock.* A transaction that is prepared at one instance waits for the votes of others. So nobody waits for a lock in order to prepare: it aborts
-//! ([`crate::architecture::Architecture::DECIDES_ELSEWHERE`]). Who reads may wait until a prepared transaction is decided.
+//! ([`crate::architecture::Architecture::DECIDES_ELSEWHERE`]). Who reads may wait until a prepared transaction is decided, unless it runs in fragments, of which one may be prepared while another reads: then it aborts.
 //!
 //! *Durable.* A transaction has one epoch and one id at all instances, which home draws once all is locked and which go with the decision
 //! ([`crate::transaction::LogPlace`]). A branch is in an epoch from its first operation on, so that no logger takes an epoch for complete in which it may yet commit. So

@@ -54,6 +54,8 @@ struct Participant<'t, 'e, P: Protocol, F: Physical, D> {
     answer: Message,
     /// Between processes, if transactions have ids: where they come from here.
     ids: Option<&'e CommitIds>,
+    /// Whether a branch that is no fragment waits for what it wants to read.
+    readers_wait: bool,
     canary: Option<DeploymentCanary>,
 }
 
@@ -70,8 +72,18 @@ pub(crate) fn serve<'e, P: Protocol, F: Physical>(
     let (mut message, mut ended) = (Message::new(), 0u64);
     let (shown, answer) = (Message::new(), Message::new());
     let ids = ids.filter(|_| txn.architecture.leaves_process());
-    let mut participant =
-        Participant { txn, fragments, branch: Branch::None, shown, zeros: Vec::new(), answer, ids, canary };
+    let readers_wait = txn.readers_wait;
+    let mut participant = Participant {
+        txn,
+        fragments,
+        branch: Branch::None,
+        shown,
+        zeros: Vec::new(),
+        answer,
+        ids,
+        readers_wait,
+        canary,
+    };
     while participant.receive(message.buffer()).is_some() {
         participant.follow(&message);
         if matches!(participant.branch, Branch::None) {
@@ -132,7 +144,7 @@ where
                 self.txn.lock()?;
                 self.answers(Answer::Locked);
             }
-            Operation::Run { votes, procedure } => self.run(votes, procedure)?,
+            Operation::Run(procedure) => self.run(procedure)?,
             Operation::Prepare(id) => {
                 self.is_told_of(id);
                 self.prepare();
@@ -203,7 +215,7 @@ where
                 self.answers(Answer::Rows(rows.bytes()));
                 self.shown = rows;
             }
-            O::WriteBack { .. } | O::Run { .. } | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
+            O::WriteBack { .. } | O::Run(_) | O::Lock | O::Prepare(_) | O::Commit(_) | O::Abort => {
                 unreachable!("steps of their own")
             }
         }
@@ -216,6 +228,7 @@ where
             Branch::None => {
                 self.txn.resume();
                 self.txn.begin(Attempt::First, &Plan::default());
+                self.txn.readers_wait = self.readers_wait;
                 self.branch = Branch::Running;
             }
             Branch::Running => {}
@@ -223,9 +236,11 @@ where
         }
     }
 
-    /// Runs a fragment, and prepares, if it is to vote: it holds what it has read, too, because home may not have all that it wants yet.
-    fn run(&mut self, votes: bool, procedure: &[u8]) -> Result<(), Abort> {
+    /// Runs a fragment, and prepares, if all that it has touched is locked then: it holds what it has read, too, because home may not have all that it wants yet.
+    fn run(&mut self, procedure: &[u8]) -> Result<(), Abort> {
         self.begin();
+        // Another branch of the transaction may be prepared.
+        self.txn.readers_wait = false;
         // Who cannot be told what to do at once is told step by step.
         let procedure = self.fragments.decode(procedure).ok_or(Abort(AbortReason::Undeclared))?;
         self.shown.clear();
@@ -234,6 +249,7 @@ where
         self.fragments.take_back(procedure);
         // Whether it commits is for home to say, which sees all.
         let _: Outcome = ran?;
+        let votes = self.txn.locks_all_it_touched();
         if votes {
             match self.txn.prepare() {
                 Ok(prepared) if self.canary == Some(DeploymentCanary::EarlyRelease) => {
@@ -248,7 +264,7 @@ where
             }
         }
         let shown = std::mem::take(&mut self.shown);
-        self.answers(Answer::Ran(shown.bytes()));
+        self.answers(Answer::Ran { has_voted: votes, transcript: shown.bytes() });
         self.shown = shown;
         Ok(())
     }

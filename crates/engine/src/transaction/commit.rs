@@ -50,6 +50,11 @@ impl<A: Architecture> Txn<'_, A> {
         AccessOf::<A>::lock(self)
     }
 
+    /// See [`Access::locks_all_it_touched`](super::access::Access::locks_all_it_touched).
+    pub fn locks_all_it_touched(&self) -> bool {
+        AccessOf::<A>::locks_all_it_touched(self)
+    }
+
     /// Makes sure that the transaction can commit, or aborts it. Until it is decided it touches nothing more.
     #[inline(always)]
     pub fn prepare(&mut self) -> Result<Prepared, Abort> {

@@ -5,7 +5,7 @@ use super::{facts, figures, footer, render, tables};
 use crate::results::{CompareResult, System};
 use crate::summary::Summary;
 use crate::text::durations;
-use crate::text::numbers::counted;
+use crate::text::numbers::{counted, part_of_best};
 
 /// The page.
 pub fn of_comparison(result: &CompareResult<'_>) -> String {
@@ -68,9 +68,10 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
             Cell::words(summary.protocol_shown()),
         ];
         cells.extend(tables::numbers(summary));
-        cells.push(Cell::number(format!("{:.2}", result.ratio_to_best(summary))));
+        cells.push(Cell::number(part_of_best(result.ratio_to_best(summary))));
         let interval = result.beside_best[position].ratio;
-        let interval = interval.map_or(String::new(), |of| format!("{:.2} to {:.2}", of.low, of.high));
+        let interval = interval
+            .map_or(String::new(), |of| format!("{} to {}", part_of_best(of.low), part_of_best(of.high)));
         cells.push(Cell::number(interval));
         cells
     };

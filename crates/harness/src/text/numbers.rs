@@ -49,6 +49,14 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// A part of the best: `0.85`, or `1/230` if two digits behind the point would be two zeros.
+pub fn part_of_best(value: f64) -> String {
+    match value {
+        small if small > 0.0 && small < 0.01 => format!("1/{}", thousands(1.0 / small)),
+        _ => format!("{value:.2}"),
+    }
+}
+
 /// A latency given in nanoseconds, in the unit that suits it: `850 ns`, `12.3 µs`, `1.05 ms`, `2.00 s`.
 pub fn latency(ns: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
@@ -144,6 +152,14 @@ mod tests {
         let cases = [(0.0, "0"), (0.000_02, "< 0.0001"), (0.0031, "0.0031"), (0.85, "0.850"), (14.0, "14.0")];
         for (value, text) in cases {
             assert_eq!(ratio(value), text);
+        }
+    }
+
+    #[test]
+    fn a_small_part_of_the_best_is_a_fraction() {
+        let cases = [(0.0, "0.00"), (0.000_05, "1/20,000"), (0.004, "1/250"), (0.926, "0.93"), (1.0, "1.00")];
+        for (value, text) in cases {
+            assert_eq!(part_of_best(value), text);
         }
     }
 

@@ -278,6 +278,11 @@ pub(crate) trait Access<A: Architecture>: Sized {
         false
     }
 
+    /// Whether the transaction, once it is prepared, has locked all that it has touched, so that all is until it is decided what it was then.
+    fn locks_all_it_touched(_: &Txn<'_, A>) -> bool {
+        Self::ENTRIES_ARE_LOCKS
+    }
+
     /// Excludes others from what was written, where that is not so since it was: the first part of [`Access::prepare`], which does the rest.
     #[inline(always)]
     fn lock(_: &mut Txn<'_, A>) -> Result<(), Abort> {

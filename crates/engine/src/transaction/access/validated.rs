@@ -147,6 +147,7 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
             }
             // Another's insert, not yet committed.
             Observation::Absent(_) => Err(txn.poison(AbortReason::Conflict)),
+            Observation::Locked if !txn.readers_wait => Err(txn.poison(AbortReason::Conflict)),
             Observation::Locked | Observation::Unlinked => {
                 AccessOf::<A>::before_waiting(txn, place);
                 txn.pause(asked);
@@ -183,6 +184,11 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
     fn still_carries(txn: &Txn<'_, A>, record: RecordRef, Token(seen): Token) -> bool {
         // Nothing is extended: who holds a record that it writes has it at its last version.
         ProtocolOf::<A>::validate(txn.watched(record), seen, true, &txn.state, 0) == Validity::Valid
+    }
+
+    fn locks_all_it_touched(txn: &Txn<'_, A>) -> bool {
+        let is_locked = |access: &access_set::Access| !matches!(access.kind, Kind::Read | Kind::Absent);
+        txn.gaps.is_empty() && txn.accesses.iter().all(is_locked)
     }
 
     fn lock(txn: &mut Txn<'_, A>) -> Result<(), Abort> {
