@@ -93,6 +93,19 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.worker.endpoint().send_to_branch(instance, number, message);
     }
 
+    /// The same of one that asks for no answer: it may go with the next.
+    pub fn post_to_branch(&mut self, instance: usize, message: &[u8]) {
+        self.effort.messages += 1;
+        let number = self.number();
+        self.worker.endpoint().post_to_branch(instance, number, message);
+    }
+
+    /// What was posted goes.
+    #[inline(always)]
+    pub fn send_posted(&mut self) {
+        self.worker.endpoint().send_posted();
+    }
+
     /// Sends a message to the slot that this one answers.
     pub fn send_to_coordinator(&mut self, message: &[u8]) {
         self.effort.messages += 1;

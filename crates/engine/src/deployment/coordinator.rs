@@ -415,8 +415,11 @@ where
     fn tell(&mut self, decision: Operation<'_>) {
         while let Some(Branch { instance, .. }) = self.coordinator.branches.pop() {
             // What is pending is of no use any more.
-            self.coordinator.pending[instance].clear();
-            self.send(instance, decision);
+            let message = &mut self.coordinator.pending[instance];
+            message.clear();
+            message.ask(decision);
+            self.home.architecture.post_to_branch(instance, message.bytes());
+            message.clear();
         }
     }
 
@@ -792,6 +795,7 @@ where
             resume_unwind(Box::new(BranchPanicked));
         }
         Distributed { home, coordinator: self }.send_fragments(procedure);
+        home.architecture.send_posted();
         // A branch of it may be prepared from now on.
         home.readers_wait = self.readers_wait && !self.has_fragments();
         procedure.run(&mut Distributed { home, coordinator: self })

@@ -80,6 +80,8 @@ struct Counterpart {
     /// What was sent, from `sent` on not yet written.
     outgoing: Vec<u8>,
     sent: usize,
+    /// What was put last may wait for what is put next, until the round after this.
+    is_posted: bool,
     /// Messages with a checksum that were put so far.
     put: u64,
     /// What was read, from `taken` on not yet a whole message.
@@ -144,6 +146,8 @@ pub(crate) struct Endpoint<'e> {
     mailboxes: Vec<Mailbox>,
     /// Of an instance that is a process: where what is logged stands.
     logged: Option<Logged<'e>>,
+    /// Whether something may wait at a counterpart, for what is put next.
+    has_posted: bool,
     /// Rounds until the next look at the clock, and when the last one was.
     rounds: u32,
     looked: Ticks,
@@ -200,6 +204,7 @@ impl<'e> Endpoint<'e> {
             (instance != position.instance).then(|| Counterpart {
                 channel: channels.end(position, instance),
                 outgoing: Vec::new(),
+                is_posted: false,
                 sent: 0,
                 put: 0,
                 incoming: Vec::new(),
@@ -219,6 +224,7 @@ impl<'e> Endpoint<'e> {
             next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
             logged: None,
+            has_posted: false,
             rounds: ROUNDS_BETWEEN_LOOKS,
             looked: now,
             has_finished: false,
@@ -248,6 +254,31 @@ impl<'e> Endpoint<'e> {
     pub fn send_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
         let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
         self.send(instance, slot, message);
+    }
+
+    /// The same of a message that nobody waits for to answer it. Where a write is a call of the system, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
+    pub fn post_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
+        let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
+        let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
+        if to.channel.socket().is_none() {
+            return self.send(instance, slot, message);
+        }
+        to.spoke = self.looked;
+        to.put(slot, message, self.channels.leave_process());
+        to.is_posted = true;
+        self.has_posted = true;
+    }
+
+    /// The next transaction sends nothing now, or has sent it: what was posted goes.
+    #[inline]
+    pub fn send_posted(&mut self) {
+        if std::mem::take(&mut self.has_posted) {
+            for (instance, counterpart) in self.counterparts.iter_mut().enumerate() {
+                if let Some(counterpart) = counterpart.as_mut().filter(|to| to.is_posted) {
+                    counterpart.flush(instance, self.channels);
+                }
+            }
+        }
     }
 
     /// Sends to the transaction whose branch slot `number` runs.
@@ -335,7 +366,8 @@ impl<'e> Endpoint<'e> {
             let instance = self.next;
             self.next = (instance + 1) % all;
             let Some(counterpart) = &mut self.counterparts[instance] else { continue };
-            has_moved |= counterpart.flush(instance, channels);
+            // Who has just posted something is about to begin the next transaction; whoever has none now comes here again at once.
+            has_moved |= std::mem::take(&mut counterpart.is_posted) || counterpart.flush(instance, channels);
             if ready.get(instance) == Some(&false) || !counterpart.read(instance, channels) {
                 continue;
             }
@@ -488,6 +520,7 @@ impl Counterpart {
 
     /// Writes what there is room for; whether there was anything.
     fn flush(&mut self, instance: usize, channels: &Channels) -> bool {
+        self.is_posted = false;
         if self.outgoing.is_empty() {
             return false;
         }
@@ -682,6 +715,35 @@ mod tests {
         let (one, other) = socket::Socket::pair(socket::Family::Unix).expect("sockets");
         let part = |instance, links| Channels::of_part(Part { instance, instances: 2, links: vec![links] });
         [part(0, vec![None, Some(one.into())]), part(1, vec![Some(other.into()), None])]
+    }
+
+    /// It goes with the next message, when a transaction begins, or in the round after the next.
+    #[test]
+    fn what_is_posted_waits_for_what_is_sent_next_and_no_longer() {
+        let [here, there] = two_parts();
+        let grants = Grants::new(TWO.slots(), None);
+        let mut one = Endpoint::new(&here, TWO);
+        let mut other = Endpoint::new(&there, Position { instance: 1, ..TWO });
+        let branch = other.position.branch_slot(0, 0);
+        let next = |one: &mut Endpoint<'_>| {
+            let (mut come, mut message) = (Vec::new(), Vec::new());
+            one.communicate(&grants);
+            while one.take(branch, &mut message) {
+                come.push(std::mem::take(&mut message));
+            }
+            come
+        };
+        one.post_to_branch(1, 0, b"decided");
+        assert!(one.communicate(&grants) && !one.is_flushed(), "it is to come here again at once");
+        assert_eq!(next(&mut other), [b"".as_slice(); 0]);
+        one.send_to_branch(1, 0, b"the next");
+        assert_eq!(next(&mut other), [b"decided".as_slice(), b"the next"]);
+        one.post_to_branch(1, 0, b"decided");
+        one.send_posted();
+        assert_eq!(next(&mut other), [b"decided"]);
+        one.post_to_branch(1, 0, b"decided");
+        assert!(one.communicate(&grants) && one.communicate(&grants) && one.is_flushed());
+        assert_eq!(next(&mut other), [b"decided"]);
     }
 
     #[test]
