@@ -8,7 +8,7 @@ use harness::check::{CheckWorkload, Conclusion};
 use harness::results::Surroundings;
 use harness::text::numbers::thousands;
 use harness::{Event, Failure, Observer, RunOptions};
-use ignite::{check, compare, table};
+use ignite::{check, compare, nodes, table};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Some(("check", matches)) => checked(matches),
         _ => unreachable!("the command wants one of the two"),
     };
+    nodes::stop_idle();
     done.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");
         ExitCode::from(failure.exit_code())

@@ -1,7 +1,9 @@
 //! Nodes of Ignite on this host: processes that listen on the loopback address alone, and end with whoever started them.
 //!
 //! A node is `node/Node.java`, which Java compiles when it starts it, with the libraries that `node/pom.xml` names and Maven fetches once. It
-//! ends when its standard input does: when [`Nodes`] is dropped, after a panic, too, and when this process ends, killed or not. A cluster takes seconds to start: one that is given back serves the next that wants its like.
+//! ends when its standard input does: when [`Nodes`] is dropped, after a panic, too, and when this process ends, killed or not. Its folder goes with it:
+//! whoever outlives the other removes it. A cluster takes seconds to start: one that is given back serves the next that wants its like, until
+//! [`stop_idle`] or the process's end.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -38,14 +40,14 @@ const OPENED: [&str; 18] = [
     "jdk.management/com.sun.management.internal",
 ];
 
-/// Clusters that were given back, empty.
+/// Clusters that were given back, empty. Nobody drops a static: [`stop_idle`] does.
 static IDLE: Mutex<Vec<Nodes>> = Mutex::new(Vec::new());
 
 /// A cluster.
 pub struct Nodes {
     nodes: Vec<Node>,
     backups: usize,
-    /// Goes after the nodes, which write to it.
+    /// Goes after the nodes, each of which has a folder within it.
     _folder: TempDir,
 }
 
@@ -68,14 +70,11 @@ impl Nodes {
     pub fn start(count: usize, backups: usize) -> Result<Nodes, String> {
         let libraries = libraries()?;
         let folder = tempfile::tempdir().map_err(|error| format!("a folder for Ignite's files: {error}"))?;
-        let source = folder.path().join("Node.java");
-        fs::write(&source, include_str!("../node/Node.java"))
-            .map_err(|error| format!("{}: {error}", source.display()))?;
         let mut nodes: Vec<Node> = Vec::with_capacity(count);
         let mut first = None;
         for number in 0..count {
             let own = folder.path().join(number.to_string());
-            let (node, found_at) = start(&libraries, &source, &own, backups, first.as_deref())?;
+            let (node, found_at) = start(&libraries, &own, backups, first.as_deref())?;
             first = first.or(Some(found_at));
             nodes.push(node);
         }
@@ -116,6 +115,12 @@ impl Nodes {
     }
 }
 
+/// Stops the clusters that were given back, and removes their folders: for the end of a program.
+pub fn stop_idle() {
+    let idle = std::mem::take(&mut *IDLE.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(idle);
+}
+
 /// The class path of Ignite's libraries, which Maven keeps where it keeps all; asked for once.
 fn libraries() -> Result<String, String> {
     static LIBRARIES: OnceLock<Result<String, String>> = OnceLock::new();
@@ -145,14 +150,14 @@ fn ask_maven() -> Result<String, String> {
 /// A node, and the address at which others find it.
 fn start(
     libraries: &str,
-    source: &Path,
     folder: &Path,
     backups: usize,
     first: Option<&str>,
 ) -> Result<(Node, String), String> {
     let cannot = |error: std::io::Error| format!("a node of Apache Ignite: {error}");
     fs::create_dir(folder).map_err(cannot)?;
-    let complaints = folder.join("complaints");
+    let (complaints, source) = (folder.join("complaints"), folder.join("Node.java"));
+    fs::write(&source, include_str!("../node/Node.java")).map_err(cannot)?;
     let mut java = Command::new("java");
     java.args([format!("-Xms{HEAP_MB}m"), format!("-Xmx{HEAP_MB}m")])
         .arg("-XX:+ExitOnOutOfMemoryError")
@@ -160,8 +165,11 @@ fn start(
         // It neither asks its makers for news nor prints its name in large letters.
         .args(["-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true", "-DIGNITE_QUIET=true"])
         .args(["-DIGNITE_PERFORMANCE_SUGGESTIONS_DISABLED=true", "-Djava.net.preferIPv4Stack=true"])
+        // It leaves nothing outside of its folder, and removes that itself if nobody is left to do it: Ignite's own hook would wait for others.
+        .args(["-XX:-UsePerfData", "-DIGNITE_NO_SHUTDOWN_HOOK=true"])
+        .arg(format!("-Djava.io.tmpdir={}", folder.display()))
         .args(["-cp", libraries])
-        .arg(source)
+        .arg(&source)
         .args([backups.to_string(), ROWS_MB.to_string()])
         .arg(folder)
         .args(first)
