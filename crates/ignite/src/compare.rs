@@ -11,7 +11,7 @@ use contract::{
 use harness::measure::Session;
 use harness::results::{CompareResult, Surroundings, System};
 use harness::summary::{Check, Group, Measured, Turns};
-use harness::{Event, Failure, Observer, Subject};
+use harness::{Event, Failure, Observer, RunOptions, Subject};
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadVisitor};
 
@@ -23,6 +23,8 @@ pub struct Agenda<'a> {
     pub workload: &'a AnyWorkload,
     /// Nodes of Ignite, and instances of ours.
     pub nodes: usize,
+    /// How Ignite is measured: as the others are, but that its back-off may be another.
+    pub over_ignite: RunOptions,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -36,8 +38,8 @@ impl<'a> Agenda<'a> {
     }
 
     /// The subject with so many instances, or nodes.
-    fn over(&self, instances: usize) -> Subject {
-        let mut subject = self.subject.clone();
+    fn over(&self, instances: usize, options: &RunOptions) -> Subject {
+        let mut subject = Subject { options: options.clone(), ..self.subject.clone() };
         subject.options.engine.instances = Instances::of(instances);
         subject.options.engine.channel = ChannelName::Tcp;
         subject
@@ -63,7 +65,7 @@ impl<'a> Agenda<'a> {
                 let system = Contender::<::engine::ThisEngine, _>::load(
                     workload,
                     Selection::Pair(pair),
-                    (self.over(instances), name),
+                    (self.over(instances, &self.subject.options), name),
                     self.observer,
                 )?;
                 entrants.push(Box::new(system));
@@ -74,7 +76,7 @@ impl<'a> Agenda<'a> {
         let ignite = Contender::<Ignite, _>::load(
             workload,
             SERIALIZABLE,
-            (self.over(self.nodes), name),
+            (self.over(self.nodes, &self.over_ignite), name),
             self.observer,
         )?;
         entrants.push(Box::new(ignite));

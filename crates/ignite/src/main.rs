@@ -38,9 +38,10 @@ fn compared(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let CheckWorkload::Measured(workload) = &named else {
         unreachable!("those of checks are not among them")
     };
+    let over_ignite = arguments::over_ignite(matches, options.clone());
     let subject = arguments::subject(&named, options, cores());
     let surroundings = Surroundings::new(String::new(), &BTreeMap::<String, String>::new());
-    let agenda = compare::Agenda { subject: &subject, workload, nodes, observer: &Lines };
+    let agenda = compare::Agenda { subject: &subject, workload, nodes, over_ignite, observer: &Lines };
     let result = agenda.carry_out(&surroundings)?;
     if matches.get_flag("json") {
         println!("{}", serde_json::to_string_pretty(&result.comparison()).expect("results have text keys"));
@@ -54,6 +55,7 @@ fn compared(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 fn checked(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = arguments::options(matches, RunOptions::for_run(cores().max(4)))?;
     let (workload, transactions) = (arguments::workload(matches, true)?, arguments::transactions(matches)?);
+    let options = arguments::over_ignite(matches, options);
     let subject = arguments::subject(&workload, options, cores());
     let canary = matches.get_flag("canary");
     let agenda =

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
+use contract::EngineOptions;
 use harness::check::CheckSummary;
 use harness::results::CompareResult;
 use harness::text::numbers::{latency_if_any, part_of_best, percent, ratio, thousands};
@@ -46,6 +47,10 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         let _ = writeln!(text, "{mark}");
     }
     for system in &result.systems {
+        let summary = &system.summary;
+        let _ = writeln!(text, "retries of {}: {}", summary.system(), back_off(&summary.engine));
+    }
+    for system in &result.systems {
         let checks = system.summary.checks.iter().map(|check| match check.passed {
             true => check.name.clone(),
             false => format!("{} FAILED: {}", check.name, check.detail),
@@ -63,10 +68,24 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     text
 }
 
+/// How long is waited before a retry.
+fn back_off(engine: &EngineOptions) -> String {
+    match (engine.back_off_first_ns, engine.back_off_cap_ns) {
+        (_, 0) => "at once".to_owned(),
+        (first, cap) => {
+            format!(
+                "after up to {}, doubled up to {}",
+                latency_if_any(Some(first)),
+                latency_if_any(Some(cap))
+            )
+        }
+    }
+}
+
 /// What was run, what was found, and what that comes to.
 pub fn of_check(summary: &CheckSummary) -> String {
     let mut text = format!(
-        "{} over {}, {} workers, seed {}\n{} commits, {} aborts, {} user rollbacks\n\n",
+        "{} over {}, {} workers, seed {}\n{} commits, {} aborts, {} user rollbacks; retries {}\n\n",
         summary.system(),
         summary.workload,
         summary.workers,
@@ -74,6 +93,7 @@ pub fn of_check(summary: &CheckSummary) -> String {
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
         thousands(summary.user_rollbacks as f64),
+        back_off(&summary.engine),
     );
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "{verdict}");
