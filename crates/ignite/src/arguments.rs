@@ -28,19 +28,20 @@ pub fn command() -> Command {
             Command::new(workload.name).about(workload.summary).args(parameters)
         })
     };
-    let options = || {
+    let options = |is_check: bool| {
         let nodes = Arg::new("nodes").long("nodes").value_name("N").global(true).help_heading("Measuring");
         let nodes = nodes.help("Nodes of Ignite, and instances of ours beside them [default: 2]");
-        let shared = OPTIONS.iter().filter_map(|name| OptionDescription::named(name)).map(|option| {
+        let shared = OPTIONS.iter().filter_map(|name| OptionDescription::named(name));
+        let shared = shared.filter(move |option| !is_check || option.in_checks).map(|option| {
             let shared = Arg::new(option.name).long(option.name).value_name(option.value).global(true);
             shared.help(help_of(option)).help_heading("Measuring").allow_hyphen_values(true)
         });
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         [nodes, json.help("Print one JSON object and nothing else")].into_iter().chain(shared)
     };
-    let needs_workload = |command: Command| {
+    let needs_workload = |command: Command, is_check| {
         let command = command.subcommand_required(true).subcommand_value_name("WORKLOAD");
-        command.disable_help_subcommand(true).args(options()).subcommands(measured())
+        command.disable_help_subcommand(true).args(options(is_check)).subcommands(measured())
     };
     let compare = Command::new("compare").about("Measure ours and Ignite over one workload, by turns");
     let check = Command::new("check")
@@ -56,7 +57,7 @@ pub fn command() -> Command {
         .about("The workloads' transactions over Apache Ignite: measured beside ours, and judged by the same checker")
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommands([needs_workload(compare), needs_workload(check)])
+        .subcommands([needs_workload(compare, false), needs_workload(check, true)])
 }
 
 /// What an option is for, and what is not as it is in `trireme`.
@@ -156,6 +157,17 @@ mod tests {
     #[test]
     fn the_command_line_has_no_contradictions() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn what_means_nothing_to_a_check_is_not_taken_by_one() {
+        for (option, value) in [("--warmup", "1s"), ("--duration", "1s"), ("--repeat", "2")] {
+            let takes =
+                |name| command().try_get_matches_from(["ignite", name, "smallbank", option, value]).is_ok();
+            assert!(takes("compare") && !takes("check"), "{option}");
+        }
+        let line = ["ignite", "check", "smallbank", "--workers", "3", "--seed", "7", "--back-off", "off"];
+        assert!(command().try_get_matches_from(line).is_ok());
     }
 
     #[test]
