@@ -5,6 +5,7 @@ use comfy_table::{LineStyle, TableStyle};
 use contract::EngineOptions;
 use harness::check::CheckSummary;
 use harness::results::CompareResult;
+use harness::summary::in_lines;
 use harness::text::numbers::{latency_if_any, part_of_best, percent, ratio, thousands};
 use std::fmt::Write;
 
@@ -45,6 +46,9 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     let mut text = format!("{}\n{}.\n\n{table}\n", result.finding(), result.turns);
     if let Some(mark) = result.mark() {
         let _ = writeln!(text, "{mark}");
+    }
+    for line in in_lines(&result.unmeasured) {
+        let _ = writeln!(text, "not measured: {line}");
     }
     for system in &result.systems {
         let summary = &system.summary;

@@ -55,6 +55,27 @@ fn is_measured_beside_ours(workload: &AnyWorkload, is_audited: bool) {
 }
 
 #[test]
+fn workers_that_cannot_be_divided_leave_one_system_out_with_the_reason() {
+    let workload = workload("smallbank", &[("customers", "500"), ("hot-customers", "50")]);
+    let subject = Subject::of(&workload, options(1), Place::hardware(2));
+    let surroundings = Surroundings::new(String::new(), &BTreeMap::<String, String>::new());
+    let of = |nodes| compare::Agenda {
+        subject: &subject,
+        workload: &workload,
+        nodes,
+        over_ignite: over_ignite(1),
+        observer: &Silent,
+    };
+    let result = of(2).carry_out(&surroundings).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(result.systems.len(), 3);
+    let table = ignite::table::of_comparison(&result);
+    let left_out = "not measured: shared-everything (2 instances, tcp) silo: --workers 1 --nodes 2: ";
+    assert!(table.contains(left_out), "{table}");
+    let Err(refused) = of(5).carry_out(&surroundings) else { panic!("so many nodes are refused") };
+    assert_eq!(refused.to_string(), "--nodes 5: allowed: 1 <= nodes <= 4");
+}
+
+#[test]
 fn a_bank_is_measured_beside_ours_and_audited() {
     is_measured_beside_ours(&workload("smallbank", &[("customers", "500"), ("hot-customers", "50")]), true);
 }
