@@ -32,9 +32,9 @@ pub fn command() -> Command {
         let nodes = Arg::new("nodes").long("nodes").value_name("N").global(true).help_heading("Measuring");
         let nodes = nodes.help("Nodes of Ignite, and instances of ours beside them [default: 2]");
         let shared = OPTIONS.iter().filter_map(|name| OptionDescription::named(name));
-        let shared = shared.filter(move |option| !is_check || option.in_checks).map(|option| {
+        let shared = shared.filter(move |option| !is_check || option.in_checks).map(move |option| {
             let shared = Arg::new(option.name).long(option.name).value_name(option.value).global(true);
-            shared.help(help_of(option)).help_heading("Measuring").allow_hyphen_values(true)
+            shared.help(help_of(option, is_check)).help_heading("Measuring").allow_hyphen_values(true)
         });
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         [nodes, json.help("Print one JSON object and nothing else")].into_iter().chain(shared)
@@ -61,13 +61,14 @@ pub fn command() -> Command {
 }
 
 /// What an option is for, and what is not as it is in `trireme`.
-fn help_of(option: &OptionDescription) -> String {
+fn help_of(option: &OptionDescription, is_check: bool) -> String {
     if option.name != "back-off" {
         return option.help();
     }
     let shown = |engine| option.get(&RunOptions { engine, ..RunOptions::for_run(1) });
-    let (ours, theirs) = (shown(EngineOptions::default()), shown(patient(EngineOptions::default())));
-    format!("{}; of all systems alike [default: {ours} for ours, {theirs} for Ignite]", option.help())
+    let (ours, ignite) = (shown(EngineOptions::default()), shown(patient(EngineOptions::default())));
+    let defaults = if is_check { ignite } else { format!("{ours} for ours, {ignite} for Ignite") };
+    format!("{} [default: {defaults}]", option.help())
 }
 
 /// What was typed for an option.
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(of(&["--back-off", "700..9000"]), [(700, 9_000); 2]);
         assert_eq!(of(&["--back-off", "off"]), [(0, 0); 2]);
         assert_eq!(of(&[]), [(500, 1_024_000), (500_000, 1_024_000_000)]);
-        let help = help_of(OptionDescription::named("back-off").expect("an option"));
+        let help = help_of(OptionDescription::named("back-off").expect("an option"), false);
         assert!(help.ends_with("[default: 500..1024000 for ours, 500000..1024000000 for Ignite]"), "{help}");
     }
 
