@@ -19,8 +19,8 @@ const HEAP_MB: usize = 384;
 /// Megabytes for rows, at each node, at most.
 const ROWS_MB: usize = 1024;
 
-/// How long a node may take to start: seconds, on a host that has a core for it.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a node may take to start: seconds where it has a core, minutes where dozens of programs share it.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What Ignite reaches of Java's own insides.
 const OPENED: [&str; 18] = [
