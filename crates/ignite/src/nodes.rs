@@ -172,6 +172,7 @@ fn start(
         // It leaves nothing outside of its folder, and removes that itself if nobody is left to do it: Ignite's own hook would wait for others.
         .args(["-XX:-UsePerfData", "-DIGNITE_NO_SHUTDOWN_HOOK=true"])
         .arg(format!("-Djava.io.tmpdir={}", folder.display()))
+        .arg(format!("-DIGNITE_WORK_DIR={}", folder.display()))
         .args(["-cp", libraries])
         .arg(&source)
         .args([backups.to_string(), ROWS_MB.to_string()])
