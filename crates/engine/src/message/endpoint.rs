@@ -744,7 +744,7 @@ mod tests {
         };
         one.post_to_branch(1, 0, b"decided");
         assert!(one.communicate(&grants) && !one.is_flushed(), "it is to come here again at once");
-        assert_eq!(next(&mut other), [b"".as_slice(); 0]);
+        assert!(next(&mut other).is_empty());
         one.send_to_branch(1, 0, b"the next");
         assert_eq!(next(&mut other), [b"decided".as_slice(), b"the next"]);
         one.post_to_branch(1, 0, b"decided");
