@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -192,6 +192,60 @@ fn nodes_that_wait_serve_run_after_run_for_those_who_know_the_secret() {
     assert!(told.is_empty(), "a stranger is told nothing");
 
     assert_eq!(self::told(&check(&right))["passed"], true, "whoever came in between");
+}
+
+/// Local addresses of a process' connections over TCP.
+fn addresses(process: u32) -> BTreeSet<Ipv4Addr> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).expect("a process that runs").flatten();
+    let sockets: BTreeSet<String> = files
+        .filter_map(|file| fs::read_link(file.path()).ok())
+        .filter_map(|file| Some(file.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let all = fs::read_to_string(format!("/proc/{process}/net/tcp")).expect("connections");
+    all.lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|words| sockets.contains(words[9]))
+        .map(|words| {
+            Ipv4Addr::from_bits(u32::from_str_radix(&words[1][..8], 16).expect("an address").swap_bytes())
+        })
+        .collect()
+}
+
+/// The first node, one that it starts, and one that waits where nobody reaches a loopback: as if it were on another host. Where this host has no address but those, the loopback's second.
+#[test]
+fn a_node_of_the_first_ones_host_is_reached_from_others() {
+    let away = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        // Nothing is sent.
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let away = away.map_or(IpAddr::from([127, 0, 0, 2]), |address| address.ip());
+    let folder = TempDir::new().expect("a folder");
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "sixteen bytes, or more").expect("a file");
+    let node = Waiting::at(&format!("{away}:0"), &secret, "");
+    let file = folder.path().join("cluster.toml");
+    let text = format!("secret = \"secret\"\n[[node]]\n[[node]]\n[[node]]\naddress = \"{}\"\n", node.address);
+    fs::write(&file, text).expect("a file");
+    let line = |transactions: u64| {
+        format!(
+            "check micro --records 100 --protocol silo --workers 3 --channel tcp --transactions {transactions} --cluster {}",
+            file.display()
+        )
+    };
+    assert_eq!(told(&line(300))["passed"], true);
+
+    let mut run = trireme(&line(50_000_000)).stdout(Stdio::null()).spawn().expect("the binary starts");
+    let child = await_one_child(run.id());
+    await_workers(&[run.id(), child]);
+    let (first, child) = (addresses(run.id()), addresses(child));
+    run.kill().expect("it runs");
+    run.wait().expect("a child");
+    assert!(!child.is_empty() && child == first, "{child:?}, and the first node {first:?}");
+    if !away.is_loopback() {
+        assert!(first.iter().all(|address| IpAddr::from(*address) == away), "{first:?}");
+    }
 }
 
 /// What an authority signs for nodes of this host: `NAME.pem`, `NAME.key`, and its own certificate in `NAME-ca.pem`.

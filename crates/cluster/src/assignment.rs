@@ -7,6 +7,7 @@ use contract::telling::{tell, told};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// An assignment is not longer.
@@ -28,6 +29,8 @@ pub(crate) struct Assignment {
     pub secret: Vec<u8>,
     /// The run's name.
     pub run: String,
+    /// Where the first node's host is reached by all nodes, those on it as well.
+    pub first: IpAddr,
     /// Nodes of one host have one clock.
     pub ticks_per_second: f64,
 }
@@ -43,6 +46,12 @@ impl Assignment {
             && self.place.rank < self.place.of
             && self.secret.len() == SECRET_BYTES
             && self.words.first().is_some_and(is_known)
+    }
+
+    /// Where the node that is told this over `stream` is reached by all others.
+    pub fn address(&self, stream: &Stream) -> IpAddr {
+        // It is on the first one's host if no address leads there.
+        stream.own_address().unwrap_or(self.first)
     }
 }
 

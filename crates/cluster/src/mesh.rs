@@ -202,6 +202,12 @@ impl Mesh {
         Ok((stream, node as usize, rank as usize))
     }
 
+    /// Where others are told to connect over TCP.
+    #[cfg(test)]
+    pub fn told(&self) -> io::Result<String> {
+        self.listen(ChannelName::Tcp)?.address()
+    }
+
     fn listen(&self, channel: ChannelName) -> io::Result<Listener> {
         match channel {
             ChannelName::Tcp => TcpListener::bind((self.address, 0)).map(Listener::Tcp),

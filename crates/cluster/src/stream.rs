@@ -4,7 +4,7 @@ use crate::control::{BEAT, SILENCE};
 use crate::encrypted::Encrypted;
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,10 +64,9 @@ impl Stream {
         }
     }
 
-    /// The address of this host by which the other end reaches it.
-    pub fn own_address(&self) -> IpAddr {
-        let own = self.tcp().and_then(|stream| stream.local_addr().ok());
-        own.map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip())
+    /// The address of this host by which the other end reaches it; none within a host.
+    pub fn own_address(&self) -> Option<IpAddr> {
+        Some(self.tcp()?.local_addr().ok()?.ip())
     }
 
     /// A number that both ends know, and nobody else; none of a connection that is not encrypted.
