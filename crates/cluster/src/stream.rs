@@ -77,6 +77,14 @@ impl Stream {
         }
     }
 
+    /// Reads from the system once at most; `None`: what has come says nothing yet.
+    fn read_once(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Stream::Encrypted(stream) => stream.read_once(into),
+            Stream::Unix(_) | Stream::Tcp(_) => self.read(into).map(Some),
+        }
+    }
+
     /// A host that is gone without a word is noticed.
     pub fn keep_alive(&self) -> io::Result<()> {
         if let Some(stream) = self.tcp() {
@@ -128,11 +136,14 @@ impl<'s> Until<'s> {
 
 impl Read for Until<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.moment.saturating_duration_since(Instant::now()) {
-            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
-            left => {
-                self.stream.set_patience(Some(left))?;
-                self.stream.read(into)
+        loop {
+            let left = self.moment.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.stream.set_patience(Some(left))?;
+            if let Some(read) = self.stream.read_once(into)? {
+                return Ok(read);
             }
         }
     }
