@@ -386,6 +386,7 @@ fn readers_of_what_a_lost_coordinator_had_locked_come_to_their_end() {
 #[test]
 fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
     for protocol in PROTOCOLS {
+        let mut noticed = 0;
         for seed in 0..40 {
             for both_ways in [true, false] {
                 let mut scene = Scene::new(protocol, seed);
@@ -395,6 +396,7 @@ fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
                 }
                 let came = scene.play();
                 if let Some(cause) = came.cause() {
+                    noticed += 1;
                     assert!(cause.instance > 0, "{scene:?}: {cause}");
                     // Where no more was cut off than that nothing more comes, the others had ended, with all they had to do.
                     let had_ended = came.recovered == [ALL; 3];
@@ -404,6 +406,7 @@ fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
                 }
             }
         }
+        assert!(noticed > 20, "{protocol}: {noticed} noticed");
     }
 }
 
