@@ -2,6 +2,7 @@
 
 use crate::group::PlaceOnHost;
 use crate::handshake::random;
+use crate::secret::Secret;
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub(crate) struct Assignment {
     /// The command, word by word, without the program's name.
     pub words: Vec<String>,
     /// Of this run's connections between workers.
-    pub secret: Vec<u8>,
+    pub secret: Secret,
     /// The run's name.
     pub run: String,
     /// Where the first node's host is reached by all nodes, those on it as well.

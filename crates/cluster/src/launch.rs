@@ -8,6 +8,7 @@ use crate::control::{Control, words};
 use crate::file::Cluster;
 use crate::group::{Founding, Group, PlaceOnHost, heard};
 use crate::handshake::{Credentials, End, random, shake};
+use crate::secret::Secret;
 use crate::stream::Stream;
 use crate::tls::{Files, Tls};
 use machine::hardware::clock;
@@ -62,7 +63,7 @@ impl Started {
     /// Shakes hands, and is told which host it is on.
     fn greet(self, credentials: &Credentials) -> Result<(Started, String), String> {
         // A process of ours has its connection from us.
-        let secret = if self.address.is_some() { credentials.secret.clone() } else { Vec::new() };
+        let secret = if self.address.is_some() { credentials.secret.clone() } else { Secret::default() };
         let own = Credentials { secret, ..credentials.clone() };
         let shaken = shake(self.stream, End::Connects, &own, PATIENCE);
         let mut stream = shaken.map_err(|refusal| refusal.to_string())?;
@@ -114,7 +115,7 @@ pub fn start(
         cores,
         place: place(0),
         words: line.to_vec(),
-        secret: random::<SECRET_BYTES>().to_vec(),
+        secret: random::<SECRET_BYTES>()[..].into(),
         run: name(),
         first: address,
         ticks_per_second: clock::ticks_per_second(),
@@ -184,7 +185,7 @@ mod tests {
             cores: 1,
             place: PlaceOnHost { rank: 1, of: 2 },
             words: Vec::new(),
-            secret: Vec::new(),
+            secret: Secret::default(),
             run: String::new(),
             first,
             ticks_per_second: 1.0,
@@ -194,7 +195,7 @@ mod tests {
             ("its child", told.address(&child), "127.0.0.3:"),
             ("who waits", told.address(&waiting), "127.0.0.2:"),
         ] {
-            let credentials = Credentials { program: String::new(), secret: Vec::new(), tls: None };
+            let credentials = Credentials { program: String::new(), secret: Secret::default(), tls: None };
             let told = Mesh::new(0, 3, address, credentials).told().expect("a port");
             assert!(told.starts_with(expected), "{node} says {told}");
         }
