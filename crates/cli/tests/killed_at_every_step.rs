@@ -267,6 +267,10 @@ impl Scene {
             let Fared { nodes, suffered } =
                 Engines::fare(&mut stores, selection, clients_of(&numbers), until, &options, &self.fate);
             let held: Vec<u64> = stores.iter().map(|store| ThisEngine::leak_check(store).held).collect();
+            // What who was killed was in the middle of is torn.
+            for (store, _) in stores.into_iter().zip(&nodes).filter(|(_, ran)| ran.is_none()) {
+                std::mem::forget(store);
+            }
             ((nodes, suffered), held)
         });
         let (nodes, suffered) = ran;
