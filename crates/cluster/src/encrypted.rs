@@ -374,7 +374,9 @@ mod tests {
             }
         });
         let read = Until::after(&mut other, Duration::from_millis(100)).read_exact(&mut [0; 100]);
-        assert_eq!(read.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
+        let kind = read.map_err(|error| error.kind());
+        // A socket's own patience may end in the last piece's place.
+        assert!(matches!(kind, Err(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)), "{kind:?}");
         assert!(!writes.is_finished(), "it is on its way still");
     }
 
