@@ -359,7 +359,9 @@ fn steps_of_commit_between_nodes_that_are_left_out_are_found() {
     {
         let of = ["--kill", "node", "--runs", "300", "--canary", canary];
         let ran = crash_deployed("silo", &of);
-        assert!(ran.code == Some(1) && is_judged(&ran), "{canary}: {}", ran.out);
+        // A transaction that commits without a vote meets an assertion of the engine before the judge.
+        let is_found = is_judged(&ran) || canary == "decision-before-votes" && ran.json()["find"].is_object();
+        assert!(ran.code == Some(1) && is_found, "{canary}: {}", ran.out);
     }
 }
 
