@@ -11,9 +11,12 @@
 //! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
 //! a branch that has panicked, tells all others that he breaks off.
 //!
+//! *What may wait.* Where a write is a call of the system, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
+//! next if there is no transaction. Order on the stream is kept, so that it is there before whatever is sent later.
+//!
 //! *Who is silent.* Between processes nobody can tell one that is slow from one that is gone, or a message that is late from one that is lost, if nothing comes after it. So a worker that has sent nothing
 //! to a counterpart for a while sends it a *beat*, whose number says what should have come before; and of whom nothing is heard for [`worker::patience`], not even
-//! that, the instance is lost. Whoever was kept from listening himself listens for as long again.
+//! that, the instance is lost. Only whole messages are heard. Whoever was kept from listening himself listens for as long again.
 //!
 //! *Durable.* Where instances are processes, each with a log of its own, the first worker of each tells those of the others what is durable there ([`Log::durable_everywhere`]).
 //!
