@@ -11,6 +11,7 @@ mod figures;
 mod gallery;
 pub mod page;
 mod run;
+mod series;
 mod sweep;
 mod tables;
 
