@@ -534,7 +534,7 @@ pub fn of_sum(sum: &Sum) -> String {
     sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
 }
 
-fn ruled(head: &[&str], numbers: &[usize]) -> Table {
+pub fn ruled(head: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(RULED);
     table.set_content_arrangement(ContentArrangement::Disabled);

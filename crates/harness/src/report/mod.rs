@@ -6,6 +6,7 @@
 mod check;
 mod claims;
 mod compare;
+mod curve;
 mod facts;
 mod figures;
 mod gallery;
