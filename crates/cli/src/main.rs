@@ -7,8 +7,10 @@
 //! | what a person sees meanwhile | [`progress`] |
 //! | what a person reads at the end | [`answer`], written by [`output`] |
 //! | what stands beside earlier results | [`baseline`] |
+//! | what other programs read | [`export`] |
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
 //! | which experiments and machines travel along | [`shipped`] |
+//! | what stands around the numbers | [`surroundings`] |
 //! | what is simulated at the same time | [`side_by_side`] |
 //! | several processes that do one command | [`nodes`] |
 //!
@@ -21,6 +23,7 @@ mod baseline;
 mod calibrate;
 mod commands;
 mod engines;
+mod export;
 mod interrupt;
 mod load_advice;
 mod model;
@@ -31,6 +34,7 @@ mod selection;
 mod shipped;
 mod side_by_side;
 mod simulation;
+mod surroundings;
 mod usage;
 mod validated;
 mod warm;

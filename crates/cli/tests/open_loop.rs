@@ -67,7 +67,7 @@ fn a_sweep_over_rates_is_a_curve() {
     fs::write(folder.join("curve.toml"), experiment).expect("a file");
     let line =
         ["sweep", "curve.toml", "--on", "machine.toml", "--rate", "20%..180%", "--out", "out", "--json"];
-    let short = ["--warmup", "20us", "--duration", "300us", "--repeat", "1"];
+    let short = ["--warmup", "300us", "--duration", "200us", "--repeat", "1"];
     let ran = run(&folder, &[&line[..], &short].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let conducted = ran.json();

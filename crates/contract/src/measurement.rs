@@ -1,6 +1,6 @@
 //! What a run measured.
 
-use crate::open_loop::{Arrived, Series};
+use crate::open_loop::{OpenLoop, Series};
 use crate::transaction::AbortReason;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -360,18 +360,41 @@ impl Measurement {
     }
 }
 
+/// What an open loop tells beside a closed one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Arrived {
+    /// When transactions arrived.
+    pub open_loop: OpenLoop,
+    /// How many arrived in the interval.
+    pub arrived: u64,
+    /// How many had arrived by its end, and had not begun.
+    pub queued: u64,
+    /// What a closed loop calls latency: from the beginning of the first attempt. It leaves out how long transactions waited to begin.
+    #[serde(with = "recorded")]
+    pub service_ns: LatencyHistogram,
+}
+
+impl Arrived {
+    /// Adds another worker's, of the same run.
+    pub fn merge(&mut self, other: &Arrived) {
+        self.arrived += other.arrived;
+        self.queued += other.queued;
+        self.service_ns.add(&other.service_ns).expect("all histograms have the same bounds");
+    }
+}
+
 /// A histogram as what was recorded in it: values, with how often each.
-pub(crate) mod recorded {
+mod recorded {
     use super::{LatencyHistogram, Measurement};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
         let recorded = of.iter_recorded().map(|each| (each.value_iterated_to(), each.count_at_value()));
         recorded.collect::<Vec<_>>().serialize(to)
     }
 
-    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
         let mut histogram = Measurement::empty_histogram();
         for (value, count) in Vec::<(u64, _)>::deserialize(from)? {
             histogram.record_n(value, count).map_err(D::Error::custom)?;

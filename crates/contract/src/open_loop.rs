@@ -4,7 +4,6 @@
 //! A closed loop, the papers' method, draws the next transaction when the last one has ended. It tells the most that a system does; it does not tell how long users
 //! wait below that, for a system that stalls is asked for nothing meanwhile (Schroeder, Wierman and Harchol-Balter, *Open versus closed*, NSDI 2006).
 
-use crate::measurement::LatencyHistogram;
 use crate::names::ArrivalsName;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -92,29 +91,6 @@ impl Slice {
         let latency_ns = SliceHistogram::new_with_bounds(1, 100_000_000_000, 2)
             .expect("1 <= 1 and 2 * 1 <= the upper bound");
         Slice { commits: 0, aborts: 0, arrived: 0, began: 0, latency_ns }
-    }
-}
-
-/// What an open loop tells beside a closed one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Arrived {
-    /// When transactions arrived.
-    pub open_loop: OpenLoop,
-    /// How many arrived in the interval.
-    pub arrived: u64,
-    /// How many had arrived by its end, and had not begun.
-    pub queued: u64,
-    /// What a closed loop calls latency: from the beginning of the first attempt. It leaves out how long transactions waited to begin.
-    #[serde(with = "crate::measurement::recorded")]
-    pub service_ns: LatencyHistogram,
-}
-
-impl Arrived {
-    /// Adds another worker's, of the same run.
-    pub fn merge(&mut self, other: &Arrived) {
-        self.arrived += other.arrived;
-        self.queued += other.queued;
-        self.service_ns.add(&other.service_ns).expect("all histograms have the same bounds");
     }
 }
 

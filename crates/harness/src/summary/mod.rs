@@ -216,7 +216,7 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject.engine_options_of(measured),
+            engine: engine_options(subject, measured),
             cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
@@ -276,6 +276,17 @@ impl Summary {
     /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
     pub fn has_transactions(&self) -> bool {
         self.pair().is_none_or(|pair| pair.protocol.has_transactions())
+    }
+}
+
+/// What the engine was told, with what short runs have chosen for the system.
+fn engine_options(subject: &Subject, measured: &Measured) -> EngineOptions {
+    let engine = subject.engine_options();
+    let chosen = measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
+    EngineOptions {
+        cc_threads: chosen.unwrap_or(engine.cc_threads),
+        open_loop: measured.told(&subject.options).engine.open_loop,
+        ..engine
     }
 }
 
