@@ -70,6 +70,10 @@ struct Counted<C>(C);
 impl<C: Client> Client for Counted<C> {
     type Procedure = C::Procedure;
 
+    fn kinds(&self) -> &'static [&'static str] {
+        self.0.kinds()
+    }
+
     fn arrival(&mut self) -> Arrival {
         self.0.arrival()
     }

@@ -1,6 +1,6 @@
 //! What a run measured.
 
-use crate::open_loop::{OpenLoop, Series};
+use crate::open_loop::{self, OpenLoop, Series, SliceHistogram};
 use crate::transaction::AbortReason;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -212,6 +212,8 @@ pub struct Measurement {
     pub version_bytes: Option<u64>,
     /// Bytes of the store's records after the run, without indexes and previous versions.
     pub record_bytes: u64,
+    /// By kind of transaction, if there are several ([`Client::kinds`](crate::Client::kinds)).
+    pub kinds: Vec<KindCounts>,
     /// Of an open loop.
     pub arrived: Option<Arrived>,
     /// What happened slice by slice, if that was asked for.
@@ -242,6 +244,7 @@ impl Measurement {
             effort: Effort::default(),
             version_bytes: None,
             record_bytes: 0,
+            kinds: Vec::new(),
             arrived: None,
             series: None,
         }
@@ -270,6 +273,7 @@ impl Measurement {
             effort,
             version_bytes,
             record_bytes,
+            kinds,
             arrived,
             series,
         } = other;
@@ -295,7 +299,17 @@ impl Measurement {
         self.effort.merge(effort);
         self.version_bytes = self.version_bytes.zip(*version_bytes).map(|(one, other)| one + other);
         self.record_bytes += record_bytes;
+        self.add_kinds(kinds);
         self.add_open(arrived.clone(), series.clone());
+    }
+
+    /// Adds what another worker counted of each kind.
+    pub fn add_kinds(&mut self, kinds: &[KindCounts]) {
+        if self.kinds.is_empty() {
+            self.kinds = kinds.to_vec();
+            return;
+        }
+        self.kinds.iter_mut().zip(kinds).for_each(|(sum, other)| sum.merge(other));
     }
 
     /// Adds what another worker counted of an open loop, and slice by slice.
@@ -357,6 +371,38 @@ impl Measurement {
     pub fn empty_histogram() -> LatencyHistogram {
         LatencyHistogram::new_with_bounds(1, 1_000_000_000_000, 3)
             .expect("1 <= 1 and 2 * 1 <= the upper bound")
+    }
+}
+
+/// What was counted of one kind of transactions, in the interval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindCounts {
+    /// The kind's name.
+    pub name: String,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Transactions rolled back by their own will.
+    pub user_rollbacks: u64,
+    /// Attempts that were aborted, of those that ended.
+    pub aborts: u64,
+    /// Latencies of those that committed, to two significant digits.
+    #[serde(with = "crate::open_loop::recorded")]
+    pub latency_ns: SliceHistogram,
+}
+
+impl KindCounts {
+    /// Of a kind of which nothing has ended yet.
+    pub fn nothing(name: &str) -> KindCounts {
+        let latency_ns = open_loop::empty_histogram();
+        KindCounts { name: name.to_owned(), commits: 0, user_rollbacks: 0, aborts: 0, latency_ns }
+    }
+
+    /// Adds another worker's.
+    pub fn merge(&mut self, other: &KindCounts) {
+        self.commits += other.commits;
+        self.user_rollbacks += other.user_rollbacks;
+        self.aborts += other.aborts;
+        self.latency_ns.add(&other.latency_ns).expect("all histograms have the same bounds");
     }
 }
 
