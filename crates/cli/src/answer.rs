@@ -253,7 +253,14 @@ fn checks(checks: &[Check]) -> String {
         true => check.name.clone(),
         false => format!("{} FAILED: {}", check.name, check.detail),
     };
-    checks.iter().map(one).collect::<Vec<_>>().join(", ")
+    // Of an audit's conditions those that hold are one word: it says the same.
+    let (conditions, others): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| check.passed && check.name.starts_with("condition-"));
+    let mut words: Vec<String> = others.into_iter().map(one).collect();
+    if !conditions.is_empty() {
+        words.push(counted(conditions.len(), "condition"));
+    }
+    words.join(", ")
 }
 
 /// A check with its verdict. `folder` is where it was laid down, if it was.
