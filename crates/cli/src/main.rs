@@ -6,6 +6,7 @@
 //! | what each command does | [`commands`], one file each |
 //! | what a person sees meanwhile | [`progress`] |
 //! | what a person reads at the end | [`answer`], written by [`output`] |
+//! | what is wrong with a machine, and what to mend first | [`advice`] |
 //! | what stands beside earlier results | [`baseline`] |
 //! | what other programs read | [`export`] |
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
@@ -17,6 +18,7 @@
 //! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped, 130 interrupted ([`interrupt`]).
 #![forbid(unsafe_code)]
 
+mod advice;
 mod answer;
 mod arguments;
 mod baseline;
