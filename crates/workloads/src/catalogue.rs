@@ -1,6 +1,7 @@
 //! The workloads by name: what there is, and building one from parameters.
 
 use crate::audit::Audited;
+use crate::described::Described;
 use crate::micro::Micro;
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
 use crate::smallbank::SmallBank;
@@ -10,8 +11,14 @@ use crate::ycsb::Ycsb;
 
 /// Every workload with its parameters.
 pub fn descriptions() -> &'static [WorkloadDescription] {
-    static DESCRIPTIONS: [WorkloadDescription; 5] =
-        [Micro::DESCRIPTION, Ycsb::DESCRIPTION, SmallBank::DESCRIPTION, Tatp::DESCRIPTION, Tpcc::DESCRIPTION];
+    static DESCRIPTIONS: [WorkloadDescription; 6] = [
+        Micro::DESCRIPTION,
+        Ycsb::DESCRIPTION,
+        SmallBank::DESCRIPTION,
+        Tatp::DESCRIPTION,
+        Tpcc::DESCRIPTION,
+        Described::DESCRIPTION,
+    ];
     &DESCRIPTIONS
 }
 
@@ -27,6 +34,8 @@ pub fn build(name: &str, given: &Parameters) -> Result<AnyWorkload, ParameterErr
         Tatp::new(given).map(AnyWorkload::Tatp)
     } else if name == Tpcc::DESCRIPTION.name {
         Tpcc::new(given).map(AnyWorkload::Tpcc)
+    } else if name == Described::DESCRIPTION.name {
+        Described::new(given).map(AnyWorkload::Described)
     } else {
         Err(ParameterError::UnknownWorkload {
             given: name.to_owned(),
@@ -48,6 +57,8 @@ pub enum AnyWorkload {
     Tatp(Tatp),
     /// TPC-C.
     Tpcc(Tpcc),
+    /// A file's.
+    Described(Described),
 }
 
 /// What to do with a workload of whatever type.
@@ -77,6 +88,7 @@ impl AnyWorkload {
             AnyWorkload::SmallBank(_) => SmallBank::DESCRIPTION.name,
             AnyWorkload::Tatp(_) => Tatp::DESCRIPTION.name,
             AnyWorkload::Tpcc(_) => Tpcc::DESCRIPTION.name,
+            AnyWorkload::Described(_) => Described::DESCRIPTION.name,
         }
     }
 
@@ -90,6 +102,7 @@ impl AnyWorkload {
             AnyWorkload::SmallBank(bank) => bank.resolved(),
             AnyWorkload::Tatp(tatp) => tatp.resolved(),
             AnyWorkload::Tpcc(tpcc) => tpcc.resolved(),
+            AnyWorkload::Described(described) => described.resolved(),
         }
     }
 
@@ -100,7 +113,11 @@ impl AnyWorkload {
 
     /// Whether its transactions delete rows. A checked run of one that does needs tombstones.
     pub fn deletes(&self) -> bool {
-        matches!(self, AnyWorkload::Tatp(_) | AnyWorkload::Tpcc(_))
+        match self {
+            AnyWorkload::Tatp(_) | AnyWorkload::Tpcc(_) => true,
+            AnyWorkload::Described(described) => described.deletes(),
+            _ => false,
+        }
     }
 
     /// Shows the workload to `visitor` by its own type.
@@ -111,6 +128,7 @@ impl AnyWorkload {
             AnyWorkload::SmallBank(bank) => visitor.visit(bank),
             AnyWorkload::Tatp(tatp) => visitor.visit(tatp),
             AnyWorkload::Tpcc(tpcc) => visitor.visit(tpcc),
+            AnyWorkload::Described(described) => visitor.visit(described),
         }
     }
 
@@ -138,6 +156,7 @@ impl AnyWorkload {
             AnyWorkload::SmallBank(_) => all!(AnyWorkload::SmallBank),
             AnyWorkload::Tatp(_) => all!(AnyWorkload::Tatp),
             AnyWorkload::Tpcc(_) => all!(AnyWorkload::Tpcc),
+            AnyWorkload::Described(_) => all!(AnyWorkload::Described),
         }
     }
 }

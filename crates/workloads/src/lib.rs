@@ -9,6 +9,7 @@
 //! | SmallBank | [`smallbank`] |
 //! | TATP | [`tatp`] |
 //! | TPC-C | [`tpcc`] |
+//! | a workload of one's own, of a file | [`described`] |
 //! | did a run leave in the tables what it should have? | [`audit`] |
 //! | exact zipfian ranks | [`zipf`], `alias` |
 //! | rows by where they lie: near the client, elsewhere, anywhere | `locality` |
@@ -25,6 +26,7 @@
 mod alias;
 pub mod audit;
 pub mod catalogue;
+pub mod described;
 mod locality;
 pub mod micro;
 pub mod parameters;
@@ -37,6 +39,7 @@ pub mod ycsb;
 pub mod zipf;
 
 pub use catalogue::{AnyWorkload, WorkloadVisitor, WorkloadsVisitor, build, descriptions};
+pub use described::Described;
 pub use micro::Micro;
 pub use parameters::{ParameterDescription, ParameterError, Parameters, WorkloadDescription};
 pub use smallbank::SmallBank;

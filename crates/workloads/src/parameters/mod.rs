@@ -133,6 +133,13 @@ pub enum ParameterError {
         /// The values allowed, in words.
         allowed: &'static str,
     },
+    /// A file that a parameter names says something that is not allowed, or cannot be read.
+    Input {
+        /// The file.
+        place: String,
+        /// What is wrong with it, and what is allowed.
+        what: String,
+    },
     /// Two values that are allowed, but not together.
     Conflict {
         /// The parameter to change, as a suggestion.
@@ -160,6 +167,7 @@ impl fmt::Display for ParameterError {
             ParameterError::BadValue { parameter, value, allowed } => {
                 write!(f, "bad value '{value}' for '{parameter}'; allowed: {allowed}")
             }
+            ParameterError::Input { place, what } => write!(f, "{place}: {what}"),
             ParameterError::Conflict { parameter, value, with, with_value, allowed } => {
                 write!(
                     f,
