@@ -638,7 +638,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     #[inline(always)]
-    fn find_own(&mut self, place: Place<'_>) -> Option<usize> {
+    fn find_own(&self, place: Place<'_>) -> Option<usize> {
         self.accesses.find(place.table.id, place.key, place.hash)
     }
 

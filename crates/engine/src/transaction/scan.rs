@@ -44,8 +44,6 @@ pub(crate) struct Cursor {
     /// Gaps that the transaction had when the scan began, and the last one that the cursor has added.
     gaps_before: usize,
     last_gap: Option<usize>,
-    /// Records that the transaction had touched when the scan began.
-    touched_before: usize,
     /// Where it goes on after that leaf, if it does.
     onward: Bound<()>,
     bound: Vec<u8>,
@@ -102,7 +100,6 @@ impl Cursor {
             ahead: 0,
             gaps_before: 0,
             last_gap: None,
-            touched_before: 0,
             onward,
             bound: Vec::new(),
             is_at_end: true,
@@ -125,13 +122,13 @@ impl Cursor {
     }
 
     /// Before the first key of the range.
-    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId, gaps: usize, touched: usize) {
+    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId, gaps: usize) {
         let first = match scan.direction {
             Direction::Forward => scan.from,
             Direction::Backward => scan.to,
         };
         (self.partition, self.within, self.next, self.is_at_end) = (partition, 0, 0, false);
-        (self.gaps_before, self.last_gap, self.touched_before) = (gaps, None, touched);
+        (self.gaps_before, self.last_gap) = (gaps, None);
         self.go_on_at(first);
     }
 
@@ -256,7 +253,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursors.resize_with(several, Cursor::new);
         }
         for (cursor, partition) in cursors.iter_mut().zip(partitions) {
-            cursor.start(scan, PartitionId(partition), self.gaps.len(), self.accesses.len());
+            cursor.start(scan, PartitionId(partition), self.gaps.len());
         }
         let shown = self.merge(scan, &mut cursors[..several], see);
         self.cursors = cursors;
@@ -359,25 +356,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let span = scan.span;
         let place = self.met_at(scan, cursor.partition, bytes);
         work::operation(span.length());
-        if let Some(position) = self.find_met(place, cursor.touched_before) {
+        if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, &mut |row| see(bytes, row));
         }
         self.enter(place)?;
         self.stopwatch.enter(TimeClass::Manager);
         AccessOf::<A>::show(self, place, record, span, &mut |row| see(bytes, row))
-    }
-}
-
-impl<A: Architecture> Txn<'_, A> {
-    /// The entry for a key that a scan has come to, if the transaction has touched it before. Where operations touch records ahead, the scan
-    /// may have locked the record itself, with others of its batch; elsewhere it comes to each key once.
-    #[inline(always)]
-    fn find_met(&mut self, place: Place<'_>, touched_before: usize) -> Option<usize> {
-        let among = match AccessOf::<A>::TOUCHES_AHEAD {
-            true => self.accesses.len(),
-            false => touched_before,
-        };
-        self.accesses.find_among(among, place.table.id, place.key, place.hash)
     }
 }
 

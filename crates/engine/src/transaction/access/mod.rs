@@ -67,8 +67,6 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const WRITES_IN_PLACE: bool;
     /// Whether a record or a gap that has an entry is locked until the transaction ends.
     const ENTRIES_ARE_LOCKS: bool;
-    /// Whether an operation may add entries for keys to which the procedure has not come yet.
-    const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
 
     /// Whether somebody who holds nothing may copy a row while it is written, and is told so.
     const TELLS_OF_WRITING: bool = false;

@@ -20,8 +20,6 @@ impl<A: Architecture<Protocol: Protecting>> Access<A> for MostlyValidated {
     const READS_WRITE_METADATA: bool = false;
     const WRITES_IN_PLACE: bool = false;
     const ENTRIES_ARE_LOCKS: bool = false;
-    // What the attempt before wanted.
-    const TOUCHES_AHEAD: bool = true;
 
     // What differs.
 
