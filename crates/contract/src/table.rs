@@ -138,6 +138,13 @@ impl Span {
         self.offset as usize + self.len as usize
     }
 
+    /// The shortest one that has all bytes of both.
+    #[inline]
+    pub fn with(self, other: Span) -> Self {
+        let start = self.start().min(other.start());
+        Span::new(start, self.end().max(other.end()) - start)
+    }
+
     /// Whether a byte is in both.
     #[inline]
     pub const fn overlaps(self, other: Span) -> bool {

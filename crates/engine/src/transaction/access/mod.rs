@@ -59,6 +59,11 @@ pub(crate) type GapOf<A> = <ProtocolOf<A> as Protocol>::Gap<<A as Architecture>:
 /// What linking did to a gap's token, before and after (optimistic protocols); or which timestamp it has found there (timestamp ordering).
 pub(crate) type Advanced = Option<(u64, u64)>;
 
+/// What changes bytes of a row.
+pub(super) type Change<'a> = &'a mut dyn FnMut(&mut [u8]);
+/// What is shown bytes of a row.
+pub(super) type See<'a> = &'a mut dyn FnMut(&[u8]);
+
 /// How transactions access records.
 pub(crate) trait Access<A: Architecture>: Sized {
     /// Whether a read writes the record's metadata, too.
@@ -96,6 +101,27 @@ pub(crate) trait Access<A: Architecture>: Sized {
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort>;
+
+    /// The same, and shows other bytes as they were before; here by what is there for the two.
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        if span.overlaps(shown) {
+            let all = span.with(shown);
+            return Self::update(txn, place, all, &mut |bytes| {
+                see(&bytes[shown.start() - all.start()..][..shown.length()]);
+                change(&mut bytes[span.start() - all.start()..][..span.length()]);
+            });
+        }
+        match Self::update(txn, place, span, change)? {
+            // None of them has changed.
+            Presence::Present => txn.read_span(txn.table(place.table.id), place.key, shown, see),
+            Presence::Missing => Ok(Presence::Missing),
+        }
+    }
 
     /// An entry for a row that is to be written without having been read; `None`: there is none.
     fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort>;

@@ -90,6 +90,16 @@ impl<A: Architecture<Protocol: Protecting>> Access<A> for MostlyValidated {
     }
 
     #[inline(always)]
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        change: (Span, Change<'_>),
+        see: (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        Validated::update_seeing(txn, place, change, see)
+    }
+
+    #[inline(always)]
     fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort> {
         Validated::find_to_write(txn, place)
     }
