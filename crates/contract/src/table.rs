@@ -26,10 +26,11 @@ impl Key {
     /// strings; of [`Key::bytes`] the key itself.
     #[inline]
     pub fn prefix_of(bytes: &[u8]) -> Key {
-        let mut first = [0; 8];
-        let len = bytes.len().min(8);
-        first[..len].copy_from_slice(&bytes[..len]);
-        Key(u64::from_be_bytes(first))
+        match bytes.first_chunk() {
+            Some(first) => Key(u64::from_be_bytes(*first)),
+            // Shifted in byte by byte: a copy of unknown length is a call.
+            None => Key(bytes.iter().fold(0, |key, &byte| key << 8 | u64::from(byte)).unbounded_shl(64 - 8 * bytes.len() as u32)),
+        }
     }
 }
 

@@ -79,6 +79,16 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
     /// The same in an ordered table.
     fn lock_in_order(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
+        if self.architecture.is_here(place.partition) {
+            // The step would begin here and now.
+            let (found, gap) = self.look_up_near(place);
+            let verdict = found.map(|record| {
+                self.architecture.at(place.partition, move |site| {
+                    ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
+                })
+            });
+            return (found, gap, verdict);
+        }
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
@@ -277,7 +287,7 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn look_up_timed(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         self.stopwatch.enter(TimeClass::Index);
-        let found = self.look_up(place);
+        let found = self.look_up_near(place);
         self.stopwatch.enter(TimeClass::Manager);
         found
     }

@@ -24,6 +24,7 @@
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
 //! | [`values`] | rows that vary in length |
+//! | [`near`] | where it has looked last in ordered tables |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
@@ -56,6 +57,7 @@ mod linking;
 pub(crate) mod lock_list;
 mod locking;
 mod looking;
+mod near;
 mod observing;
 mod old_versions;
 mod operations;
@@ -108,6 +110,7 @@ use contract::{
 };
 use gaps::GapPlace;
 use keys::{Keys, Spot};
+use near::Nearby;
 use requesting::WantedBy;
 use scan::Cursor;
 use snapshot_scan::Stride;
@@ -250,6 +253,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     preclaims: bool,
     /// What it locks so.
     claims: Vec<(RecordPlace, Mode)>,
+    /// Where it has looked last in ordered tables.
+    nearby: Nearby,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.
@@ -332,6 +337,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             heeds_hints: false,
             preclaims: false,
             claims: Vec::new(),
+            nearby: Nearby::new(),
             cursors: Vec::new(),
             batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
@@ -634,6 +640,18 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 let found = unsafe { self.spot(place).with(|key| index.find(key)) };
                 (found.record, GapId::Leaf(found.leaf))
             }
+        }
+    }
+
+    /// The same; starts from where the slot has looked last.
+    #[inline(always)]
+    fn look_up_near(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
+        match &place.table.partition(place.partition).index {
+            Index::Ordered(index) if !place.table.has_byte_strings() => {
+                let found = index.find_near(self.nearby.of(place), &place.key.bytes());
+                (found.record, GapId::Leaf(found.leaf))
+            }
+            _ => self.look_up(place),
         }
     }
 

@@ -294,9 +294,22 @@ impl<'e, A: Architecture> Txn<'e, A> {
             self.stopwatch.enter(TimeClass::Index);
             AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
             cursor.turn_over(scan);
+            self.remember_leaf(scan, cursor);
             self.prefetch_shown(scan, cursor, most);
         }
         Ok(())
+    }
+
+    /// What the scan shows is mostly looked up next, if it is: the leaf is where to look.
+    #[inline]
+    fn remember_leaf(&mut self, scan: &Scan<'_>, cursor: &Cursor) {
+        let is_ascending = scan.direction == Direction::Forward;
+        if is_ascending
+            && let Some((bytes, _)) = cursor.head()
+            && !self.table(scan.table).has_byte_strings()
+        {
+            *self.nearby.at(scan.table, cursor.partition, Key::prefix_of(bytes)) = cursor.copy.finger();
+        }
     }
 
     /// Observes the gap of the leaf that a cursor has copied, unless the transaction has before.

@@ -9,7 +9,7 @@
 //! - Under latches nothing is asked of the system: what a change may need is taken before ([`AllocationCache::provide`]).
 
 use super::OVERSIZE;
-use super::finger::Finger;
+use super::finger::Fingers;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
 use super::state::MOST_LEVELS;
@@ -126,8 +126,8 @@ pub(crate) struct AllocationCache {
     /// By units; as many as were needed yet, for most indexes have no pieces.
     free_pieces: Vec<Vec<u32>>,
     garbage: VecDeque<(u64, Garbage)>,
-    /// The leaf where the worker linked last, or was about to.
-    pub(super) finger: Finger,
+    /// The leaves where the worker linked last, or was about to.
+    pub(super) fingers: Fingers,
 }
 
 impl Default for AllocationCache {
@@ -139,7 +139,7 @@ impl Default for AllocationCache {
             units: 0..0,
             free_pieces: Vec::new(),
             garbage: VecDeque::new(),
-            finger: Finger::NONE,
+            fingers: Fingers::NONE,
         }
     }
 }

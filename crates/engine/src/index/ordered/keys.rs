@@ -23,7 +23,7 @@ pub(super) const LONG: usize = SLICE_BYTES + 1;
 #[derive(Clone, Copy)]
 pub(super) struct Probe<'a> {
     pub bytes: &'a [u8],
-    /// The bytes of a key shorter than a slice.
+    /// Its first slice.
     head: u64,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Probe<'a> {
             bytes.len(),
             super::MAX_KEY_BYTES
         );
-        let head = if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { 0 };
+        let head = if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { big_endian(bytes, 0) };
         Probe { bytes, head }
     }
 
@@ -50,14 +50,15 @@ impl<'a> Probe<'a> {
     #[inline(always)]
     pub fn slice_at(&self, at: usize) -> u64 {
         let length = self.bytes.len();
+        if length <= SLICE_BYTES {
+            return self.head.unbounded_shl(8 * at as u32);
+        }
         let left = length - at;
         if left >= SLICE_BYTES {
             big_endian(self.bytes, at)
-        } else if length >= SLICE_BYTES {
-            // The last slice of the key, without the bytes before `at`; by 64 in two steps if none is left.
-            big_endian(self.bytes, length - SLICE_BYTES) << 1 << (63 - 8 * left)
         } else {
-            self.head << (8 * at)
+            // The last slice of the key, without the bytes before `at`.
+            big_endian(self.bytes, length - SLICE_BYTES).unbounded_shl(64 - 8 * left as u32)
         }
     }
 
@@ -71,14 +72,26 @@ impl<'a> Probe<'a> {
 /// The slice of bytes, eight at most.
 #[inline]
 pub(super) fn slice_of(bytes: &[u8]) -> u64 {
-    let mut padded = [0; SLICE_BYTES];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(padded)
+    match bytes.first_chunk() {
+        Some(all) => u64::from_be_bytes(*all),
+        // Shifted in byte by byte: a copy of unknown length is a call.
+        None => {
+            let end = bytes.iter().fold(0, |slice, &byte| slice << 8 | u64::from(byte));
+            end.unbounded_shl(8 * (SLICE_BYTES - bytes.len()) as u32)
+        }
+    }
 }
 
 /// Bytes that two keys have in common, from the first.
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Bytes that a separator, which is stored in this slice alone, and other bytes have in common, from the first.
+pub(super) fn common_of_slice(slice: u64, bytes: &[u8]) -> usize {
+    let most = inline_length(slice).min(bytes.len());
+    let differing = slice ^ slice_of(&bytes[..bytes.len().min(SLICE_BYTES)]);
+    most.min(differing.leading_zeros() as usize / 8)
 }
 
 /// Bytes of a separator that is stored in its slice alone.
@@ -160,6 +173,15 @@ mod tests {
                 let end = (at + SLICE_BYTES).min(length);
                 assert_eq!(probe.slice_at(at), slice_of(&bytes[at..end]), "{length} bytes, from {at}");
                 assert_eq!(probe.class_at(at), (length - at).min(LONG));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_slice_has_in_common_with_bytes() {
+        for separator in [&b"a"[..], b"\0a", b"ab\0c", b"abcdefgh", b"\xFF"] {
+            for bytes in [&b""[..], b"a", b"\0", b"ab", b"ab\0", b"ab\0c", b"ab\0cd", b"abcdefgh", b"abcdefghi", b"\xFF\0"] {
+                assert_eq!(common_of_slice(slice_of(separator), bytes), common_prefix(separator, bytes));
             }
         }
     }

@@ -6,7 +6,8 @@
 //!
 //! A key in a leaf is the prefix of the bound that led there, which all keys of the leaf share, and its slice.
 
-use super::descend::{End, Step, Target};
+use super::descend::{End, Step, Stop, Target};
+use super::finger::{Finger, Rank};
 use super::keys::{Probe, SLICE_BYTES, slice_of};
 use super::node::{Leaf, Version, prefetch};
 use super::synchronization_policy::SynchronizationPolicy;
@@ -75,6 +76,15 @@ impl LeafCopy {
     /// Its version then.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// A finger at the leaf, for its entries from the first one to the last, if they were copied in ascending order.
+    pub fn finger(&self) -> Finger {
+        let rank = |nth: usize| Rank::of(&Probe::new(self.entry(nth).0));
+        match self.entries.len().checked_sub(1) {
+            None => Finger::NONE,
+            Some(last) => Finger::at_entries(Stop { node: self.leaf.0, state: self.version.0 }, rank(0), rank(last)),
+        }
     }
 
     /// The number of entries.

@@ -7,7 +7,7 @@
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, Place, RequesterOf, Txn};
-use super::{Access, Advanced, GapOf, Token, Validated};
+use super::{Access, Advanced, Change, GapOf, See, Token, Validated};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Held, Mode, Protecting};
 use crate::record::RecordRef;
