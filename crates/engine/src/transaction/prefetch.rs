@@ -135,7 +135,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn prefetch_shown(&self, scan: &Scan<'_>, cursor: &Cursor, most: usize) {
         if self.heeds_hints && self.architecture.is_here(cursor.partition()) {
             cursor
-                .entries_left()
+                .records_left()
                 .take(most)
                 .for_each(|record| Self::prefetch_record(record, scan.span, false));
         }

@@ -129,6 +129,7 @@ impl Cursor {
         };
         (self.partition, self.within, self.next, self.is_at_end) = (partition, 0, 0, false);
         (self.gaps_before, self.last_gap) = (gaps, None);
+        self.copy.begin();
         self.go_on_at(first);
     }
 
@@ -137,14 +138,22 @@ impl Cursor {
         self.onward = bound.map(|bytes| self.bound.extend_from_slice(bytes));
     }
 
+    /// Whether there is a next entry in the copy.
+    #[inline(always)]
+    fn has_head(&self) -> bool {
+        self.next < self.within
+    }
+
     /// The next entry, if there is one in the copy.
+    #[inline(always)]
     pub(super) fn head(&self) -> Option<(&[u8], RecordRef)> {
-        (self.next < self.within).then(|| self.copy.entry(self.next))
+        self.has_head().then(|| self.copy.entry(self.next))
     }
 
     /// The records of the copy that the scan has not shown.
-    pub(super) fn entries_left(&self) -> impl Iterator<Item = RecordRef> {
-        (self.next..self.within).map(|nth| self.copy.entry(nth).1)
+    #[inline(always)]
+    pub(super) fn records_left(&self) -> impl Iterator<Item = RecordRef> {
+        self.copy.records(self.next..self.within)
     }
 
     /// Looks ahead from the next entry on.
@@ -267,6 +276,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         cursors: &mut [Cursor],
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Abort> {
+        if let [only] = cursors {
+            return self.go_through(scan, only, see);
+        }
         let mut shown = 0;
         for cursor in &mut *cursors {
             self.fill(scan, cursor, scan.limit)?;
@@ -287,9 +299,34 @@ impl<'e, A: Architecture> Txn<'e, A> {
         Ok(shown)
     }
 
+    /// The same of one partition.
+    fn go_through(
+        &mut self,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Abort> {
+        let mut shown = 0;
+        loop {
+            self.fill(scan, cursor, scan.limit - shown)?;
+            if !cursor.has_head() {
+                AccessOf::<A>::come_to_end(self, scan)?;
+                return Ok(shown);
+            }
+            while cursor.has_head() {
+                AccessOf::<A>::come_to(self, scan, std::slice::from_mut(cursor), 0, scan.limit - shown)?;
+                shown += usize::from(self.show(scan, cursor, see)? == Presence::Present);
+                cursor.next += 1;
+                if shown == scan.limit {
+                    return Ok(shown);
+                }
+            }
+        }
+    }
+
     /// Reads leaves until the cursor has an entry, or is at its end.
     fn fill(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) -> Result<(), Abort> {
-        while cursor.next == cursor.within && !cursor.is_at_end {
+        while !cursor.has_head() && !cursor.is_at_end {
             self.enter_for(scan, cursor)?;
             self.stopwatch.enter(TimeClass::Index);
             AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
