@@ -31,7 +31,9 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             if !is_here {
                 self.stopwatch.enter(TimeClass::Wait);
             }
-            let (found, gap, verdict) = if place.table.is_ordered() {
+            let (found, gap, verdict) = if is_here {
+                self.lock_here(place, mode, who)
+            } else if place.table.is_ordered() {
                 self.lock_in_order(place, mode, who)
             } else {
                 self.lock_by_hash(place, mode, who)
@@ -64,7 +66,19 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         }
     }
 
-    /// One attempt to find a key's record and to lock it, at its bucket.
+    /// One attempt to find a key's record and to lock it, where steps run in place: a look-up, which is nobody's step, comes before.
+    #[inline(always)]
+    fn lock_here(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
+        let (found, gap) = self.look_up_near(place);
+        let acquire = |record| {
+            self.architecture.at(place.partition, move |site| {
+                ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
+            })
+        };
+        (found, gap, found.map(acquire))
+    }
+
+    /// The same in one step, at its bucket.
     #[inline(always)]
     fn lock_by_hash(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, verdict) = self.architecture.at(place.partition, move |site| {
@@ -79,16 +93,6 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
     /// The same in an ordered table.
     fn lock_in_order(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
-        if self.architecture.is_here(place.partition) {
-            // The step would begin here and now.
-            let (found, gap) = self.look_up_near(place);
-            let verdict = found.map(|record| {
-                self.architecture.at(place.partition, move |site| {
-                    ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
-                })
-            });
-            return (found, gap, verdict);
-        }
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.

@@ -24,7 +24,7 @@
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
 //! | [`values`] | rows that vary in length |
-//! | [`near`] | where it has looked last in ordered tables |
+//! | [`near`] | what it knows of where a key is |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
@@ -253,7 +253,7 @@ pub(crate) struct Txn<'e, A: Architecture> {
     preclaims: bool,
     /// What it locks so.
     claims: Vec<(RecordPlace, Mode)>,
-    /// Where it has looked last in ordered tables.
+    /// What it knows of where keys are.
     nearby: Nearby,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
@@ -436,6 +436,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.keys.clear();
+        self.nearby.forget_met();
         self.id = None;
         self.refresh_epoch();
     }
@@ -643,7 +644,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
-    /// The same; starts from where the slot has looked last.
+    /// The same; starts from what the slot knows of where the key is.
     #[inline(always)]
     fn look_up_near(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         match &place.table.partition(place.partition).index {
@@ -651,7 +652,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 let found = index.find_near(self.nearby.of(place), &place.key.bytes());
                 (found.record, GapId::Leaf(found.leaf))
             }
-            _ => self.look_up(place),
+            Index::Hashed(index) => {
+                let found = self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key));
+                (found, GapId::Bucket(place.hash))
+            }
+            Index::Ordered(_) => self.look_up(place),
         }
     }
 
