@@ -29,7 +29,10 @@ impl Key {
         match bytes.first_chunk() {
             Some(first) => Key(u64::from_be_bytes(*first)),
             // Shifted in byte by byte: a copy of unknown length is a call.
-            None => Key(bytes.iter().fold(0, |key, &byte| key << 8 | u64::from(byte)).unbounded_shl(64 - 8 * bytes.len() as u32)),
+            None => Key(bytes
+                .iter()
+                .fold(0, |key, &byte| key << 8 | u64::from(byte))
+                .unbounded_shl(64 - 8 * bytes.len() as u32)),
         }
     }
 }

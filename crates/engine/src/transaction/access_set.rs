@@ -97,6 +97,8 @@ pub(crate) struct AccessSet {
     slots: Box<[Slot]>,
     /// The transaction's: not zero, and no other slot's.
     stamp: u32,
+    /// Entries for which there are slots.
+    room: usize,
     most: usize,
 }
 
@@ -104,7 +106,8 @@ impl AccessSet {
     /// With room for transactions of ordinary size, which touch `most` records at most.
     pub fn new(most: usize) -> Self {
         let slots = vec![Slot::EMPTY; FIRST_SLOTS].into_boxed_slice();
-        AccessSet { most, entries: Vec::with_capacity(FIRST_SLOTS), slots, stamp: 1 }
+        let room = (FIRST_SLOTS / 2).min(most);
+        AccessSet { entries: Vec::with_capacity(FIRST_SLOTS), slots, stamp: 1, room, most }
     }
 
     /// Where to look for a key first.
@@ -134,8 +137,7 @@ impl AccessSet {
     #[inline(always)]
     pub fn push(&mut self, access: Access, hash: Hash) -> usize {
         let position = self.entries.len();
-        assert!(position < self.most, "a transaction that touches more than {} records", self.most);
-        if 2 * position >= self.slots.len() {
+        if position == self.room {
             self.grow();
         }
         self.put(position as u32, access.table, hash);
@@ -156,11 +158,13 @@ impl AccessSet {
     /// Four times as many slots, which later transactions have, too.
     #[cold]
     fn grow(&mut self) {
+        assert!(self.room < self.most, "a transaction that touches more than {} records", self.most);
         self.slots = vec![Slot::EMPTY; 4 * self.slots.len()].into_boxed_slice();
         for position in 0..self.entries.len() {
             let Access { table, key, .. } = self.entries[position];
             self.put(position as u32, table, Hash::of(key));
         }
+        self.room = (self.slots.len() / 2).min(self.most);
     }
 
     /// Forgets everything, keeps the memory.
@@ -223,7 +227,7 @@ mod tests {
         // SAFETY: the record is never touched.
         let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
         let mut set = AccessSet::new(1 << 10);
-        // The third round and those after it begin again with stamps that were used.
+        // From the fourth round on there are stamps again that were used before.
         set.stamp = u32::MAX - 2;
         for round in 0..5 {
             for n in 0..1000 {
@@ -244,12 +248,27 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "touches more than 300 records")]
+    fn there_is_an_end_to_it() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let mut set = AccessSet::new(300);
+        (0..=300).for_each(|n| {
+            assert_eq!(set.len(), n as usize);
+            set.push(read(TableId(0), Key(n), record), Hash::of(Key(n)));
+        });
+    }
+
+    #[test]
     fn a_slot_of_a_stamp_that_is_used_again_is_empty() {
         let mut word = 0u128;
         // SAFETY: the record is never touched.
         let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
         let (mut set, table) = (AccessSet::new(1 << 10), TableId(0));
-        let all = |set: &AccessSet| (0..100).filter(|&n| set.find(table, Key(n), Hash::of(Key(n))).is_some()).count();
+        let all = |set: &AccessSet| {
+            (0..100).filter(|&n| set.find(table, Key(n), Hash::of(Key(n))).is_some()).count()
+        };
         (0..100).for_each(|n| _ = set.push(read(table, Key(n), record), Hash::of(Key(n))));
         assert_eq!((set.stamp, all(&set)), (1, 100));
         set.clear();

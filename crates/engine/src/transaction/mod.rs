@@ -261,6 +261,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     batch: Vec<Ahead<'e>>,
     /// Positions in the access set of what commit must write.
     write_set: Vec<u32>,
+    /// Whether it deletes something of it.
+    deletes: bool,
     /// Entries of `write_set` that are prepared.
     prepared: usize,
     log: WriteLog,
@@ -341,6 +343,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursors: Vec::new(),
             batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
+            deletes: false,
             prepared: 0,
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],

@@ -92,7 +92,8 @@ impl<A: Architecture> Txn<'_, A> {
         record.row::<HeaderOf<A>>().prefetch(span, header, row);
     }
 
-    /// Asks for all that operations on these keys will touch, as far as it is known. Nothing is looked at that counts.
+    /// Asks for all that operations on these keys will touch, as far as it is known. Nothing is looked at that counts, but the records that
+    /// are met of a hashed table are remembered for the look-ups that follow ([`super::near`]).
     pub(super) fn prefetch(&mut self, table: TableId, keys: &[Key]) {
         let table = self.table(table);
         self.nearby.forget_met();

@@ -106,7 +106,7 @@ fn sell<T: Transaction + ?Sized>(
     let stock = keys::stock(line.supply_w_id, line.i_id);
     let is_remote = line.supply_w_id != input.w_id;
     let sell = |counts: &mut StockCounts| {
-        let is_brand = is_original(&item.i_data) && is_original(&counts.s_data);
+        let is_brand = item.is_original && is_original(&counts.s_data);
         (take(counts, line.quantity, is_remote), is_brand)
     };
     let ((s_quantity, is_brand), ol_dist_info): (_, DistrictInfo) =

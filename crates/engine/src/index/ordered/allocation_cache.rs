@@ -145,6 +145,12 @@ impl Default for AllocationCache {
 }
 
 impl AllocationCache {
+    /// The local epoch at which what is unlinked from here on is unlinked.
+    #[inline(always)]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// What is unlinked from here on is unlinked at local epoch `epoch`; what was at `reclaimable` or before is free.
     #[inline]
     pub fn refresh(&mut self, epoch: u64, reclaimable: u64) {
@@ -164,8 +170,19 @@ impl AllocationCache {
 
     /// Takes memory for `nodes` nodes and `units` units in pieces, and makes room for what is retired meanwhile. Called before
     /// latches are taken: nothing is asked of the system under one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn provide(&mut self, index: &Nodes, heap: &Heap, nodes: usize, units: usize) {
+        let room = self.garbage.capacity() - self.garbage.len();
+        let is_there = self.free.len() + self.chunk.len() >= nodes
+            && self.units.len() >= units
+            && room >= MOST_RETIRED + units;
+        if !is_there {
+            self.provide_more(index, heap, nodes, units);
+        }
+    }
+
+    #[cold]
+    fn provide_more(&mut self, index: &Nodes, heap: &Heap, nodes: usize, units: usize) {
         if self.free.len() + self.chunk.len() < nodes {
             self.provide_nodes(index);
         }

@@ -9,7 +9,8 @@ use super::OrderedIndex;
 use super::allocation_cache::AllocationCache;
 use super::heap::units_of;
 use super::keys::{
-    Fence, KeyBuffer, LONG, Probe, SLICE_BYTES, common_of_slice, common_prefix, fits_inline, inline_length, slice_of,
+    Fence, KeyBuffer, LONG, Probe, SLICE_BYTES, common_of_slice, common_prefix, fits_inline, inline_length,
+    slice_of,
 };
 use super::node::{Entry, Inner, SEPARATORS, UNUSED, Value};
 use super::state::State;

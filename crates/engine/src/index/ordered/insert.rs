@@ -253,7 +253,12 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let prefix = parent.at.state.prefix();
         assert!(separator[..prefix] == key.bytes[..prefix]);
         if fits_inline(&separator[prefix..]) && inner.long.get() == 0 {
-            return inner.insert(parent.position, parent.at.state.count(), slice_of(&separator[prefix..]), right);
+            return inner.insert(
+                parent.position,
+                parent.at.state.count(),
+                slice_of(&separator[prefix..]),
+                right,
+            );
         }
         let mut draft = self.load(inner, parent.at.state);
         draft.insert(parent.position, self.separator(separator, prefix, allocations), right);

@@ -122,33 +122,54 @@ pub(super) enum Fence {
     Long(u32),
 }
 
+/// Bytes of a key that is put together without clearing room for the longest one.
+const SHORT_BYTES: usize = 32;
+
 /// A key put together from its pieces.
 pub(super) struct KeyBuffer {
-    bytes: [u8; super::MAX_KEY_BYTES],
+    bytes: Room,
     length: usize,
+}
+
+/// Room for a key.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "on the stack, and not moved: most keys are short, and need not have the rest cleared"
+)]
+enum Room {
+    Short([u8; SHORT_BYTES]),
+    Long([u8; super::MAX_KEY_BYTES]),
 }
 
 impl KeyBuffer {
     /// Bytes as they are.
     pub fn of(bytes: &[u8]) -> Self {
-        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: bytes.len() };
-        buffer.bytes[..bytes.len()].copy_from_slice(bytes);
-        buffer
+        let mut all = [0; super::MAX_KEY_BYTES];
+        all[..bytes.len()].copy_from_slice(bytes);
+        KeyBuffer { bytes: Room::Long(all), length: bytes.len() }
     }
 
     /// A prefix and the first `length` bytes of a slice.
     pub fn join(prefix: &[u8], slice: u64, length: usize) -> Self {
-        let mut buffer = KeyBuffer::of(prefix);
-        buffer.length += length;
-        buffer.bytes[prefix.len()..prefix.len() + length].copy_from_slice(&slice.to_be_bytes()[..length]);
-        buffer
+        let (end, slice) = (prefix.len() + length, slice.to_be_bytes());
+        if prefix.len() + SLICE_BYTES <= SHORT_BYTES {
+            let mut bytes = [0; SHORT_BYTES];
+            bytes[..prefix.len()].copy_from_slice(prefix);
+            // All of it: what is too much is not the key's.
+            bytes[prefix.len()..prefix.len() + SLICE_BYTES].copy_from_slice(&slice);
+            return KeyBuffer { bytes: Room::Short(bytes), length: end };
+        }
+        let mut bytes = [0; super::MAX_KEY_BYTES];
+        bytes[..prefix.len()].copy_from_slice(prefix);
+        bytes[prefix.len()..end].copy_from_slice(&slice[..length]);
+        KeyBuffer { bytes: Room::Long(bytes), length: end }
     }
 
     /// Bytes that `fill` writes, answering how many.
     pub fn filled(fill: impl FnOnce(&mut [u8]) -> usize) -> Self {
-        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: 0 };
-        buffer.length = fill(&mut buffer.bytes);
-        buffer
+        let mut bytes = [0; super::MAX_KEY_BYTES];
+        let length = fill(&mut bytes);
+        KeyBuffer { bytes: Room::Long(bytes), length }
     }
 }
 
@@ -156,7 +177,10 @@ impl std::ops::Deref for KeyBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        match &self.bytes {
+            Room::Short(bytes) => &bytes[..self.length],
+            Room::Long(bytes) => &bytes[..self.length],
+        }
     }
 }
 
@@ -180,8 +204,30 @@ mod tests {
     #[test]
     fn what_a_slice_has_in_common_with_bytes() {
         for separator in [&b"a"[..], b"\0a", b"ab\0c", b"abcdefgh", b"\xFF"] {
-            for bytes in [&b""[..], b"a", b"\0", b"ab", b"ab\0", b"ab\0c", b"ab\0cd", b"abcdefgh", b"abcdefghi", b"\xFF\0"] {
+            for bytes in [
+                &b""[..],
+                b"a",
+                b"\0",
+                b"ab",
+                b"ab\0",
+                b"ab\0c",
+                b"ab\0cd",
+                b"abcdefgh",
+                b"abcdefghi",
+                b"\xFF\0",
+            ] {
                 assert_eq!(common_of_slice(slice_of(separator), bytes), common_prefix(separator, bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_put_together_in_room_of_either_size() {
+        for prefix in (0..64).map(|length| vec![7; length]) {
+            for length in 0..=SLICE_BYTES {
+                let whole = [&prefix[..], &b"abcdefgh"[..length]].concat();
+                assert_eq!(&*KeyBuffer::join(&prefix, slice_of(b"abcdefgh"), length), whole);
+                assert_eq!(&*KeyBuffer::of(&whole), whole);
             }
         }
     }

@@ -66,8 +66,8 @@ mod stack;
 pub mod wrong;
 
 pub(crate) use allocation_cache::AllocationCache;
-pub(crate) use finger::{Finger, place_of};
 pub use contract::Direction;
+pub(crate) use finger::{Finger, place_of};
 pub(crate) use memory::{KeyBytes, Memory};
 pub(crate) use node::{Leaf, Version};
 pub(crate) use scan::LeafCopy;

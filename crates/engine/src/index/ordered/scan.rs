@@ -84,7 +84,9 @@ impl LeafCopy {
         let rank = |nth: usize| Rank::of(&Probe::new(self.entry(nth).0));
         match self.entries.len().checked_sub(1) {
             None => Finger::NONE,
-            Some(last) => Finger::at_entries(Stop { node: self.leaf.0, state: self.version.0 }, rank(0), rank(last)),
+            Some(last) => {
+                Finger::at_entries(Stop { node: self.leaf.0, state: self.version.0 }, rank(0), rank(last))
+            }
         }
     }
 
