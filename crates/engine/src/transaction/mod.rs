@@ -439,7 +439,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.keys.clear();
-        self.nearby.forget_met();
         self.id = None;
         self.refresh_epoch();
     }
@@ -447,6 +446,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Goes on to the global epoch. The slot has found nothing that it will look at again.
     #[inline(always)]
     fn refresh_epoch(&mut self) {
+        self.nearby.forget_met();
         let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.in_epochs, self.epoch, || {
             draws.lose_batch();

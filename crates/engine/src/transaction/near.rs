@@ -47,7 +47,7 @@ impl Nearby {
         Nearby { fingers: Box::new([nowhere; PLACES]), met: Vec::with_capacity(MOST_AHEAD) }
     }
 
-    /// Another transaction begins, or other keys are named.
+    /// The slot goes on to another epoch, in which the records' memory may become that of others; or other keys are named.
     #[inline(always)]
     pub fn forget_met(&mut self) {
         self.met.clear();
