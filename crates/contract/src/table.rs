@@ -142,11 +142,17 @@ impl Span {
         self.offset as usize + self.len as usize
     }
 
-    /// The shortest one that has all bytes of both.
+    /// The shortest one that has all bytes of both, and begins at a multiple of eight: what is aligned in the row is aligned in it.
     #[inline]
     pub fn with(self, other: Span) -> Self {
-        let start = self.start().min(other.start());
+        let start = self.start().min(other.start()) & !7;
         Span::new(start, self.end().max(other.end()) - start)
+    }
+
+    /// This part of the bytes of a span that has it.
+    #[inline]
+    pub fn within(self, all: Span) -> std::ops::Range<usize> {
+        self.start() - all.start()..self.end() - all.start()
     }
 
     /// Whether a byte is in both.

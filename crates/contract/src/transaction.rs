@@ -153,8 +153,8 @@ pub trait Transaction {
     ) -> Result<Presence, Abort> {
         let all = span.with(shown);
         self.update(table, key, all, &mut |bytes| {
-            see(&bytes[shown.start() - all.start()..][..shown.length()]);
-            change(&mut bytes[span.start() - all.start()..][..span.length()]);
+            see(&bytes[shown.within(all)]);
+            change(&mut bytes[span.within(all)]);
         })
     }
 

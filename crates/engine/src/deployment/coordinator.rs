@@ -523,6 +523,30 @@ where
         Ok(self.coordinator.finds(presence))
     }
 
+    /// Away from home it is one update of all bytes from the first to the last, as in the branch's fragment.
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        let presence = match self.away(table, key) {
+            None => self.home.update_seeing(table, key, span, change, shown, see)?,
+            Some(instance) => {
+                let all = span.with(shown);
+                self.update_away(instance, (table, key), all, &mut |bytes| {
+                    see(&bytes[shown.within(all)]);
+                    change(&mut bytes[span.within(all)]);
+                })?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
+    }
+
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         self.alive()?;
         let presence = match self.away(table, key) {

@@ -112,8 +112,8 @@ pub(crate) trait Access<A: Architecture>: Sized {
         if span.overlaps(shown) {
             let all = span.with(shown);
             return Self::update(txn, place, all, &mut |bytes| {
-                see(&bytes[shown.start() - all.start()..][..shown.length()]);
-                change(&mut bytes[span.start() - all.start()..][..span.length()]);
+                see(&bytes[shown.within(all)]);
+                change(&mut bytes[span.within(all)]);
             });
         }
         match Self::update(txn, place, span, change)? {
