@@ -204,6 +204,8 @@ impl std::ops::DerefMut for AccessSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
     use std::ptr::NonNull;
 
     /// Of a record that nobody may touch.
@@ -258,6 +260,40 @@ mod tests {
             assert_eq!(set.len(), n as usize);
             set.push(read(TableId(0), Key(n), record), Hash::of(Key(n)));
         });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Transactions of any size, one after the other, of few keys and of many, in tables whose keys are alike.
+        #[test]
+        fn it_agrees_with_a_map(
+            transactions in prop::collection::vec(
+                prop::collection::vec((0u16..3, prop_oneof![0u64..200, any::<u64>()]), 0..600),
+                1..6,
+            ),
+        ) {
+            let mut word = 0u128;
+            // SAFETY: the record is never touched.
+            let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+            let mut set = AccessSet::new(1 << 10);
+            for transaction in transactions {
+                let mut map = HashMap::new();
+                for (table, key) in transaction {
+                    let (table, key, next) = (TableId(table), Key(key), map.len());
+                    let found = set.find(table, key, Hash::of(key));
+                    prop_assert_eq!(found, map.get(&(table.0, key.0)).copied());
+                    if found.is_none() {
+                        prop_assert_eq!(set.push(read(table, key, record), Hash::of(key)), next);
+                        map.insert((table.0, key.0), next);
+                    }
+                }
+                for ((table, key), position) in map {
+                    prop_assert_eq!(set.find(TableId(table), Key(key), Hash::of(Key(key))), Some(position));
+                }
+                set.clear();
+            }
+        }
     }
 
     #[test]
