@@ -150,8 +150,10 @@ impl Procedure for Random {
             if random.u8(0..3) == 0 {
                 // The key may come next, or after others, or not at all; and nothing depends on it.
                 let before = random.usize(0..3);
-                let numbers = (0..20).map(|nth| if nth == before { number } else { random.u64(0..self.world.keys) });
-                let names: Vec<Key> = numbers.collect::<Vec<_>>().iter().map(|&n| self.world.name(txn, n)).collect();
+                let numbers =
+                    (0..20).map(|nth| if nth == before { number } else { random.u64(0..self.world.keys) });
+                let names: Vec<Key> =
+                    numbers.collect::<Vec<_>>().iter().map(|&n| self.world.name(txn, n)).collect();
                 txn.ahead(T, &names[random.usize(0..=before)..random.usize(before..=20)]);
             }
             let kinds = if self.world.indexing == Indexing::Hashed { 10 } else { 13 };
