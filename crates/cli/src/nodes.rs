@@ -5,9 +5,10 @@
 
 use crate::arguments::typed;
 use crate::engines::{self, Machine};
+use crate::interrupt;
 use crate::output::say;
 use clap::{Arg, ArgMatches, Command};
-use cluster::{Cluster, Group};
+use cluster::{Cluster, Group, Secret};
 use contract::{ChannelName, Durability, EngineOptions, Instances};
 use harness::folder::Folder;
 use harness::options::{Logging, Nodes};
@@ -26,10 +27,11 @@ static OWN_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 /// Whether this process was started to be a node of somebody's run.
 static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process says nothing, unless it becomes the first node.
+/// From now on this process says nothing, and is not interrupted: it ends once its connection to the first node does, and takes with it what it has written.
 pub fn is_attached() {
     // Relaxed, here and below: there is one thread yet.
     IS_ATTACHED.store(true, Ordering::Relaxed);
+    interrupt::ignore();
 }
 
 /// `--cluster`.
@@ -65,6 +67,14 @@ pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
     }
     let failed = |why: String| Failure::Usage(format!("--cluster {name}: {why}"));
     let cluster = Cluster::named(name).map_err(failed)?;
+    let is_of_this_host = cluster.others.iter().all(Option::is_none);
+    if cluster.tls.is_some() && is_of_this_host && typed(matches, "channel") != Some("tcp") {
+        say(&format!(
+            "warning: --cluster {name}: [tls] encrypts what goes over TCP, and nodes of one host talk over {} unless told otherwise; leave it out, or \
+             use --channel tcp",
+            ChannelName::Unix
+        ));
+    }
     // Before any node is started. What is no number, or stands in a file, is looked at later.
     let workers = typed(matches, "workers").and_then(|workers| workers.parse::<usize>().ok());
     if let Some(workers) = workers.filter(|workers| *workers > 0 && !workers.is_multiple_of(cluster.nodes()))
@@ -170,9 +180,14 @@ pub fn has_one_clock(group: &Group) -> bool {
     group.is_one_host() && machine::hardware::clock::agrees()
 }
 
+/// Whether this process was started to be a node of somebody's run.
+pub fn is_started_for_a_run() -> bool {
+    IS_ATTACHED.load(Ordering::Relaxed)
+}
+
 /// Whether this process says what comes of the command.
 pub fn speaks() -> bool {
-    !IS_ATTACHED.load(Ordering::Relaxed) && Group::get().is_none_or(Group::is_first)
+    !is_started_for_a_run() && Group::get().is_none_or(Group::is_first)
 }
 
 /// The folder of the results: `made`, or of a node that says nothing one that goes with it.
@@ -180,7 +195,7 @@ pub fn folder(made: impl FnOnce() -> Result<Folder, Failure>) -> Result<Folder, 
     if speaks() {
         return made();
     }
-    let folder = Folder::create_new(&env::temp_dir().join(format!("trireme-node-{}", process::id())))?;
+    let folder = Folder::create_new(&folder_of(process::id()))?;
     OWN_FOLDER.get_or_init(|| folder.path().to_owned());
     Ok(folder)
 }
@@ -200,6 +215,25 @@ pub fn folder_to_go_on(
         }
     }
     Ok(folder)
+}
+
+/// Of a node that says nothing, by its process.
+fn folder_of(process: u32) -> PathBuf {
+    env::temp_dir().join(format!("trireme-node-{process}"))
+}
+
+/// Ends the nodes that were started here, at once; nothing is left of them.
+pub fn end_children(group: &Group) {
+    group.end_children();
+    forget_folders_of_children(group);
+}
+
+/// Removes what they had no time to, which have ended.
+fn forget_folders_of_children(group: &Group) {
+    for process in group.children() {
+        // Most have none.
+        let _ = fs::remove_dir_all(folder_of(process));
+    }
 }
 
 /// Removes what a node that says nothing has written.
@@ -229,6 +263,7 @@ pub fn leave<T>(done: Result<T, Failure>) -> Result<T, Failure> {
     let together = done.is_ok() && group.exchange("the end", Vec::new()).is_ok();
     if group.is_first() {
         group.await_others(together);
+        forget_folders_of_children(group);
     }
     done
 }
@@ -239,7 +274,7 @@ pub fn log(what: &str) {
 }
 
 /// A secret's file.
-pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
+pub fn secret(path: &str) -> Result<Secret, Failure> {
     cluster::file::read_secret(Path::new(path)).map_err(Failure::Usage)
 }
 

@@ -228,7 +228,14 @@ impl Group {
         for child in children.iter_mut().flatten() {
             // It may have ended.
             let _ = child.kill();
+            let _ = child.wait();
         }
+    }
+
+    /// Their processes.
+    pub fn children(&self) -> Vec<u32> {
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.iter().flatten().map(Child::id).collect()
     }
 
     /// Waits until the other nodes have ended, which they do by themselves if they were `told` to, or have been ended.

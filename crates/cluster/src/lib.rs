@@ -16,6 +16,7 @@
 //! | [`launch`] | starting nodes |
 //! | [`node`] | being one, or waiting for runs |
 //! | `assignment` | what a node is told |
+//! | [`secret`] | what nodes know and nobody else |
 //! | [`mesh`] | the connections by which workers talk |
 //! | `descriptor` | giving another process a file that is open here |
 //! | [`engine`](mod@engine) | the engine over all of them |
@@ -35,9 +36,11 @@ pub mod handshake;
 pub mod launch;
 pub mod mesh;
 pub mod node;
+pub mod secret;
 pub mod stream;
 pub mod tls;
 
 pub use engine::Together;
 pub use file::Cluster;
 pub use group::Group;
+pub use secret::Secret;
