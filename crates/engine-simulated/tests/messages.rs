@@ -39,7 +39,8 @@ impl Procedure for Touch {
                 for n in 0..3 {
                     let key = Key((self.first + n) % ROWS);
                     let change = &mut |bytes: &mut [u8]| bytes[0] ^= 1;
-                    let _ = txn.update_seeing(T, key, Span::whole(8), change, Span::new(8, 8), &mut |_| ())?;
+                    let _ =
+                        txn.update_seeing(T, key, Span::whole(8), change, Span::new(8, 8), &mut |_| ())?;
                 }
             }
             Task::Scan { rows } => {
