@@ -34,7 +34,7 @@ fn what_was_met_ahead_is_not_used_when_it_is_stale() {
     for pair in shared::supported::<ThisEngine>() {
         for indexing in [Indexing::Hashed, Indexing::Ordered] {
             let options = EngineOptions { seed: 5, ..EngineOptions::default() };
-            let (selection, size) = (Selection::Pair(pair), (2, 5, 10_000));
+            let (selection, size) = (Selection::Pair(pair), (2, 5, 4_000));
             let run = shared::concurrent::bank_run_ahead::<ThisEngine>(selection, indexing, size, &options);
             run.unwrap_or_else(|broken| panic!("{pair}, {indexing:?}: {broken}"));
         }
