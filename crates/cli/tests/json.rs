@@ -46,6 +46,9 @@ const FIELDS: &[Field] = &[
     ("aborts", Value::is_object),
     ("user_rollbacks", is_count),
     ("latency_ns", Value::is_object),
+    ("latency_of", |value| value == "service"),
+    ("open_loop", Value::is_null),
+    ("series", |value| value == false),
     ("time_share", Value::is_object),
     ("time_samples", is_count),
     ("messages_per_txn", is_number),
@@ -455,5 +458,6 @@ fn list_and_doctor_print_one_object() {
         "{}",
         doctor["load"]
     );
+    assert!(doctor["score"]["points"].as_u64().is_some_and(|points| points <= 100), "{doctor}");
     assert!(doctor["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
 }
