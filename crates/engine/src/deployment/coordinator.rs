@@ -15,7 +15,7 @@ use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::{BranchPanicked, Reach};
-use crate::transaction::access::Access;
+use crate::transaction::access::{Access, Change, See};
 use crate::transaction::{Decision, Named, Prepared, Txn};
 use contract::{
     Abort, AbortReason, DeploymentCanary, Direction, EngineOptions, Insertion, Key, Merge, Outcome, Presence,
@@ -748,8 +748,8 @@ where
         &mut self,
         instance: usize,
         (table, key): (TableId, Key),
-        (span, change): (Span, &mut dyn FnMut(&mut [u8])),
-        (shown, see): (Span, &mut dyn FnMut(&[u8])),
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
     ) -> Result<Presence, Abort> {
         let mut row = std::mem::take(&mut self.coordinator.row);
         let name = self.home.name(table, key);

@@ -60,9 +60,9 @@ pub(crate) type GapOf<A> = <ProtocolOf<A> as Protocol>::Gap<<A as Architecture>:
 pub(crate) type Advanced = Option<(u64, u64)>;
 
 /// What changes bytes of a row.
-pub(super) type Change<'a> = &'a mut dyn FnMut(&mut [u8]);
+pub(crate) type Change<'a> = &'a mut dyn FnMut(&mut [u8]);
 /// What is shown bytes of a row.
-pub(super) type See<'a> = &'a mut dyn FnMut(&[u8]);
+pub(crate) type See<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// How transactions access records.
 pub(crate) trait Access<A: Architecture>: Sized {
