@@ -51,7 +51,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             facts::environment(&result.surroundings.environment, place.simulated),
         ])
         .collect(),
-        footer: footer(&result.surroundings.began),
+        footer: footer(result.surroundings, place.simulated),
     })
 }
 

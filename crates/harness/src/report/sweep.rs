@@ -142,7 +142,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
             report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?))),
         ),
         blocks,
-        footer: footer(&report.surroundings.began),
+        footer: footer(report.surroundings, report.place.simulated),
     })
 }
 
