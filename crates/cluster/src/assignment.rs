@@ -33,7 +33,7 @@ pub(crate) struct Assignment {
 }
 
 /// Commands that nodes carry out.
-const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
+pub const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
 
 impl Assignment {
     /// Whether it is one that a node other than the first can have.

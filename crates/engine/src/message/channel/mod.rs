@@ -8,7 +8,7 @@
 //! There is one contract, [`Channel`]. Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 //!
 //! Instances are in one process, or each is a process of its own ([`Part`]), on this host or another. Then a channel may end before the run does, because the
-//! other process has: that instance is lost, and the run with it. Who makes the connections between processes may bring a channel of another kind, such as one that is encrypted.
+//! other process has: that instance is lost, and the run with it. Who makes the connections between processes may bring a channel of another kind, such as one that is encrypted, or MPI.
 //!
 //! A [`Link`] tells shared memory from all others, so that its calls, of a few instructions, are known at compile time; beside what the system takes for the others a call
 //! through a table is nothing.
@@ -76,7 +76,7 @@ enum Ends {
 }
 
 impl Channels {
-    /// Between all counterparts of a deployment within this process. Panics if the system has no more sockets to give.
+    /// Between all counterparts of a deployment within this process. Panics if the system has no more sockets to give, and of MPI, which there is between processes only.
     pub fn open(name: ChannelName, position: Position) -> Self {
         Channels::over(Ends::open(name, position), false)
     }
@@ -147,6 +147,7 @@ impl Ends {
             }
             ChannelName::Unix => Family::Unix,
             ChannelName::Tcp => Family::Tcp,
+            ChannelName::Mpi => panic!("MPI is between processes"),
         };
         let sockets = socket::between_all(family, position).into_iter();
         Ends::Links(sockets.map(|socket| Line(Latched::new(socket.map(Link::from)))).collect())
