@@ -29,7 +29,7 @@ pub fn ended(mut command: Command, within: Duration) -> (ExitStatus, String, Str
 
 /// The same of one that runs.
 pub fn await_end(mut run: Child, within: Duration) -> (ExitStatus, String, String) {
-    let mut read = |mut from: Box<dyn Read + Send>| {
+    let read = |mut from: Box<dyn Read + Send>| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             // A process that was ended may have ended the pipe, too.
