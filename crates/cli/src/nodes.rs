@@ -5,11 +5,12 @@
 
 use crate::arguments::typed;
 use crate::engines::{self, Machine};
+use crate::interrupt;
 use crate::output::say;
 use clap::{Arg, ArgMatches, Command};
 use cluster::fabric::{Fabric, Meeting};
 use cluster::node::Role;
-use cluster::{Cluster, Group};
+use cluster::{Cluster, Group, Secret};
 use contract::{ChannelName, Durability, EngineOptions, Instances};
 use harness::folder::Folder;
 use harness::options::{Logging, Nodes};
@@ -35,10 +36,11 @@ static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
 /// How long another one waits for what has started it to end it, if the first has.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
-/// From now on this process says nothing, unless it becomes the first node.
+/// From now on this process says nothing, and is not interrupted: it ends once its connection to the first node does, and takes with it what it has written.
 pub fn is_attached() {
     // Relaxed, here and below: there is one thread yet.
     IS_ATTACHED.store(true, Ordering::Relaxed);
+    interrupt::ignore();
 }
 
 /// `--cluster`.
@@ -111,6 +113,14 @@ pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
     }
     let failed = |why: String| Failure::Usage(format!("--cluster {name}: {why}"));
     let cluster = Cluster::named(name).map_err(failed)?;
+    let is_of_this_host = cluster.others.iter().all(Option::is_none);
+    if cluster.tls.is_some() && is_of_this_host && typed(matches, "channel") != Some("tcp") {
+        say(&format!(
+            "warning: --cluster {name}: [tls] encrypts what goes over TCP, and nodes of one host talk over {} unless told otherwise; leave it out, or \
+              use --channel tcp",
+            ChannelName::Unix
+        ));
+    }
     // Before any node is started.
     admit_workers(matches, cluster.nodes()).map_err(failed)?;
     let started = cluster::launch::start(&cluster, &program()?, &own_words(), engines::cores());
@@ -268,9 +278,14 @@ pub fn has_one_clock(group: &Group) -> bool {
     group.is_one_host() && machine::hardware::clock::agrees()
 }
 
+/// Whether this process was started to be a node of somebody's run.
+pub fn is_started_for_a_run() -> bool {
+    IS_ATTACHED.load(Ordering::Relaxed)
+}
+
 /// Whether this process says what comes of the command.
 pub fn speaks() -> bool {
-    !IS_ATTACHED.load(Ordering::Relaxed) && Group::get().is_none_or(Group::is_first)
+    !is_started_for_a_run() && Group::get().is_none_or(Group::is_first)
 }
 
 /// The folder of the results: `made`, or of a node that says nothing one that goes with it.
@@ -278,7 +293,7 @@ pub fn folder(made: impl FnOnce() -> Result<Folder, Failure>) -> Result<Folder, 
     if speaks() {
         return made();
     }
-    let folder = Folder::create_new(&env::temp_dir().join(format!("trireme-node-{}", process::id())))?;
+    let folder = Folder::create_new(&folder_of(process::id()))?;
     OWN_FOLDER.get_or_init(|| folder.path().to_owned());
     Ok(folder)
 }
@@ -298,6 +313,25 @@ pub fn folder_to_go_on(
         }
     }
     Ok(folder)
+}
+
+/// Of a node that says nothing, by its process.
+fn folder_of(process: u32) -> PathBuf {
+    env::temp_dir().join(format!("trireme-node-{process}"))
+}
+
+/// Ends the nodes that were started here, at once; nothing is left of them.
+pub fn end_children(group: &Group) {
+    group.end_children();
+    forget_folders_of_children(group);
+}
+
+/// Removes what they had no time to, which have ended.
+fn forget_folders_of_children(group: &Group) {
+    for process in group.children() {
+        // Most have none.
+        let _ = fs::remove_dir_all(folder_of(process));
+    }
 }
 
 /// Removes what a node that says nothing has written.
@@ -326,7 +360,10 @@ pub fn leave<T>(done: Result<T, Failure>) -> (Result<T, Failure>, bool) {
     // Who has dropped out in the meantime was not needed any more.
     let together = done.is_ok() && group.exchange("the end", Vec::new()).is_ok();
     match group.is_first() {
-        true => group.await_others(together),
+        true => {
+            group.await_others(together);
+            forget_folders_of_children(group);
+        }
         false if together => group.leave(),
         false => {}
     }
@@ -339,7 +376,7 @@ pub fn log(what: &str) {
 }
 
 /// A secret's file.
-pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
+pub fn secret(path: &str) -> Result<Secret, Failure> {
     cluster::file::read_secret(Path::new(path)).map_err(Failure::Usage)
 }
 

@@ -92,7 +92,16 @@ const LINES: &[(&str, &str)] = &[
     ("crash --canary frob", "--canary frob: allowed: publish-before-sync, "),
     (
         "crash --kill node --architecture dora",
-        "there is no such pair; 'trireme list systems' has those that are",
+        "--architecture dora: allowed: shared-everything with no-wait or silo, with --kill node",
+    ),
+    (
+        "crash --channel-faults --protocol occ",
+        "--protocol occ: allowed: shared-everything with no-wait or silo, with --channel-faults",
+    ),
+    ("crash --runs 0", "--runs 0: allowed: a whole number, at least 1"),
+    (
+        "crash --kill node --canary undurable-checkpoint",
+        "--canary undurable-checkpoint: allowed: without --kill node and --channel-faults, for nodes take no checkpoints",
     ),
     (
         "crash --protocol key-value",

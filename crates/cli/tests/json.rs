@@ -150,7 +150,7 @@ fn run_prints_one_summary_and_the_folder_holds_the_same() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let summary = ran.json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "trireme.run/4");
+    assert_eq!(summary["schema"], "trireme.run/5");
     assert_eq!(summary["architecture"], "shared-everything");
     assert_eq!(summary["protocol"], "no-wait");
     assert_eq!(summary["workers"], 2);
@@ -269,7 +269,7 @@ fn compare_prints_every_pair_ranked() {
     };
     let compare = ["compare", "ycsb", "--records", "2000", "--repeat", "2", "--workers", "2"];
     let (folder, comparison) = run_until("json-compare", &compare, all_committed);
-    assert_eq!(comparison["schema"], "trireme.compare/5");
+    assert_eq!(comparison["schema"], "trireme.compare/6");
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);
@@ -304,7 +304,7 @@ fn check_prints_its_verdict_and_exits_with_it() {
     let ran = run(&folder, &[&["check", "micro", "--protocol", "silo"][..], &contended].concat());
     assert_nothing_wrong(&ran, "micro");
     let passed = ran.json();
-    assert_eq!(passed["schema"], "trireme.check/3");
+    assert_eq!(passed["schema"], "trireme.check/4");
     assert_eq!(passed["passed"], ran.code == Some(0));
     assert_eq!(passed["too_little"].is_null(), ran.code == Some(0));
     assert_eq!(passed["verdict"]["transactions"], passed["commits"]);

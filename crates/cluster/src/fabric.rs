@@ -6,6 +6,7 @@
 
 use crate::assignment::{SECRET_BYTES, host};
 use crate::handshake::{Credentials, End, random, shake};
+use crate::secret::Secret;
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
 use engine::Link;
@@ -56,7 +57,7 @@ struct Seat {
 struct Place {
     name: String,
     port: u16,
-    secret: Vec<u8>,
+    secret: Secret,
 }
 
 /// The first process's: where the others connect.
@@ -106,7 +107,7 @@ pub(crate) fn meet(fabric: &'static dyn Fabric, program: &str) -> Result<Met, St
     let failed = |error: io::Error| error.to_string();
     let seat = Seat { host: host(), cores: own_cores() };
     let is_one_host = seated(&exchange(fabric, &seat).map_err(failed)?)?;
-    let credentials = |secret: Vec<u8>| Credentials { program: program.to_owned(), secret, tls: None };
+    let credentials = |secret: Secret| Credentials { program: program.to_owned(), secret, tls: None };
     if fabric.number() > 0 {
         let place = exchange::<Option<Place>>(fabric, &None).map_err(failed)?.swap_remove(0);
         let Place { name, port, secret } = place.ok_or("the first process cannot be connected to")?;
@@ -122,7 +123,7 @@ pub(crate) fn meet(fabric: &'static dyn Fabric, program: &str) -> Result<Met, St
         true => (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST.to_string()),
         false => (Ipv4Addr::UNSPECIFIED, uname().nodename().to_string_lossy().into_owned()),
     };
-    let secret = random::<SECRET_BYTES>().to_vec();
+    let secret = Secret::from(&random::<SECRET_BYTES>()[..]);
     let listener = TcpListener::bind((at, 0));
     let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok());
     let place = address.map(|address| Place { name, port: address.port(), secret: secret.clone() });

@@ -242,6 +242,7 @@ impl Group {
         for child in children.iter_mut().flatten() {
             // It may have ended.
             let _ = child.kill();
+            let _ = child.wait();
         }
     }
 
@@ -260,6 +261,12 @@ impl Group {
     /// Whether all have come to the end.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Their processes.
+    pub fn children(&self) -> Vec<u32> {
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.iter().flatten().map(Child::id).collect()
     }
 
     /// Waits until the other nodes have ended, which they do by themselves if they were `told` to, or have been ended.

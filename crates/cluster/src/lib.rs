@@ -17,6 +17,7 @@
 //! | [`node`] | being one, or waiting for runs |
 //! | `assignment` | what a node is told |
 //! | [`fabric`] | networks that have started the processes themselves, such as MPI |
+//! | [`secret`] | what nodes know and nobody else |
 //! | [`mesh`] | the connections by which workers talk |
 //! | `descriptor` | giving another process a file that is open here |
 //! | [`engine`](mod@engine) | the engine over all of them |
@@ -37,6 +38,7 @@ pub mod handshake;
 pub mod launch;
 pub mod mesh;
 pub mod node;
+pub mod secret;
 pub mod stream;
 pub mod tls;
 
@@ -44,3 +46,4 @@ pub use assignment::COMMANDS;
 pub use engine::Together;
 pub use file::Cluster;
 pub use group::Group;
+pub use secret::Secret;

@@ -29,11 +29,13 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, process};
 
-/// For a connection to be made: others may be served first.
+/// For all connections of a node to be made, whoever else comes meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For each of them beside that: a host makes them one after the other.
+const PATIENCE_FOR_EACH: Duration = Duration::from_millis(20);
 /// For who has connected to say who he is. Nodes do so at once.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
 
@@ -170,7 +172,9 @@ impl Mesh {
         let addresses = group.exchange("where to connect", bytes)?;
         let mut connections: Connections = Vec::new();
         connections.resize_with(workers, || std::iter::repeat_with(|| None).take(self.nodes).collect());
-        let connected = self.connect_all(channel, &listener, &addresses, &mut connections);
+        let each = PATIENCE_FOR_EACH * ((self.nodes - 1) * workers) as u32;
+        let until = Instant::now() + PATIENCE + each;
+        let connected = self.connect_all(channel, &listener, &addresses, &mut connections, until);
         // Who has failed says so, for the others would wait.
         let mut bytes = Vec::new();
         tell(&connected.as_ref().err().map(|error: &io::Error| error.to_string()), &mut bytes);
@@ -189,12 +193,13 @@ impl Mesh {
         listener: &Listener,
         addresses: &[Vec<u8>],
         connections: &mut Connections,
+        until: Instant,
     ) -> io::Result<()> {
         for (node, address) in addresses[..self.number].iter().enumerate() {
             let address: String = told(address).ok_or(io::ErrorKind::InvalidData)?;
             for (rank, connections) in connections.iter_mut().enumerate() {
-                let stream = listener.connect(&address)?;
-                let shaken = shake(stream, End::Connects, &self.credentials, PATIENCE);
+                let stream = listener.connect(&address, left(until)?)?;
+                let shaken = shake(stream, End::Connects, &self.credentials, left(until)?);
                 let mut stream = shaken.map_err(refused)?;
                 let place = [self.number as u32, rank as u32].map(u32::to_le_bytes);
                 stream.write_all(place.as_flattened())?;
@@ -203,7 +208,7 @@ impl Mesh {
         }
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
         while awaited > 0 {
-            let (stream, from) = listener.accept()?;
+            let (stream, from) = listener.accept(left(until)?)?;
             match self.place_of(stream) {
                 Ok((stream, node, rank)) => {
                     let end = connections.get_mut(rank).and_then(|ends| ends.get_mut(node));
@@ -231,6 +236,12 @@ impl Mesh {
         Ok((stream, node as usize, rank as usize))
     }
 
+    /// Where others are told to connect over TCP.
+    #[cfg(test)]
+    pub fn told(&self) -> io::Result<String> {
+        self.listen(ChannelName::Tcp)?.address()
+    }
+
     fn listen(&self, channel: ChannelName) -> io::Result<Listener> {
         match channel {
             ChannelName::Tcp => TcpListener::bind((self.address, 0)).map(Listener::Tcp),
@@ -255,26 +266,27 @@ impl Listener {
     }
 
     /// To one of the same kind.
-    fn connect(&self, address: &str) -> io::Result<Stream> {
+    fn connect(&self, address: &str, patience: Duration) -> io::Result<Stream> {
         match self {
             Listener::Unix(..) => UnixStream::connect(address).map(Stream::Unix),
             Listener::Tcp(_) => {
                 let address: SocketAddr = address.parse().map_err(|_| io::ErrorKind::InvalidData)?;
-                TcpStream::connect_timeout(&address, PATIENCE).map(Stream::Tcp)
+                TcpStream::connect_timeout(&address, patience).map(Stream::Tcp)
             }
         }
     }
 
-    /// The next that connects, and where it comes from; an error if nobody does for a while.
-    fn accept(&self) -> io::Result<(Stream, String)> {
+    /// The next that connects, and where it comes from; an error if nobody does for so long.
+    fn accept(&self, patience: Duration) -> io::Result<(Stream, String)> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut asked = [match self {
             Listener::Unix(listener, _) => PollFd::new(listener, PollFlags::IN),
             Listener::Tcp(listener) => PollFd::new(listener, PollFlags::IN),
         }];
-        let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        let (seconds, nanoseconds) = (patience.as_secs() as i64, patience.subsec_nanos().into());
+        let patience = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
         if poll(&mut asked, Some(&patience))? == 0 {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "not all nodes have connected to it"));
+            return Err(too_late());
         }
         match self {
             Listener::Unix(listener, _) => {
@@ -296,6 +308,16 @@ impl Drop for Listener {
     }
 }
 
+/// How long there is until then.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(too_late()) } else { Ok(left) }
+}
+
+fn too_late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "not all nodes have connected to it")
+}
+
 fn refused(refusal: crate::handshake::Refusal) -> io::Error {
     io::Error::other(refusal.to_string())
 }
@@ -303,6 +325,7 @@ fn refused(refusal: crate::handshake::Refusal) -> io::Error {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
     use engine::Channel;
     use std::thread;
 
@@ -356,6 +379,27 @@ mod tests {
         one.shut_down();
         assert_eq!(all_that_comes(&mut here).0, b"");
         assert_eq!(all_that_comes(&mut there).0, b"");
+    }
+
+    /// Strangers who come again and again are no reason to wait longer for who does not come.
+    #[test]
+    fn who_does_not_come_is_not_waited_for_while_others_do() {
+        let credentials = Credentials { program: String::new(), secret: Secret::default(), tls: None };
+        let mesh = Mesh::new(0, 2, std::net::Ipv4Addr::LOCALHOST.into(), credentials, None);
+        let listener = mesh.listen(ChannelName::Tcp).expect("a port");
+        let address = listener.address().expect("an address");
+        let strangers = thread::spawn(move || {
+            for _ in 0..1000 {
+                let Ok(mut stranger) = TcpStream::connect(&address) else { return };
+                let _ = stranger.write_all(b"GET / HTTP/1.1\r\n\r\n");
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut connections: Connections = vec![vec![None, None]];
+        let until = Instant::now() + Duration::from_millis(300);
+        let connected = mesh.connect_all(ChannelName::Tcp, &listener, &[], &mut connections, until);
+        assert_eq!(connected.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
+        assert!(!strangers.is_finished(), "they come still");
     }
 
     #[test]

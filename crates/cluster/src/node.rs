@@ -91,12 +91,14 @@ fn take_part(
     if !assignment.is_possible() {
         return Err(io::Error::other("it is told to do what no node does"));
     }
-    let Assignment { number, nodes, cores, place, words, secret, run, ticks_per_second } = assignment;
+    let address = assignment.address(&stream);
+    let Assignment { number, nodes, cores, place, words, secret, run, first: _, ticks_per_second } =
+        assignment;
     if place.of == nodes {
         clock::share_rate(ticks_per_second);
     }
     credentials.secret = secret;
-    let (address, children) = (stream.own_address(), Vec::new());
+    let children = Vec::new();
     let founding = Founding { number, nodes, cores, place, run, children, address, credentials, fabric };
     let hears = move |what: io::Result<Vec<u8>>| {
         if what.is_err() {

@@ -428,8 +428,8 @@ where
             Ok(prepared) => {
                 self.home.commits_not_before(self.coordinator.latest);
                 let place = self.home.place_in_log();
-                self.tell(Operation::Commit(place));
                 self.home.decide(prepared, Decision::Commit);
+                self.tell(Operation::Commit(place));
                 Ok(())
             }
             Err(abort) => {
@@ -618,8 +618,18 @@ where
         Ok(self.coordinator.inserts(insertion))
     }
 
+    /// What is elsewhere is nobody's here.
     fn ahead(&mut self, table: TableId, keys: &[Key]) {
-        self.home.ahead(table, keys);
+        let mut left = keys;
+        while !left.is_empty() {
+            let is_here = |key: &Key| self.away(table, *key).is_none();
+            let first = is_here(&left[0]);
+            let (keys, others) = left.split_at(left.iter().take_while(|key| is_here(key) == first).count());
+            if first {
+                self.home.ahead(table, keys);
+            }
+            left = others;
+        }
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {

@@ -217,7 +217,16 @@ where
     }
 
     fn ahead(&mut self, table: TableId, keys: &[Key]) {
-        self.txn.ahead(table, keys);
+        let mut left = keys;
+        while !left.is_empty() {
+            let is_here = |key: &Key| self.is_here(table, *key);
+            let first = is_here(&left[0]);
+            let (keys, others) = left.split_at(left.iter().take_while(|key| is_here(key) == first).count());
+            if first {
+                self.txn.ahead(table, keys);
+            }
+            left = others;
+        }
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {

@@ -22,7 +22,7 @@ use crate::protocol::SlotId;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
 use crate::transaction::Txn;
-use contract::{Client, Effort, Sampled};
+use contract::{Client, Effort, LogError, Sampled};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -256,8 +256,12 @@ fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     world: &World<'e, A>,
 ) {
     txn.architecture.let_others_run();
-    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run)));
+    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(&mut txn, AtHome(home), world.run)));
     if let Err(panic) = served {
+        if let Some(log) = world.run.log {
+            // Before the slot leaves the epoch of what it may have voted for: none in which that is missing here becomes durable.
+            log.fail(&LogError::Refused { why: "a branch has panicked".to_owned() });
+        }
         A::branch_has_panicked(world.state);
         // SAFETY: as in `live`: it never leaves home.
         unsafe { &mut *home }.fail(panic);

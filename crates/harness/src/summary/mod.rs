@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Name and version of [`Summary`]'s fields.
-pub const SCHEMA: &str = "trireme.run/4";
+pub const SCHEMA: &str = "trireme.run/5";
 
 /// A log, and what it has taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
