@@ -17,8 +17,10 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// For all to have connected to the first, and for one of them to say who it is.
+/// For all to have connected to the first, and for one of them to be greeted.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// For whoever has connected to the first to say who it is.
+const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub trait Fabric: Send + Sync {
@@ -50,6 +52,8 @@ struct Seat {
     host: String,
     /// The cores that it may run on, as the system writes them.
     cores: String,
+    /// Version and build.
+    program: String,
 }
 
 /// Where the first waits.
@@ -81,7 +85,7 @@ fn exchange<T: Serialize + for<'d> Deserialize<'d>>(fabric: &dyn Fabric, own: &T
     all.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what a process said is no message"))
 }
 
-/// Whether all are on one host. Refuses processes of a host that are bound to different cores: which core a worker has is said by `--bind`, alike at all of them.
+/// Whether all are on one host. Refuses processes of several builds, and those of a host that are bound to different cores: which core a worker has is said by `--bind`, alike at all of them.
 fn seated(seats: &[Seat]) -> Result<bool, String> {
     for seat in seats {
         if let Some(other) = seats.iter().find(|other| other.host == seat.host && other.cores != seat.cores) {
@@ -90,6 +94,9 @@ fn seated(seats: &[Seat]) -> Result<bool, String> {
                 seat.cores, other.cores
             ));
         }
+    }
+    if let Some(other) = seats.iter().find(|other| other.program != seats[0].program) {
+        return Err(format!("they are of several builds: {} and {}", seats[0].program, other.program));
     }
     Ok(seats.iter().all(|seat| seat.host == seats[0].host))
 }
@@ -105,7 +112,7 @@ pub(crate) enum Met {
 /// All processes of a fabric call this at the same time. An error in words.
 pub(crate) fn meet(fabric: &'static dyn Fabric, program: &str) -> Result<Met, String> {
     let failed = |error: io::Error| error.to_string();
-    let seat = Seat { host: host(), cores: own_cores() };
+    let seat = Seat { host: host(), cores: own_cores(), program: program.to_owned() };
     let is_one_host = seated(&exchange(fabric, &seat).map_err(failed)?)?;
     let credentials = |secret: Secret| Credentials { program: program.to_owned(), secret, tls: None };
     if fabric.number() > 0 {
@@ -147,6 +154,7 @@ fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
 pub(crate) fn greet(fabric: &dyn Fabric, stream: Stream, credentials: &Credentials) -> io::Result<Stream> {
     let shaken = shake(stream, End::Connects, credentials, PATIENCE);
     let mut stream = shaken.map_err(|refusal| io::Error::other(refusal.to_string()))?;
+    stream.keep_alive()?;
     stream.write_all(&(fabric.number() as u32).to_le_bytes())?;
     Ok(stream)
 }
@@ -167,7 +175,7 @@ impl Meeting {
         &self.credentials
     }
 
-    /// Waits until all others have said who they are; their connections, from process 1 on. In words, if one has not.
+    /// Waits until all others have said who they are; their connections, from process 1 on. In words, if one has not. Who is none of them is hung up on, with a line in the log.
     pub(crate) fn streams(&self) -> Result<Vec<Stream>, String> {
         let others = self.fabric.nodes() - 1;
         let mut streams: Vec<Option<Stream>> = std::iter::repeat_with(|| None).take(others).collect();
@@ -179,11 +187,11 @@ impl Meeting {
                     Some(place @ None) => *place = Some(stream),
                     _ => return Err(format!("there are two processes of number {number}")),
                 },
-                Err(Accepting::Nobody) if began.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(1));
+                Err(_) if began.elapsed() > PATIENCE => {
+                    return Err(format!("process {} has not connected", missing + 1));
                 }
-                Err(Accepting::Nobody) => return Err(format!("process {} has not connected", missing + 1)),
-                Err(Accepting::Refused(why)) => return Err(format!("one of the processes: {why}")),
+                Err(Accepting::Nobody) => std::thread::sleep(Duration::from_millis(1)),
+                Err(Accepting::Refused(why)) => eprintln!("trireme: a connection is closed: {why}"),
             }
         }
         Ok(streams.into_iter().flatten().collect())
@@ -196,10 +204,11 @@ impl Meeting {
             _ => refused(error),
         })?;
         stream.set_nonblocking(false).map_err(refused)?;
-        let shaken = shake(Stream::Tcp(stream), End::Accepts, &self.credentials, PATIENCE);
+        let shaken = shake(Stream::Tcp(stream), End::Accepts, &self.credentials, PATIENCE_WITH_STRANGERS);
         let mut stream = shaken.map_err(|refusal| Accepting::Refused(refusal.to_string()))?;
+        stream.keep_alive().map_err(refused)?;
         let mut number = [0; 4];
-        Until::after(&mut stream, PATIENCE).read_exact(&mut number).map_err(refused)?;
+        Until::after(&mut stream, PATIENCE_WITH_STRANGERS).read_exact(&mut number).map_err(refused)?;
         Ok((stream, u32::from_le_bytes(number) as usize))
     }
 }
@@ -217,7 +226,7 @@ mod tests {
     use super::*;
 
     fn seat(host: &str, cores: &str) -> Seat {
-        Seat { host: host.to_owned(), cores: cores.to_owned() }
+        Seat { host: host.to_owned(), cores: cores.to_owned(), program: "trireme".to_owned() }
     }
 
     #[test]
@@ -226,5 +235,12 @@ mod tests {
         assert_eq!(seated(&[seat("a", "0-3"), seat("b", "0-7")]), Ok(false));
         let refused = seated(&[seat("a", "0"), seat("b", "0"), seat("a", "1")]).expect_err("bound apart");
         assert!(refused.contains("some to 0 and some to 1") && refused.contains("--bind-to none"));
+    }
+
+    #[test]
+    fn processes_are_of_one_build() {
+        let other = Seat { program: "trireme, but another".to_owned(), ..seat("b", "0-7") };
+        let refused = seated(&[seat("a", "0-3"), other]).expect_err("another build");
+        assert!(refused.contains("trireme and trireme, but another"), "{refused}");
     }
 }

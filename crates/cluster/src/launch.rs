@@ -237,6 +237,9 @@ mod tests {
             let told = Mesh::new(0, 3, address, credentials, None).told().expect("a port");
             assert!(told.starts_with(expected), "{node} says {told}");
         }
+        // A process of the first one's host that a fabric has started reaches it by the loopback, and others do not.
+        let first = "10.0.0.1".parse().expect("an address");
+        assert_eq!(Assignment { first, ..told }.address(&waiting), first);
     }
 
     #[test]

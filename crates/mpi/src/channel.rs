@@ -268,6 +268,11 @@ impl Channel for MpiChannel {
         }
     }
 
+    /// Each is a message of MPI, which both ends pay for.
+    fn is_slow_to_write(&self) -> bool {
+        true
+    }
+
     fn shut_down(&self) {
         self.common.shut_down();
     }

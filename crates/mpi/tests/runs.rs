@@ -143,8 +143,10 @@ fn begin(processes: usize, recovery: bool) -> (Child, Vec<(usize, u32)>) {
         "check micro --records 100 --hot-records 4 --protocol no-wait --workers {processes} --transactions 50000000"
     );
     let mut command = trireme(processes, &line);
-    // Open MPI does not end the others, then, when one has died.
-    command.env("OMPI_MCA_orte_enable_recovery", if recovery { "1" } else { "0" });
+    if recovery {
+        // Open MPI does not end the others, then, when one has died. To set it at all turns it on, whatever it is set to.
+        command.env("OMPI_MCA_orte_enable_recovery", "1");
+    }
     let run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let run = run.expect("mpirun, of the packages openmpi-bin and libopenmpi-dev");
     let began = Instant::now();
@@ -179,14 +181,15 @@ fn a_process_that_is_killed_ends_the_run_with_words() {
         let (run, there) = begin(processes, recovery);
         kill(there[killed].1);
         let (status, _, said) = await_end(run, Duration::from_secs(15));
-        assert!(!status.success(), "{said}");
+        let of_ours = format!("instance {killed} has dropped out");
         let names = match recovery {
-            true => said.contains(&format!("instance {killed} has dropped out")),
+            // What mpirun makes of that is its own affair.
+            true => said.contains(&of_ours),
             false => {
-                said.contains(&format!("rank {killed} ")) || said.contains(&format!("instance {killed} has"))
+                !status.success() && (said.contains(&format!("rank {killed} ")) || said.contains(&of_ours))
             }
         };
-        assert!(names, "{killed} of {processes}: {said}");
+        assert!(names, "{killed} of {processes}, {status}: {said}");
         all_are_gone(&there);
     }
 }

@@ -41,6 +41,11 @@ pub trait Channel: Send {
         None
     }
 
+    /// Whether a write takes so long that what may wait had better go with what is written next.
+    fn is_slow_to_write(&self) -> bool {
+        self.socket().is_some()
+    }
+
     /// Closes both ends, if it leads to another process.
     fn shut_down(&self);
 }
@@ -189,6 +194,14 @@ impl Channel for Link {
         match self {
             Link::SharedMemory(_) => None,
             Link::Other(channel) => channel.socket(),
+        }
+    }
+
+    #[inline]
+    fn is_slow_to_write(&self) -> bool {
+        match self {
+            Link::SharedMemory(_) => false,
+            Link::Other(channel) => channel.is_slow_to_write(),
         }
     }
 
