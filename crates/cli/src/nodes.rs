@@ -91,7 +91,7 @@ fn meeting_place() -> MutexGuard<'static, Option<Meeting>> {
 
 /// Tells the processes that a fabric has started, and that are no nodes yet, that they are not needed; whether there are such.
 pub fn dismiss() -> bool {
-    meeting_place().take().is_some()
+    meeting_place().take().map(Meeting::dismiss).is_some()
 }
 
 /// The group of this process: of a node that was told what to do, or of the first node of what `--cluster` says; `None`: it does not say anything.

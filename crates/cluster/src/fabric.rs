@@ -15,12 +15,15 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// For all to have connected to the first, and for one of them to be greeted.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// For whoever has connected to the first to say who it is.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
+/// From finding that nobody has connected to looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// See the module.
 pub trait Fabric: Send + Sync {
@@ -131,7 +134,10 @@ pub(crate) fn meet(fabric: &'static dyn Fabric, program: &str) -> Result<Met, St
         false => (Ipv4Addr::UNSPECIFIED, uname().nodename().to_string_lossy().into_owned()),
     };
     let secret = Secret::from(&random::<SECRET_BYTES>()[..]);
-    let listener = TcpListener::bind((at, 0));
+    let listener = TcpListener::bind((at, 0)).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
     let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok());
     let place = address.map(|address| Place { name, port: address.port(), secret: secret.clone() });
     // Who cannot be connected to says so, for the others would wait.
@@ -180,7 +186,6 @@ impl Meeting {
         let others = self.fabric.nodes() - 1;
         let mut streams: Vec<Option<Stream>> = std::iter::repeat_with(|| None).take(others).collect();
         let began = Instant::now();
-        self.listener.set_nonblocking(true).map_err(|error| error.to_string())?;
         while let Some(missing) = streams.iter().position(Option::is_none) {
             match self.accept() {
                 Ok((stream, number)) => match streams.get_mut(number.wrapping_sub(1)) {
@@ -190,11 +195,23 @@ impl Meeting {
                 Err(_) if began.elapsed() > PATIENCE => {
                     return Err(format!("process {} has not connected", missing + 1));
                 }
-                Err(Accepting::Nobody) => std::thread::sleep(Duration::from_millis(1)),
+                Err(Accepting::Nobody) => thread::sleep(LOOK_AGAIN),
                 Err(Accepting::Refused(why)) => eprintln!("trireme: a connection is closed: {why}"),
             }
         }
         Ok(streams.into_iter().flatten().collect())
+    }
+
+    /// Tells all others that they are not needed, by hanging up on each. Who has not come by then finds nobody, and says so.
+    pub fn dismiss(self) {
+        let (others, began) = (self.fabric.nodes() - 1, Instant::now());
+        let mut dismissed = 0;
+        while dismissed < others && began.elapsed() < PATIENCE {
+            match self.listener.accept() {
+                Ok(_) => dismissed += 1,
+                Err(_) => thread::sleep(LOOK_AGAIN),
+            }
+        }
     }
 
     fn accept(&self) -> Result<(Stream, usize), Accepting> {
@@ -224,6 +241,7 @@ enum Accepting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Barrier, Mutex};
 
     fn seat(host: &str, cores: &str) -> Seat {
         Seat { host: host.to_owned(), cores: cores.to_owned(), program: "trireme".to_owned() }
@@ -235,6 +253,71 @@ mod tests {
         assert_eq!(seated(&[seat("a", "0-3"), seat("b", "0-7")]), Ok(false));
         let refused = seated(&[seat("a", "0"), seat("b", "0"), seat("a", "1")]).expect_err("bound apart");
         assert!(refused.contains("some to 0 and some to 1") && refused.contains("--bind-to none"));
+    }
+
+    /// Processes that are threads, each with its number.
+    struct Threads {
+        number: usize,
+        said: &'static Mutex<[Vec<u8>; 2]>,
+        all_are_there: &'static Barrier,
+        /// From hearing what all have said to going on.
+        pause: Duration,
+    }
+
+    impl Fabric for Threads {
+        fn number(&self) -> usize {
+            self.number
+        }
+
+        fn nodes(&self) -> usize {
+            2
+        }
+
+        fn exchange(&self, own: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+            self.said.lock().expect("no panic")[self.number] = own.to_vec();
+            self.all_are_there.wait();
+            let said = self.said.lock().expect("no panic").to_vec();
+            self.all_are_there.wait();
+            thread::sleep(self.pause);
+            Ok(said)
+        }
+
+        fn connect(&'static self, _rank: usize, _node: usize) -> io::Result<Box<dyn Wire>> {
+            unreachable!("nobody runs anything")
+        }
+    }
+
+    /// What the first does with its meeting, and what the other one's greeting comes to, which pauses before it connects.
+    fn met<T>(pause: Duration, first: impl FnOnce(Meeting) -> T) -> (T, io::Result<Stream>) {
+        let said = Box::leak(Box::default());
+        let all_are_there = Box::leak(Box::new(Barrier::new(2)));
+        let [one, other] = [(0, Duration::ZERO), (1, pause)]
+            .map(|(number, pause)| &*Box::leak(Box::new(Threads { number, said, all_are_there, pause })));
+        let other = thread::spawn(|| match meet(other, "trireme") {
+            Ok(Met::Other(stream, credentials)) => greet(other, stream, &credentials),
+            Ok(Met::First(_)) => panic!("it is not the first"),
+            Err(why) => panic!("it has met nobody: {why}"),
+        });
+        let Ok(Met::First(meeting)) = meet(one, "trireme") else { panic!("it is the first") };
+        (first(meeting), other.join().expect("no panic"))
+    }
+
+    #[test]
+    fn who_is_not_needed_learns_it_however_late_he_comes() {
+        let ((), greeted) = met(Duration::from_millis(50), Meeting::dismiss);
+        assert!(greeted.is_err());
+    }
+
+    #[test]
+    fn strangers_are_hung_up_on_and_the_others_waited_for() {
+        let (streams, greeted) = met(Duration::from_millis(50), |meeting| {
+            let address = meeting.listener.local_addr().expect("a port");
+            let mut stranger = TcpStream::connect(address).expect("it listens");
+            stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("room");
+            meeting.streams().map(|streams| streams.len())
+        });
+        assert_eq!(streams, Ok(1));
+        greeted.expect("it is known");
     }
 
     #[test]
