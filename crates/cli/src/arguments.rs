@@ -2,7 +2,7 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    check, compare, crash, doctor, list, log, node, recover, reproduce, run, sweep, validate,
+    check, compare, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep, validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -79,6 +79,7 @@ pub fn command() -> Command {
             run::arguments(),
             compare::arguments(),
             sweep::arguments(),
+            diff::arguments(),
             reproduce::arguments(),
             validate::arguments(),
             check::arguments(),

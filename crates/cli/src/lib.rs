@@ -6,7 +6,9 @@
 //! | what each command does | [`commands`], one file each |
 //! | what a person sees meanwhile | [`progress`] |
 //! | what a person reads at the end | [`answer`], written by [`output`] |
+//! | what stands beside earlier results | [`baseline`] |
 //! | which engine a run is on, and which machine | [`engines`], [`simulation`] |
+//! | which experiments and machines travel along | [`shipped`] |
 //! | what is simulated at the same time | [`side_by_side`] |
 //! | several processes that do one command | [`nodes`] |
 //!
@@ -15,6 +17,7 @@
 
 mod answer;
 mod arguments;
+mod baseline;
 mod calibrate;
 mod commands;
 mod engines;
@@ -25,6 +28,7 @@ mod nodes;
 mod output;
 mod progress;
 mod selection;
+mod shipped;
 mod side_by_side;
 mod simulation;
 mod usage;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LINES: &[(&str, &str)] = &[
     (
         "frob",
-        "unknown command 'frob'; allowed: run, compare, sweep, reproduce, validate, check, crash, recover, log, node, list, doctor",
+        "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, doctor",
     ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
     ("run", "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc"),
@@ -246,9 +246,8 @@ const LINES: &[(&str, &str)] = &[
         "sweep hot.toml",
         "hot.toml:3:7: hot 2 needs another hot-records than 0, its default: allowed: a hot record",
     ),
-    ("reproduce", "no figures in /"),
-    ("reproduce trireme/fig-2a", "no figures in /"),
-    ("reproduce --all", "no figures in /"),
+    ("reproduce", "'trireme reproduce' needs a figure, or --all; allowed: "),
+    ("reproduce trireme/fig-99", "figure trireme/fig-99 is not there; allowed: trireme/fig-"),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     (

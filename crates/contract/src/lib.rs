@@ -24,6 +24,7 @@ pub mod header;
 pub mod instances;
 pub mod measurement;
 pub mod names;
+pub mod open_loop;
 pub mod plan;
 pub mod procedure;
 pub mod scan;
@@ -46,9 +47,10 @@ pub use header::Header;
 pub use instances::{Instances, Site};
 pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
 pub use names::{
-    ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
-    PrefetchName, ProtocolName, TimestampsName, UnknownName,
+    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,
+    PartitionLatchName, PrefetchName, ProtocolName, TimestampsName, UnknownName,
 };
+pub use open_loop::{Arrived, OpenLoop, Series, Slice};
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};

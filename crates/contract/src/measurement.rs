@@ -1,12 +1,14 @@
 //! What a run measured.
 
+use crate::open_loop::{Arrived, Series};
 use crate::transaction::AbortReason;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Latencies in nanoseconds: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
-/// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture.
+/// Latencies in nanoseconds. *Service*, of a closed loop: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
+/// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture. *Response*, of an open loop: from its
+/// arrival, all of that included.
 pub type LatencyHistogram = hdrhistogram::Histogram<u64>;
 
 /// Where a transaction's time goes: the six classes of *thousand-cores* section 3.2.
@@ -185,7 +187,7 @@ pub struct Measurement {
     pub commits_by_worker: Vec<u64>,
     /// Workers that host transactions of which none ended in the interval: they waited, or the system did not let them run.
     pub absent_workers: usize,
-    /// Latency of transactions that began in the interval and committed, but for those of the time share: timing them class by
+    /// Latency of transactions that began in the interval, of an open loop: that arrived in it, and committed, but for those of the time share: timing them class by
     /// class takes time itself. Those that were given up are here with the time that they had taken.
     #[serde(with = "recorded")]
     pub latency_ns: LatencyHistogram,
@@ -194,7 +196,7 @@ pub struct Measurement {
     /// The time between the end of a slot's transaction and the beginning of its next: drawing, planning, and waiting for the
     /// worker.
     pub between: Sampled,
-    /// Transactions that began in the interval and were given up when they had not ended long after it.
+    /// Transactions that began in the interval, of an open loop: that arrived in it, and were given up when they had not ended long after it.
     pub unfinished: u64,
     /// Transactions that ran through the whole interval: they count for nothing, and took a slot's time.
     pub outlasting: u64,
@@ -210,6 +212,10 @@ pub struct Measurement {
     pub version_bytes: Option<u64>,
     /// Bytes of the store's records after the run, without indexes and previous versions.
     pub record_bytes: u64,
+    /// Of an open loop.
+    pub arrived: Option<Arrived>,
+    /// What happened slice by slice, if that was asked for.
+    pub series: Option<Series>,
 }
 
 impl Measurement {
@@ -236,6 +242,8 @@ impl Measurement {
             effort: Effort::default(),
             version_bytes: None,
             record_bytes: 0,
+            arrived: None,
+            series: None,
         }
     }
 
@@ -262,6 +270,8 @@ impl Measurement {
             effort,
             version_bytes,
             record_bytes,
+            arrived,
+            series,
         } = other;
         self.elapsed = self.elapsed.max(*elapsed);
         self.instances = self.instances.max(*instances);
@@ -285,6 +295,19 @@ impl Measurement {
         self.effort.merge(effort);
         self.version_bytes = self.version_bytes.zip(*version_bytes).map(|(one, other)| one + other);
         self.record_bytes += record_bytes;
+        self.add_open(arrived.clone(), series.clone());
+    }
+
+    /// Adds what another worker counted of an open loop, and slice by slice.
+    pub fn add_open(&mut self, arrived: Option<Arrived>, series: Option<Series>) {
+        match (&mut self.arrived, arrived) {
+            (Some(sum), Some(other)) => sum.merge(&other),
+            (sum, other) => *sum = sum.take().or(other),
+        }
+        match (&mut self.series, series) {
+            (Some(sum), Some(other)) => sum.merge(&other),
+            (sum, other) => *sum = sum.take().or(other),
+        }
     }
 
     /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.
@@ -338,17 +361,17 @@ impl Measurement {
 }
 
 /// A histogram as what was recorded in it: values, with how often each.
-mod recorded {
+pub(crate) mod recorded {
     use super::{LatencyHistogram, Measurement};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
         let recorded = of.iter_recorded().map(|each| (each.value_iterated_to(), each.count_at_value()));
         recorded.collect::<Vec<_>>().serialize(to)
     }
 
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
         let mut histogram = Measurement::empty_histogram();
         for (value, count) in Vec::<(u64, _)>::deserialize(from)? {
             histogram.record_n(value, count).map_err(D::Error::custom)?;

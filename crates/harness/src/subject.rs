@@ -1,6 +1,7 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
 use crate::options::{Origin, RunOptions};
+use crate::summary::Measured;
 use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,10 +58,15 @@ impl Subject {
         EngineOptions { partition_latch: Some(latch), ..engine }
     }
 
-    /// The same, with as many concurrency-control threads as were chosen, if they were.
-    pub fn engine_options_with(&self, chosen: Option<usize>) -> EngineOptions {
+    /// The same, with what short runs have chosen for a system.
+    pub fn engine_options_of(&self, measured: &Measured) -> EngineOptions {
         let engine = self.engine_options();
-        EngineOptions { cc_threads: chosen.unwrap_or(engine.cc_threads), ..engine }
+        let chosen = measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
+        EngineOptions {
+            cc_threads: chosen.unwrap_or(engine.cc_threads),
+            open_loop: measured.told(&self.options).engine.open_loop,
+            ..engine
+        }
     }
 }
 

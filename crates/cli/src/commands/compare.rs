@@ -3,6 +3,7 @@
 use super::run::{Admit, Idle, Measure};
 use super::verdict;
 use crate::arguments::{measuring, workloads};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job};
 use crate::nodes::with_cluster;
 use crate::progress::Progress;
@@ -20,12 +21,14 @@ use std::process::ExitCode;
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("compare").about("Measure every system over one workload, and rank them");
-    with_cluster(workloads(measuring(command, &RunOptions::for_compare(engines::cores()))))
+    let command = measuring(command, &RunOptions::for_compare(engines::cores()));
+    with_cluster(workloads(baseline::arguments(command)))
 }
 
 /// Compares.
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let baseline = Baseline::of(matches)?;
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
     subject.options.logging.each_apart = true;
     let (pairs, mut unmeasured) = machine.run(Supported { options: &subject.options });
@@ -60,7 +63,11 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if result.turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(verdict(result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(
+        is_as_good
+            && result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed),
+    ))
 }
 
 /// The systems that a machine's engine has for the options, and why it lacks the others: not all machines have the same ways to draw timestamps.

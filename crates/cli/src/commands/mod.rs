@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod crash;
+pub mod diff;
 pub mod doctor;
 pub mod list;
 pub mod log;
@@ -32,6 +33,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
+        Some(("diff", matches)) => diff::diff(matches),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("recover", matches)) => recover::recover(matches),
         Some(("crash", matches)) => crash::crash(matches),

@@ -2,6 +2,7 @@
 
 use super::verdict;
 use crate::arguments::{measuring, system, workloads};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
 use crate::load_advice::Watching;
 use crate::nodes::with_cluster;
@@ -24,12 +25,14 @@ use std::process::ExitCode;
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("run").about("Measure one system over one workload");
-    with_cluster(workloads(measuring(system(command), &RunOptions::for_run(engines::cores()))))
+    let command = measuring(system(command), &RunOptions::for_run(engines::cores()));
+    with_cluster(workloads(baseline::arguments(command)))
 }
 
 /// Measures.
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let baseline = Baseline::of(matches)?;
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
     let pair = selection::pair(matches)?;
     machine.run(Admit { pairs: &[pair], options: &subject.options })?;
@@ -65,7 +68,8 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(verdict(summary.checks.iter().all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(is_as_good && summary.checks.iter().all(|check| check.passed)))
 }
 
 /// Refuses what some pairs cannot be told, and a log where there is one.

@@ -2,9 +2,10 @@
 
 use super::{reproduce, verdict};
 use crate::arguments::{default_of, measuring, typed};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
 use crate::progress::Progress;
-use crate::{answer, nodes, output, selection, validated};
+use crate::{answer, nodes, output, selection, shipped, validated};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Durability, Engine};
 use harness::folder::Folder;
@@ -27,9 +28,10 @@ pub fn arguments() -> Command {
              machine names it, and is swept with --on and that machine's file only.",
         )
         .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
-    let command = nodes::with_cluster(measuring(command, &defaults)).mut_arg("out", |out| {
-        out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
-    });
+    let command = nodes::with_cluster(baseline::arguments(measuring(command, &defaults)))
+        .mut_arg("out", |out| {
+            out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
+        });
     OPTIONS.iter().fold(command, |command, option| {
         let default = default_of(option, &defaults);
         let help = format!("{} [default: the file's, or else {default}]", option.help());
@@ -43,6 +45,7 @@ const TIMES: [&str; 3] = ["warmup", "duration", "repeat"];
 /// Sweeps.
 pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let baseline = Baseline::of(matches)?;
     let file = Path::new(typed(matches, "experiment").expect("required"));
     let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
     let (experiment, cases) = prepare(file, machine, &typed_options)
@@ -73,7 +76,11 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     } else {
         output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
-    Ok(verdict(conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(
+        is_as_good
+            && conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed),
+    ))
 }
 
 /// What does not fit this machine, and fits that of the figure's paper: then the failure says how the figure is simulated.
@@ -95,7 +102,7 @@ pub fn prepare(
     typed_options: &[(&str, &str)],
 ) -> Result<(Experiment, Cases), Failure> {
     let (place, defaults) = (machine.place(), machine.defaults(RunOptions::for_compare));
-    let mut experiment = Experiment::read(file, place.cores)?;
+    let mut experiment = shipped::experiment(file, place.cores)?;
     experiment.admit(&place)?;
     if place.simulated && experiment.machine.is_none() {
         // The file's times are those of real machines; an hour of them would be a month of ours.
@@ -104,8 +111,10 @@ pub fn prepare(
         }
     }
     for (name, value) in typed_options {
-        defaults.clone().set(name, value).expect("a name of OPTIONS")?;
         experiment.replace(name, value)?;
+        if !experiment.axes.iter().any(|axis| axis.name == *name) {
+            defaults.clone().set(name, value).expect("a name of OPTIONS")?;
+        }
     }
     let mut cases = machine.run(Resolve { experiment: &experiment, defaults: &defaults, place: &place })?;
     for case in &mut cases.cases {

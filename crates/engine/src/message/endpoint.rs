@@ -9,7 +9,7 @@
 //!
 //! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes. Between processes there is a checksum before the bytes, of all three and of
 //! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
-//! a branch that has panicked, tells all others that he breaks off.
+//! a branch that has panicked, tells all others that he breaks off, and whom he has lost: all name the same.
 //!
 //! *What may wait.* Where a write is a call of the system, or of another library, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
 //! next if there is no transaction. Order on the stream is kept, so that it is there before whatever is sent later.
@@ -31,6 +31,7 @@ use crate::facade::clock::{self, Ticks};
 use crate::facade::socket;
 use crate::facade::{cpu, worker};
 use crate::protocol::{SlotId, Wake, Waker};
+use contract::telling::{tell, told};
 use contract::{LogError, Lost};
 
 /// Where a worker is in its deployment.
@@ -122,8 +123,8 @@ impl Logged<'_> {
 
 /// What is wrong with a counterpart.
 enum Wrong {
-    /// It has told so.
-    BreaksOff,
+    /// It has told so, and whom it has lost itself, if that is why.
+    BreaksOff(Option<Lost>),
     /// The bytes are no message.
     NoMessage,
 }
@@ -388,14 +389,20 @@ impl<'e> Endpoint<'e> {
             }
             match delivered {
                 Ok(()) => {}
-                Err(Wrong::BreaksOff) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
+                // Of this instance it may have heard nothing.
+                Err(Wrong::BreaksOff(Some(lost))) if lost.instance != position.instance => {
+                    channels.lose(lost.instance, lost.why);
+                }
+                Err(Wrong::BreaksOff(_)) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
                 Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
             }
         }
         if channels.is_broken() && !self.is_broken {
             self.is_broken = true;
             if channels.leave_process() {
-                self.tell_all(BREAK, b"");
+                let mut lost = Vec::new();
+                channels.with_lost(|of| of.iter().for_each(|of| tell(of, &mut lost)));
+                self.tell_all(BREAK, &lost);
             }
             if let Some(Logged { log, .. }) = &self.logged {
                 // What is not durable there never will be.
@@ -584,7 +591,7 @@ impl Counterpart {
             match slot {
                 END => self.has_ended = true,
                 FINISHED => self.has_finished = true,
-                BREAK => return Err(Wrong::BreaksOff),
+                BREAK => return Err(Wrong::BreaksOff(told(message))),
                 slot => deliver(slot, message).ok_or(Wrong::NoMessage)?,
             }
             self.taken += head_bytes + length;
@@ -760,10 +767,17 @@ mod tests {
 
     #[test]
     fn an_instance_that_breaks_off_or_sends_what_is_no_message_is_lost() {
-        for (head, why) in [
-            (Some(BREAK), Lost::BREAKS_OFF),
-            (Some(7), "what it sent is no message"),
-            (None, "its process has ended"),
+        let because_of = |instance| {
+            let mut message = Vec::new();
+            tell(&Lost::new(instance, "its process has ended"), &mut message);
+            message
+        };
+        for (sent, instance, why) in [
+            (Some((BREAK, vec![])), 1, Lost::BREAKS_OFF),
+            (Some((BREAK, because_of(2))), 2, "its process has ended"),
+            (Some((BREAK, because_of(0))), 1, Lost::BREAKS_OFF),
+            (Some((7, vec![])), 1, "what it sent is no message"),
+            (None, 1, "its process has ended"),
         ] {
             let [here, there] = two_parts();
             let grants = Grants::new(TWO.slots(), None);
@@ -773,8 +787,8 @@ mod tests {
             one.communicate(&grants);
             let mut message = Vec::new();
             assert!(one.take(0, &mut message) && message == b"an answer" && !one.is_broken());
-            match head {
-                Some(slot) => other.send(0, slot, b""),
+            match sent {
+                Some((slot, message)) => other.send(0, slot, &message),
                 None => drop(other),
             }
             assert!(!one.all_have_finished());
@@ -783,7 +797,7 @@ mod tests {
             }
             assert!(one.all_have_finished(), "nobody waits for it");
             drop(one);
-            assert_eq!(here.into_lost(), Some(Lost::new(1, why)));
+            assert_eq!(here.into_lost(), Some(Lost::new(instance, why)));
         }
     }
 

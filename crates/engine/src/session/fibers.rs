@@ -61,7 +61,7 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
 ) -> Report<C> {
     let slots = caches.len();
     let in_flight = slots - A::branch_slots(world.state, slots);
-    let statistics = WorkerStatistics::new(client, start, in_flight, world.run);
+    let statistics = WorkerStatistics::new(client, me, start, in_flight, world.run);
     let mut home = Home { statistics, panic: None, living: in_flight, ended: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
@@ -120,7 +120,10 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         }
         match scheduler.next_wake() {
             Some(until) => spin.pause_until(until),
-            None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => spin.rest(),
+            None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => {
+                spin.expect_at(home.statistics.next_arrival().filter(|_| !has_ended));
+                spin.rest();
+            }
             None => spin.pause(),
         }
     }
@@ -192,7 +195,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         slot.txn.architecture.go_home();
         let began = clock::now();
         // SAFETY: as above.
-        unsafe { &mut *home }.statistics.begin(free_since, began);
+        let begun = unsafe { &mut *home }.statistics.begin(free_since, drawn.due, began);
         let outcome = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
                 slot.prefetch_now(&drawn);
@@ -209,13 +212,13 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             match outcome {
                 Ok(Ok(Some(ended))) => {
                     let entered = catch_unwind(AssertUnwindSafe(|| {
-                        slot.enter(&mut home.statistics, drawn, ended, began)
+                        slot.enter(&mut home.statistics, drawn, ended, begun)
                     }));
                     if let Err(panic) = entered {
                         home.fail(panic);
                     }
                 }
-                Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
+                Ok(Ok(None)) => slot.give_up(&mut home.statistics, begun),
                 Ok(Err(error)) => home.statistics.fail(error),
                 Err(panic) if panic.is::<BranchPanicked>() => home.statistics.stop(),
                 Err(panic) => home.fail(panic),

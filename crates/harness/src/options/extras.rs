@@ -10,7 +10,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 22] = [
+const EXTRAS: [(&str, Said); 23] = [
     ("prefetch", |engine| format!("prefetch {}", engine.prefetch)),
     ("back-off", |engine| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -29,6 +29,10 @@ const EXTRAS: [(&str, Said); 22] = [
     ("sample", |engine| match engine.sample_one_in {
         0 => "no transaction timed by class".to_owned(),
         number => format!("one transaction in {number} timed by class"),
+    }),
+    ("rate", |engine| match engine.open_loop {
+        None => String::new(),
+        Some(open) => format!("an open loop of {} {} arrivals a second", open.rate_per_s, open.arrivals),
     }),
     ("latch", |engine| format!("latch of lock lists {}", engine.latch)),
     ("timestamps", |engine| format!("timestamps {}", engine.timestamps)),

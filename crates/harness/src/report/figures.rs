@@ -1,7 +1,7 @@
 //! From summaries to figures.
 
 use super::page::{Block, Key};
-use super::tables::latency_ends;
+use super::tables::{latency_begins, latency_ends};
 use crate::folder::latency;
 use crate::results::System;
 use crate::summary::{Costs, Summary};
@@ -181,6 +181,7 @@ pub fn aborts(summaries: &[&Summary]) -> Block {
 pub fn latency_curves(systems: &[System]) -> Block {
     let title = "Latency".to_owned();
     let end = systems.first().map_or("commit", |system| latency_ends(&system.summary));
+    let begin = systems.first().map_or("", |system| latency_begins(&system.summary));
     let curves: Vec<(usize, Vec<(f64, f64)>)> = systems
         .iter()
         .enumerate()
@@ -197,7 +198,7 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let y = Axis {
         labels: y_scale.ticks.iter().map(|&ns| short_latency(ns)).collect(),
         scale: y_scale,
-        title: format!("latency from the first attempt to {end}"),
+        title: format!("latency from {begin} to {end}"),
     };
     let x = percentile_axis(longest);
     let point = |&(one_in, ns): &(f64, f64)| {

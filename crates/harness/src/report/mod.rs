@@ -6,11 +6,13 @@
 mod check;
 mod claims;
 mod compare;
+mod curve;
 mod facts;
 mod figures;
 mod gallery;
 pub mod page;
 mod run;
+mod series;
 mod sweep;
 mod tables;
 

@@ -2,7 +2,7 @@
 //! remaining axes.
 
 use super::page::{Block, Cell, Claim, Key, Page};
-use super::{claims, facts, figures, footer, render, tables};
+use super::{claims, curve, facts, figures, footer, render, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured};
@@ -75,7 +75,7 @@ const MEASURES: [Measure; 4] = [
     Measure {
         name: "p99_ns",
         title: "Latency, 99th percentile",
-        note: "From the first attempt to commit, over all repetitions.",
+        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
         axis: "latency",
         value: |summary| summary.latency_ns.as_ref().map(|of| of.p99 as f64),
         whisker: |_| None,
@@ -85,7 +85,7 @@ const MEASURES: [Measure; 4] = [
     Measure {
         name: "mean_ns",
         title: "Latency, mean",
-        note: "From the first attempt to commit, over all repetitions.",
+        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
         axis: "latency",
         value: |summary| summary.latency_ns.as_ref().map(|of| of.mean),
         whisker: |_| None,
@@ -111,6 +111,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         blocks.extend(claims::numbers(report.claims.iter().map(|claim| ("", claim))));
     }
     for panel in layout.panels(report) {
+        blocks.extend(curve::of_rates(report, &layout, &panel));
         for measure in MEASURES.iter().filter(|measure| measure.is_shown(report.claims)) {
             blocks.extend(figure(report, &layout, &panel, measure));
         }
@@ -178,9 +179,9 @@ fn lead(report: &SweepReport<'_>) -> String {
 
 /// Which axis is plotted along, which ones tell the lines apart, and which ones the panels.
 pub(super) struct Arrangement {
-    x: Option<usize>,
-    lines: Vec<usize>,
-    panels: Vec<usize>,
+    pub(super) x: Option<usize>,
+    pub(super) lines: Vec<usize>,
+    pub(super) panels: Vec<usize>,
 }
 
 impl Arrangement {
@@ -207,12 +208,12 @@ impl Arrangement {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.panels)))
     }
 
-    fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
+    pub(super) fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.lines)))
     }
 }
 
-fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
+pub(super) fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
     axes.iter().map(|&axis| place[axis].clone()).collect()
 }
 
@@ -355,7 +356,7 @@ fn marks(
     numbers.flat_map(|(claim, y)| claim.places.iter().filter_map(move |place| of(claim, place, y))).collect()
 }
 
-fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
+pub(super) fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
     let name = |(&axis, value): (&usize, &String)| format!("{} {value}", report.experiment.axes[axis].name);
     layout.panels.iter().zip(panel).map(name).collect::<Vec<_>>().join(", ")
 }

@@ -2,6 +2,7 @@
 //!
 //! Fields may be added under one [`SCHEMA`]; a field that goes or changes its meaning makes a new one.
 
+mod arrivals;
 mod checks;
 mod comparison;
 mod costs;
@@ -13,6 +14,7 @@ mod time_shares;
 mod turns;
 pub mod warnings;
 
+pub use arrivals::{Arrivals, LatencyOf};
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured, in_lines};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
@@ -92,6 +94,12 @@ pub struct Summary {
     pub user_rollbacks: u64,
     /// The part of the commits that had been aborted at least once, 0 to 1.
     pub retried_share: f64,
+    /// What `latency_ns` is: *service* of a closed loop; *response* of an open one, from a transaction's arrival on, which counts what began late, or never.
+    #[serde(default)]
+    pub latency_of: LatencyOf,
+    /// What an open loop tells beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, or where commits are
     /// logged to their being durable, with retries and back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`. `null` if none
     /// committed, or a stopwatch ran along with all that did.
@@ -179,6 +187,8 @@ impl Summary {
             aborts: aborts_by_reason(repetitions.iter()),
             user_rollbacks: repetitions.iter().map(|repetition| repetition.user_rollbacks).sum(),
             retried_share: retried as f64 / commits.max(1) as f64,
+            latency_of: if subject.options.is_open_loop() { LatencyOf::Response } else { LatencyOf::Service },
+            arrivals: Arrivals::of(measured),
             latency_ns: Latency::of(&latencies),
             latency_samples: latencies.len(),
             between_ns: between.mean_ns(),
@@ -206,8 +216,7 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject
-                .engine_options_with(measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads)),
+            engine: subject.engine_options_of(measured),
             cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
@@ -355,6 +364,7 @@ pub(crate) mod tests {
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
             cc_threads_chosen: None,
+            capacity_per_s: None,
         }
     }
 

@@ -119,6 +119,11 @@ impl Channels {
         self.break_off();
     }
 
+    /// Of the instance that was lost, if one was.
+    pub fn with_lost<R>(&self, f: impl FnOnce(Option<&Lost>) -> R) -> R {
+        self.lost.with(|lost| f(lost.as_ref()))
+    }
+
     /// The instance that was lost, if one was.
     pub fn into_lost(self) -> Option<Lost> {
         self.lost.with(Option::take)
