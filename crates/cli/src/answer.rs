@@ -9,7 +9,7 @@ use harness::folder::Folder;
 use harness::options::{extras, extras_of_check};
 use harness::results::CompareResult;
 use harness::subject::shown;
-use harness::summary::{Check, Costs, Latency, LatencyOf, Logged, Memory, Summary, in_lines};
+use harness::summary::{Check, Costs, Kind, Latency, LatencyOf, Logged, Memory, Summary, in_lines};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
@@ -38,6 +38,7 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         LatencyOf::Response => "response time",
     };
     lines.extend([(name, latencies(summary)), ("", outside_latency(summary))]);
+    lines.extend(kinds(summary));
     lines.extend(times(summary));
     lines.push(("engine", engine(summary)));
     lines.extend(summary.instances_shown().map(|shown| ("instances", shown)));
@@ -87,6 +88,26 @@ fn latencies(summary: &Summary) -> String {
     let mean = mean.round() as u64;
     let all = [("mean", &mean), ("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
     all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
+}
+
+/// A line for each kind of transactions, if there are several.
+fn kinds(summary: &Summary) -> Vec<(&'static str, String)> {
+    let widest = summary.kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
+    let line = |(number, kind): (usize, &Kind)| {
+        let latencies = kind
+            .latency_ns
+            .as_ref()
+            .map_or(String::new(), |of| format!(", p50 {}  p99 {}", latency(of.p50), latency(of.p99)));
+        let tpmc = kind.tpmc.map_or(String::new(), |tpmc| format!(" ({} a minute)", thousands(tpmc)));
+        let per_s = thousands(kind.throughput_per_s);
+        let text = format!(
+            "{:widest$}  {per_s}/s{tpmc}, {} aborts/commit{latencies}",
+            kind.name,
+            ratio(kind.abort_rate)
+        );
+        (if number == 0 { "by kind" } else { "" }, text)
+    };
+    summary.kinds.iter().enumerate().map(line).collect()
 }
 
 /// Of an open loop: what was asked for, and how far it was behind.
@@ -232,7 +253,14 @@ fn checks(checks: &[Check]) -> String {
         true => check.name.clone(),
         false => format!("{} FAILED: {}", check.name, check.detail),
     };
-    checks.iter().map(one).collect::<Vec<_>>().join(", ")
+    // Of an audit's conditions those that hold are one word: it says the same.
+    let (conditions, others): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| check.passed && check.name.starts_with("condition-"));
+    let mut words: Vec<String> = others.into_iter().map(one).collect();
+    if !conditions.is_empty() {
+        words.push(counted(conditions.len(), "condition"));
+    }
+    words.join(", ")
 }
 
 /// A check with its verdict. `folder` is where it was laid down, if it was.

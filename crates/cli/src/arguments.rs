@@ -2,7 +2,8 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    check, compare, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep, validate,
+    check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep,
+    validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -88,6 +89,7 @@ pub fn command() -> Command {
             log::arguments(),
             node::arguments(),
             list::arguments(),
+            completions::arguments(),
             doctor::arguments(),
         ])
 }

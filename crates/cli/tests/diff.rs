@@ -144,6 +144,124 @@ fn points_and_systems_are_rows() {
     }
     let diff = run(&folder, &["diff", "one", "other", "--by", "p99", "--json"]).json();
     assert_eq!(diff["rows"].as_array().expect("rows").len(), 4, "{diff:#}");
-    assert_eq!(diff["rows"][0]["row"][0][0], "protocol");
+    assert!(diff["rows"][0]["row"].to_string().contains(r#"["workers","1"]"#), "{diff:#}");
     assert!(diff["rows"].as_array().expect("rows").iter().all(|row| row["ratio"] == 1.0), "{diff:#}");
+}
+
+/// For spreadsheets, scripts, pages and HdrHistogram's tools.
+#[test]
+fn results_are_exported_in_the_forms_of_other_programs() {
+    let folder = simulated();
+    let ran = measured(&folder, "20", &["--export", "csv,json,markdown,hlog", "--out", "out"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let read = |name: &str| fs::read_to_string(folder.join("out").join(name)).expect(name);
+    assert!(
+        read("export.csv").starts_with("schema,architecture,protocol,workload,"),
+        "{}",
+        read("export.csv")
+    );
+    let rows: Value = serde_json::from_str(&read("export.json")).expect("JSON");
+    assert_eq!((&rows[0]["schema"], &rows[0]["protocol"]), (&"trireme.export/1".into(), &"silo".into()));
+    assert!(read("export.md").starts_with("| architecture | protocol | txn/s | "), "{}", read("export.md"));
+    let log = read("latency.hlog");
+    assert!(
+        log.contains("Tag=shared-everything/silo,") && log.contains("Histogram log format version 1.3"),
+        "{log}"
+    );
+    let refused = measured(&folder, "20", &["--export", "xml", "--out", "refused"]);
+    assert!(refused.code == Some(2) && !folder.join("refused").exists(), "{}", refused.err);
+}
+
+#[test]
+fn shells_complete_and_the_manual_has_pages() {
+    let folder = fresh_folder("completions");
+    for shell in ["bash", "fish", "zsh"] {
+        let ran = run(&folder, &["completions", shell]);
+        assert!(ran.code == Some(0) && ran.out.contains("save-baseline"), "{shell}: {}", ran.err);
+    }
+    assert_eq!(run(&folder, &["completions", "man", "--out", "pages"]).code, Some(0));
+    let page = fs::read_to_string(folder.join("pages/trireme-run.1")).expect("a page");
+    assert!(page.contains("trireme\\-run") && page.contains("arrivals"), "{page}");
+    let refused = run(&folder, &["completions", "tcsh"]);
+    assert!(refused.code == Some(2) && refused.err.contains("allowed: bash, "), "{}", refused.err);
+}
+
+/// Outside of the repository, too: they travel inside the program.
+#[test]
+fn experiments_and_machines_travel_along() {
+    let folder = fresh_folder("shipped");
+    let listed = run(&folder, &["list", "experiments"]);
+    assert!(listed.out.contains("'trireme reproduce trireme/fig-2a'"), "{}", listed.out);
+    let planned = run(&folder, &["sweep", "experiments/hardware/open-loop.toml", "--dry-run"]);
+    assert!(planned.code == Some(0) && planned.out.contains("36 points"), "{}{}", planned.out, planned.err);
+    assert!(!folder.join("results").exists(), "nothing was measured");
+    let by_name = run(
+        &folder,
+        &[
+            "run",
+            "micro",
+            "--on",
+            "haswell-ex-4x18",
+            "--workers",
+            "2",
+            "--protocol",
+            "silo",
+            "--records",
+            "2000",
+            "--warmup",
+            "10us",
+            "--duration",
+            "50us",
+            "--repeat",
+            "1",
+            "--json",
+            "--out",
+            "out",
+        ],
+    );
+    assert_eq!(by_name.json()["machine"], "haswell-ex-4x18", "{}", by_name.err);
+    let environment: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("out/environment.json")).expect("laid down"))
+            .expect("JSON");
+    for fact in ["trireme_commit", "compiler", "stolen_share", "load_average_before"] {
+        assert!(environment.get(fact).is_some(), "{fact}: {environment:#}");
+    }
+}
+
+#[test]
+fn some_systems_are_compared_and_no_others() {
+    let folder = fresh_folder("only");
+    let only = |systems: &str| {
+        let line = ["compare", "micro", "--only", systems, "--json"];
+        common::run_short(&folder, &line)
+    };
+    let compared = only("silo, dora no-wait").json();
+    let systems: Vec<String> = compared["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {}",
+                row["architecture"].as_str().unwrap_or_default(),
+                row["protocol"].as_str().unwrap_or_default()
+            )
+        })
+        .collect();
+    assert!(
+        systems.contains(&"shared-everything silo".to_owned())
+            && systems.contains(&"dora no-wait".to_owned()),
+        "{systems:?}"
+    );
+    assert!(
+        systems.iter().all(|system| system.ends_with(" silo") || system == "dora no-wait"),
+        "{systems:?}"
+    );
+    let refused = only("siol");
+    assert!(
+        refused.code == Some(2)
+            && refused.err.contains("--only siol: allowed: architectures, protocols, or systems"),
+        "{}",
+        refused.err
+    );
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LINES: &[(&str, &str)] = &[
     (
         "frob",
-        "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, doctor",
+        "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, completions, doctor",
     ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
     ("run", "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc"),
@@ -247,7 +247,10 @@ const LINES: &[(&str, &str)] = &[
         "hot.toml:3:7: hot 2 needs another hot-records than 0, its default: allowed: a hot record",
     ),
     ("reproduce", "'trireme reproduce' needs a figure, or --all; allowed: "),
-    ("reproduce trireme/fig-99", "figure trireme/fig-99 is not there; allowed: trireme/fig-"),
+    (
+        "reproduce trireme/fig-99",
+        "figure trireme/fig-99 is not there; allowed: trireme/defaults, trireme/fig-2a, ",
+    ),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     (

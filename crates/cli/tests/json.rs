@@ -458,5 +458,6 @@ fn list_and_doctor_print_one_object() {
         "{}",
         doctor["load"]
     );
+    assert!(doctor["score"]["points"].as_u64().is_some_and(|points| points <= 100), "{doctor}");
     assert!(doctor["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
 }

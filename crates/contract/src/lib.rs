@@ -45,12 +45,14 @@ pub use engine::{
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
 pub use instances::{Instances, Site};
-pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
+pub use measurement::{
+    Arrived, Effort, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
+};
 pub use names::{
     ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,
     PartitionLatchName, PrefetchName, ProtocolName, TimestampsName, UnknownName,
 };
-pub use open_loop::{Arrived, OpenLoop, Series, Slice};
+pub use open_loop::{OpenLoop, Series, Slice, SliceHistogram};
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};

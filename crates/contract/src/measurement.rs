@@ -1,6 +1,6 @@
 //! What a run measured.
 
-use crate::open_loop::{Arrived, Series};
+use crate::open_loop::{self, OpenLoop, Series, SliceHistogram};
 use crate::transaction::AbortReason;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -212,6 +212,8 @@ pub struct Measurement {
     pub version_bytes: Option<u64>,
     /// Bytes of the store's records after the run, without indexes and previous versions.
     pub record_bytes: u64,
+    /// By kind of transaction, if there are several ([`Client::kinds`](crate::Client::kinds)).
+    pub kinds: Vec<KindCounts>,
     /// Of an open loop.
     pub arrived: Option<Arrived>,
     /// What happened slice by slice, if that was asked for.
@@ -242,6 +244,7 @@ impl Measurement {
             effort: Effort::default(),
             version_bytes: None,
             record_bytes: 0,
+            kinds: Vec::new(),
             arrived: None,
             series: None,
         }
@@ -270,6 +273,7 @@ impl Measurement {
             effort,
             version_bytes,
             record_bytes,
+            kinds,
             arrived,
             series,
         } = other;
@@ -295,7 +299,17 @@ impl Measurement {
         self.effort.merge(effort);
         self.version_bytes = self.version_bytes.zip(*version_bytes).map(|(one, other)| one + other);
         self.record_bytes += record_bytes;
+        self.add_kinds(kinds);
         self.add_open(arrived.clone(), series.clone());
+    }
+
+    /// Adds what another worker counted of each kind.
+    pub fn add_kinds(&mut self, kinds: &[KindCounts]) {
+        if self.kinds.is_empty() {
+            self.kinds = kinds.to_vec();
+            return;
+        }
+        self.kinds.iter_mut().zip(kinds).for_each(|(sum, other)| sum.merge(other));
     }
 
     /// Adds what another worker counted of an open loop, and slice by slice.
@@ -360,18 +374,73 @@ impl Measurement {
     }
 }
 
+/// What was counted of one kind of transactions, in the interval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindCounts {
+    /// The kind's name.
+    pub name: String,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Transactions rolled back by their own will.
+    pub user_rollbacks: u64,
+    /// Attempts that were aborted, of those that ended.
+    pub aborts: u64,
+    /// Latencies of those that committed, to two significant digits.
+    #[serde(with = "crate::open_loop::recorded")]
+    pub latency_ns: SliceHistogram,
+}
+
+impl KindCounts {
+    /// Of a kind of which nothing has ended yet.
+    pub fn nothing(name: &str) -> KindCounts {
+        let latency_ns = open_loop::empty_histogram();
+        KindCounts { name: name.to_owned(), commits: 0, user_rollbacks: 0, aborts: 0, latency_ns }
+    }
+
+    /// Adds another worker's.
+    pub fn merge(&mut self, other: &KindCounts) {
+        self.commits += other.commits;
+        self.user_rollbacks += other.user_rollbacks;
+        self.aborts += other.aborts;
+        self.latency_ns.add(&other.latency_ns).expect("all histograms have the same bounds");
+    }
+}
+
+/// What an open loop tells beside a closed one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Arrived {
+    /// When transactions arrived.
+    pub open_loop: OpenLoop,
+    /// How many arrived in the interval.
+    pub arrived: u64,
+    /// How many had arrived by its end, and had not begun.
+    pub queued: u64,
+    /// What a closed loop calls latency: from the beginning of the first attempt. It leaves out how long transactions waited to begin.
+    #[serde(with = "recorded")]
+    pub service_ns: LatencyHistogram,
+}
+
+impl Arrived {
+    /// Adds another worker's, of the same run.
+    pub fn merge(&mut self, other: &Arrived) {
+        self.arrived += other.arrived;
+        self.queued += other.queued;
+        self.service_ns.add(&other.service_ns).expect("all histograms have the same bounds");
+    }
+}
+
 /// A histogram as what was recorded in it: values, with how often each.
-pub(crate) mod recorded {
+mod recorded {
     use super::{LatencyHistogram, Measurement};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(of: &LatencyHistogram, to: S) -> Result<S::Ok, S::Error> {
         let recorded = of.iter_recorded().map(|each| (each.value_iterated_to(), each.count_at_value()));
         recorded.collect::<Vec<_>>().serialize(to)
     }
 
-    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<LatencyHistogram, D::Error> {
         let mut histogram = Measurement::empty_histogram();
         for (value, count) in Vec::<(u64, _)>::deserialize(from)? {
             histogram.record_n(value, count).map_err(D::Error::custom)?;

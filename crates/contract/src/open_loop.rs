@@ -4,7 +4,6 @@
 //! A closed loop, the papers' method, draws the next transaction when the last one has ended. It tells the most that a system does; it does not tell how long users
 //! wait below that, for a system that stalls is asked for nothing meanwhile (Schroeder, Wierman and Harchol-Balter, *Open versus closed*, NSDI 2006).
 
-use crate::measurement::LatencyHistogram;
 use crate::names::ArrivalsName;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -30,6 +29,8 @@ impl OpenLoop {
 pub struct Series {
     /// How long a slice takes.
     pub slice: Duration,
+    /// Transactions that had arrived before the interval and not begun.
+    pub queued_before: u64,
     /// One after the other.
     pub slices: Vec<Slice>,
 }
@@ -57,7 +58,11 @@ impl Series {
     /// Of an interval, in which nothing has happened yet. The last slice is the shortest.
     pub fn of(interval: Duration, slice: Duration) -> Series {
         let slices = interval.as_nanos().div_ceil(slice.as_nanos().max(1)) as usize;
-        Series { slice, slices: std::iter::repeat_with(Slice::empty).take(slices).collect() }
+        Series {
+            slice,
+            queued_before: 0,
+            slices: std::iter::repeat_with(Slice::empty).take(slices).collect(),
+        }
     }
 
     /// How long a slice of such an interval is: a tenth of a second, or a tenth of the interval if that is shorter.
@@ -67,6 +72,7 @@ impl Series {
 
     /// Adds another worker's, of the same interval.
     pub fn merge(&mut self, other: &Series) {
+        self.queued_before += other.queued_before;
         for (slice, other) in self.slices.iter_mut().zip(&other.slices) {
             slice.commits += other.commits;
             slice.aborts += other.aborts;
@@ -78,58 +84,37 @@ impl Series {
 
     /// How many transactions had arrived by the end of each slice and not begun.
     pub fn queues(&self) -> impl Iterator<Item = u64> + '_ {
-        self.slices.iter().scan((0u64, 0u64), |(arrived, began), slice| {
-            *arrived += slice.arrived;
-            *began += slice.began;
-            // Those that began in the interval may have arrived before it.
-            Some(arrived.saturating_sub(*began))
+        self.slices.iter().scan(self.queued_before, |queued, slice| {
+            *queued = (*queued + slice.arrived).saturating_sub(slice.began);
+            Some(*queued)
         })
     }
 }
 
+/// An empty histogram of that type.
+pub(crate) fn empty_histogram() -> SliceHistogram {
+    SliceHistogram::new_with_bounds(1, 100_000_000_000, 2).expect("1 <= 1 and 2 * 1 <= the upper bound")
+}
+
 impl Slice {
     fn empty() -> Slice {
-        let latency_ns = SliceHistogram::new_with_bounds(1, 100_000_000_000, 2)
-            .expect("1 <= 1 and 2 * 1 <= the upper bound");
+        let latency_ns = empty_histogram();
         Slice { commits: 0, aborts: 0, arrived: 0, began: 0, latency_ns }
     }
 }
 
-/// What an open loop tells beside a closed one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Arrived {
-    /// When transactions arrived.
-    pub open_loop: OpenLoop,
-    /// How many arrived in the interval.
-    pub arrived: u64,
-    /// How many had arrived by its end, and had not begun.
-    pub queued: u64,
-    /// What a closed loop calls latency: from the beginning of the first attempt. It leaves out how long transactions waited to begin.
-    #[serde(with = "crate::measurement::recorded")]
-    pub service_ns: LatencyHistogram,
-}
-
-impl Arrived {
-    /// Adds another worker's, of the same run.
-    pub fn merge(&mut self, other: &Arrived) {
-        self.arrived += other.arrived;
-        self.queued += other.queued;
-        self.service_ns.add(&other.service_ns).expect("all histograms have the same bounds");
-    }
-}
-
 /// A slice's histogram as what was recorded in it.
-mod recorded {
+pub(crate) mod recorded {
     use super::{Slice, SliceHistogram};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(of: &SliceHistogram, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(of: &SliceHistogram, to: S) -> Result<S::Ok, S::Error> {
         let recorded = of.iter_recorded().map(|each| (each.value_iterated_to(), each.count_at_value()));
         recorded.collect::<Vec<_>>().serialize(to)
     }
 
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SliceHistogram, D::Error> {
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SliceHistogram, D::Error> {
         let mut histogram = Slice::empty().latency_ns;
         for (value, count) in Vec::<(u64, _)>::deserialize(from)? {
             histogram.record_n(value, count).map_err(D::Error::custom)?;
@@ -152,14 +137,15 @@ mod tests {
         assert_eq!(Series::slice_of(Duration::from_millis(1)), Duration::from_micros(100));
         series.slices[0].arrived = 5;
         series.slices[0].began = 2;
-        series.slices[2].began = 3;
+        series.slices[2].began = 4;
+        series.queued_before = 1;
         series.slices[0].latency_ns += 17;
         let mut bytes = Vec::new();
         tell(&series, &mut bytes);
         let other: Series = told(&bytes).expect("a series");
         assert_eq!(other.slices[0].latency_ns, series.slices[0].latency_ns);
         series.merge(&other);
-        assert_eq!(series.queues().collect::<Vec<_>>(), [6, 6, 0, 0]);
+        assert_eq!(series.queues().collect::<Vec<_>>(), [8, 8, 0, 0]);
         assert_eq!(series.slices[0].latency_ns.len(), 2);
     }
 }

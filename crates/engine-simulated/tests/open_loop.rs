@@ -41,7 +41,7 @@ fn a_system_does_what_it_is_asked_for_as_far_as_it_can() {
         let done = much.throughput_per_s() / capacity;
         assert!((0.7..=1.5).contains(&done), "{pair}: {done} of what it can");
         let grown = queues(&much);
-        assert!(grown.is_sorted() && grown[9] > 5 * grown[0].max(1), "{pair}: {grown:?}");
+        assert!(grown.is_sorted() && grown[9] > 2 * grown[0].max(1), "{pair}: {grown:?}");
         assert!(much.unfinished == 0 || much.latency_ns.max() > little.latency_ns.max(), "{pair}");
         let again = measured(pair, at(2 * capacity as u64));
         assert_eq!((again.latency_ns, again.commits), (much.latency_ns, much.commits), "{pair}");

@@ -297,6 +297,7 @@ fn collect<C: Client>(
         measurement.idle_ns += counts.idle_ns;
         measurement.time_share.add(&counts.time_share);
         measurement.effort.merge(&counts.effort);
+        measurement.add_kinds(&counts.kinds);
         measurement.add_open(counts.arrived, counts.series);
         clients.push(client);
     }

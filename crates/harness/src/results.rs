@@ -66,6 +66,11 @@ impl Surroundings {
         Surroundings { validated, ..self }
     }
 
+    /// Adds a fact to the environment.
+    pub fn tell(&mut self, name: &str, value: impl Serialize) {
+        self.environment[name] = serde_json::to_value(value).expect("facts have text keys");
+    }
+
     /// `environment` is what the machine says of itself; what this program says of itself is added.
     pub fn new(command: String, environment: &impl Serialize) -> Surroundings {
         let began = Utc::now().readable();

@@ -1,7 +1,6 @@
 //! What is measured, apart from the system: the workload with its parameters, the options, the machine.
 
 use crate::options::{Origin, RunOptions};
-use crate::summary::Measured;
 use contract::EngineOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,17 +55,6 @@ impl Subject {
         let engine = self.options.engine.clone();
         let latch = engine.latch_of_partitions(self.options.workers, self.place.cores);
         EngineOptions { partition_latch: Some(latch), ..engine }
-    }
-
-    /// The same, with what short runs have chosen for a system.
-    pub fn engine_options_of(&self, measured: &Measured) -> EngineOptions {
-        let engine = self.engine_options();
-        let chosen = measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
-        EngineOptions {
-            cc_threads: chosen.unwrap_or(engine.cc_threads),
-            open_loop: measured.told(&self.options).engine.open_loop,
-            ..engine
-        }
     }
 }
 

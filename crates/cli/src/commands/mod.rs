@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod crash;
 pub mod diff;
 pub mod doctor;
@@ -40,6 +41,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("log", matches)) => log::log(matches),
         Some(("node", matches)) => node::node(matches),
         Some(("list", matches)) => list::list(matches),
+        Some(("completions", matches)) => completions::completions(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some((other, _)) => unreachable!("no command is called {other}"),
         None => welcome::welcome(),

@@ -9,7 +9,7 @@ use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
 use crate::progress::Steps;
 use crate::side_by_side::side_by_side;
-use crate::{answer, output, shipped, validated};
+use crate::{answer, output, shipped, surroundings, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::folder::Folder;
 use harness::observer::Silent;
@@ -18,7 +18,6 @@ use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
 use harness::sweep::{Cases, Conducted, Experiment, PointResult, journal};
 use harness::{Event, Failure, Observer, Place};
-use machine::hardware::environment::Environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -103,7 +102,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
         let (place, folder) = (machine.place(), folder.join(&figure.name));
         prepared.push(Prepared { figure, machine, place, experiment, cases, folder });
     }
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = surroundings::of_line(line);
     let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
     let conducted = simulate_all(&prepared, &surroundings, matches)?;
     let conducted = told_again(&prepared, conducted, &surroundings)?;

@@ -42,14 +42,17 @@ impl SliceCounts {
 
     /// A transaction that had arrived then begins.
     pub fn begin(&mut self, arrived: Ticks, began: Ticks) {
-        self.arrive(arrived);
+        if began >= self.from {
+            self.arrive(arrived);
+        }
         if let Some(slice) = self.at(began) {
             slice.began += 1;
         }
     }
 
-    /// A transaction has arrived then.
+    /// A transaction has arrived then that has not begun before the interval.
     pub fn arrive(&mut self, arrived: Ticks) {
+        self.series.queued_before += u64::from(arrived < self.from);
         if let Some(slice) = self.at(arrived) {
             slice.arrived += 1;
         }

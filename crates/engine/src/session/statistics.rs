@@ -28,8 +28,8 @@ use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
 use crate::work;
 use contract::{
-    AbortReason, Arrival, Arrived, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement,
-    Outcome, Receipts, RunError, Sampled, Series, TimeShare, Until,
+    AbortReason, Arrival, Arrived, Client, Completion, Effort, EngineOptions, KindCounts, LatencyHistogram,
+    Measurement, Outcome, Procedure, Receipts, RunError, Sampled, Series, TimeShare, Until,
 };
 use std::collections::VecDeque;
 
@@ -62,6 +62,8 @@ pub(crate) struct Counts {
     pub effort: Effort,
     /// Of what arrived in the interval and committed, without a stopwatch.
     pub latency_ns: LatencyHistogram,
+    /// By kind, if there are several.
+    pub kinds: Vec<KindCounts>,
     /// Of an open loop.
     pub arrived: Option<Arrived>,
     /// By slices, if that is asked for.
@@ -88,6 +90,7 @@ impl Counts {
             time_share: TimeShare::default(),
             effort: Effort::default(),
             latency_ns: touched(Measurement::empty_histogram()),
+            kinds: Vec::new(),
             arrived: None,
             series: None,
             response: Sampled::default(),
@@ -174,6 +177,7 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
 struct Undurable {
     epoch: u64,
     begun: Begun,
+    kind: usize,
     ended: Ended,
 }
 
@@ -184,6 +188,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let interval = Interval::new(start, until);
         let among = Among { number: among.number + number, ..among };
         let mut counts = Counts::new();
+        counts.kinds = client.kinds().iter().map(|name| KindCounts::nothing(name)).collect();
+        counts.kinds.iter_mut().for_each(|of| of.latency_ns.reset());
         counts.arrived = options.open_loop.map(|open_loop| Arrived {
             open_loop,
             arrived: 0,
@@ -428,9 +434,10 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             self.counts.response.add(now.since(began));
         }
         self.count_outlasting(began, now);
+        let kind = drawn.procedure.kind();
         match ended.epoch {
-            None => self.count(&ended, begun, now),
-            Some(epoch) => self.undurable.push_back(Undurable { epoch, begun, ended }),
+            None => self.count(&ended, begun, kind, now),
+            Some(epoch) => self.undurable.push_back(Undurable { epoch, begun, kind, ended }),
         }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
@@ -481,12 +488,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn count_durable(&mut self) {
         let now = clock::now();
         self.turn(now);
-        while let Some(Undurable { epoch, begun, ended }) = self.undurable.pop_front() {
+        while let Some(Undurable { epoch, begun, kind, ended }) = self.undurable.pop_front() {
             if epoch > self.durable {
-                self.undurable.push_front(Undurable { epoch, begun, ended });
+                self.undurable.push_front(Undurable { epoch, begun, kind, ended });
                 break;
             }
-            self.count(&ended, begun, now);
+            self.count(&ended, begun, kind, now);
         }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
@@ -502,7 +509,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// What ends in the interval counts for throughput; what began in it, for latency. A transaction that is logged ends when it is
     /// durable.
     #[inline(always)]
-    fn count(&mut self, ended: &Ended, begun: Begun, now: Ticks) {
+    fn count(&mut self, ended: &Ended, begun: Begun, kind: usize, now: Ticks) {
         if self.phase == Phase::Counting {
             match ended.outcome {
                 Outcome::Commit => {
@@ -513,6 +520,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             }
         }
         let Begun { arrived, began } = begun;
+        self.count_kind(ended, arrived, kind, now);
         let is_timed = ended.outcome == Outcome::Commit && !ended.sampled;
         if self.interval.contains(arrived) {
             self.running -= 1;
@@ -525,6 +533,21 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
         if let Some(slices) = self.slices.as_mut().filter(|_| ended.outcome == Outcome::Commit) {
             slices.commit(now, now.since(arrived));
+        }
+    }
+
+    /// The same by kind; nothing if there is one.
+    #[inline]
+    fn count_kind(&mut self, ended: &Ended, arrived: Ticks, kind: usize, now: Ticks) {
+        let is_counted = self.phase == Phase::Counting;
+        let Some(of) = self.counts.kinds.get_mut(kind).filter(|_| is_counted) else { return };
+        of.aborts += u64::from(ended.attempts - 1);
+        match ended.outcome {
+            Outcome::Commit => of.commits += 1,
+            Outcome::Rollback => of.user_rollbacks += 1,
+        }
+        if ended.outcome == Outcome::Commit && !ended.sampled {
+            of.latency_ns.saturating_record(clock::nanoseconds(now.since(arrived)));
         }
     }
 

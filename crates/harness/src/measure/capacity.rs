@@ -6,14 +6,13 @@ use crate::options::RunOptions;
 use crate::text::numbers::thousands;
 use contract::Measurement;
 
-/// The part that a trial has of a repetition's warm-up, and of its interval.
-const PART_OF_A_REPETITION: u32 = 2;
+/// The part that a trial has of a repetition's interval. Its warm-up is as long: a cold system can less.
+const PART_OF_AN_INTERVAL: u32 = 2;
 
 /// What the trial is told.
 pub fn trial(options: &RunOptions) -> RunOptions {
     let mut options = RunOptions {
-        warmup: options.warmup / PART_OF_A_REPETITION,
-        duration: options.duration / PART_OF_A_REPETITION,
+        duration: options.duration / PART_OF_AN_INTERVAL,
         repeat: 1,
         percent_of_capacity: None,
         ..options.clone()

@@ -11,7 +11,7 @@ use contract::{
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workloads::audit::{Audit, Audited};
+use workloads::audit::{Audit, Audited, Finding};
 
 /// A workload with its tables loaded.
 pub struct Session<'a, E: Engine, W: Workload> {
@@ -156,10 +156,10 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         Ok((run.measurement, checks))
     }
 
-    /// Whether the tables hold what the workload says that they must, as `selection` reads them; nothing if the workload
+    /// Whether the tables hold what the workload says that they must, as `selection` reads them: all of it, and behind that each condition that has a name; nothing if the workload
     /// says nothing.
-    pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Option<Check>, Failure> {
-        let Some(audit) = self.workload.audit() else { return Ok(None) };
+    pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Vec<Check>, Failure> {
+        let Some(audit) = self.workload.audit() else { return Ok(Vec::new()) };
         let engine_options = options.engine_options(0);
         let arrangement = E::arrange(selection, options.workers, &engine_options)?;
         let auditor = |client| audit.client(arrangement.seat(client, options.engine.seed));
@@ -177,9 +177,13 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             false => audit.verdict(&self.clients, &auditors),
             true => audit.verdict_of_anybody(&auditors),
         };
-        Ok(Some(Check::new("audit", verdict.is_ok(), || {
-            verdict.err().map_or_else(String::new, |finding| finding.to_string())
-        })))
+        let check = |name: &str, verdict: Result<(), Finding>| {
+            let holds = verdict.is_ok();
+            Check::new(name, holds, || verdict.err().map_or_else(String::new, |finding| finding.to_string()))
+        };
+        let conditions = audit.conditions(&auditors);
+        let conditions = conditions.into_iter().map(|(name, verdict)| check(&name, verdict));
+        Ok(std::iter::once(check("audit", verdict)).chain(conditions).collect())
     }
 
     /// What must hold after any run.

@@ -270,9 +270,9 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                 continue;
             }
             audited.push(layout);
-            let check = self.session(layout).audit(Selection::Pair(pair), options)?;
+            let checks = self.session(layout).audit(Selection::Pair(pair), options)?;
             for (_, system) in group.iter_mut().filter(|(of, _)| *of == layout) {
-                Check::join(&mut system.checks, check.iter().cloned().collect());
+                Check::join(&mut system.checks, checks.clone());
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::svg::{SERIES, Width, at_both_widths};
 use crate::text::numbers::{latency, latency_if_any, short, short_latency, thousands};
 
 /// The axis that makes a sweep such a curve.
-const RATE: &str = "rate";
+pub(super) const RATE: &str = "rate";
 
 /// A finished point of a line.
 struct Loaded<'a> {

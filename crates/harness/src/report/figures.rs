@@ -182,6 +182,14 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let title = "Latency".to_owned();
     let end = systems.first().map_or("commit", |system| latency_ends(&system.summary));
     let begin = systems.first().map_or("", |system| latency_begins(&system.summary));
+    // Each has a line of its own: further ones would look like the first.
+    let (all, systems) = (systems.len(), &systems[..systems.len().min(SERIES)]);
+    let left_out = match all - systems.len() {
+        0 => String::new(),
+        others => format!(
+            " The first {SERIES} of {all} systems; those of the other {others} are in the folder latency/."
+        ),
+    };
     let curves: Vec<(usize, Vec<(f64, f64)>)> = systems
         .iter()
         .enumerate()
@@ -213,7 +221,9 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let key = |(rank, system): (usize, &System)| Key::of_series(rank % SERIES, system.summary.system());
     Block::Figure {
         title,
-        note: "Retries and waits included. Further right are ever rarer, slower transactions.".to_owned(),
+        note: format!(
+            "Retries and waits included. Further right are ever rarer, slower transactions.{left_out}"
+        ),
         legend: systems.iter().enumerate().map(key).collect(),
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };

@@ -38,6 +38,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
         ]
         .into_iter()
         .chain(series::over_time(&result.system))
+        .chain(tables::kinds(summary))
         .chain([figures::aborts(&[summary]), tables::costs(&[summary])])
         .chain(figures::threads("", &[(summary.system(), summary)]))
         .chain(tables::chosen_threads(&[summary]))
@@ -50,7 +51,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             facts::environment(&result.surroundings.environment, place.simulated),
         ])
         .collect(),
-        footer: footer(&result.surroundings.began),
+        footer: footer(result.surroundings, place.simulated),
     })
 }
 

@@ -142,7 +142,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
             report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?))),
         ),
         blocks,
-        footer: footer(&report.surroundings.began),
+        footer: footer(report.surroundings, report.place.simulated),
     })
 }
 
@@ -190,7 +190,7 @@ impl Arrangement {
         let named = |name: &str| axes.iter().position(|axis| axis.name == name);
         let numeric =
             |axis: &crate::sweep::Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
-        let x = experiment.x.as_ref().and_then(|x| named(&x.value));
+        let x = experiment.x.as_ref().and_then(|x| named(&x.value)).or_else(|| named(curve::RATE));
         let x = x.or_else(|| axes.iter().position(|axis| axis.values.len() > 1 && numeric(axis)));
         let x = x.or_else(|| (!axes.is_empty()).then_some(0));
         let others: Vec<usize> = (0..axes.len()).filter(|&axis| Some(axis) != x).collect();
@@ -365,7 +365,8 @@ pub(super) fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: 
 fn x_axis(report: &SweepReport<'_>, layout: &Arrangement, values: &[&str]) -> (Axis, Vec<f64>) {
     let title = layout.x.map_or(String::new(), |axis| report.experiment.axes[axis].name.clone());
     let labels = values.iter().map(|value| (*value).to_owned()).collect();
-    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+    let number = |value: &&str| value.strip_suffix('%').unwrap_or(value).parse().ok();
+    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
     match numbers {
         Some(numbers) if is_geometric(&numbers) => {
             (Axis { scale: Scale::through_logarithmic(&numbers), labels, title }, numbers)

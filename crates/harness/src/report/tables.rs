@@ -1,7 +1,7 @@
 //! Tables that several reports have.
 
 use super::page::{Block, Cell};
-use crate::summary::{COSTS, Check, CostDescription, Latency, LatencyOf, Summary, Unmeasured};
+use crate::summary::{COSTS, Check, CostDescription, Kind, Latency, LatencyOf, Summary, Unmeasured};
 use crate::text::names;
 use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 
@@ -37,6 +37,39 @@ pub fn what_latency_is(summary: &Summary) -> String {
         "Latency is from the beginning of a transaction's first attempt to {end}, with aborted attempts and back-off; drawing it, \
          planning it and waiting for a free worker are outside. Transactions that were timed class by class are not among the latencies."
     )
+}
+
+/// By kind of transactions; nothing if there is one.
+pub fn kinds(summary: &Summary) -> Option<Block> {
+    let row = |kind: &Kind| {
+        let shown = |of: fn(&Latency) -> u64| latency_if_any(kind.latency_ns.as_ref().map(of));
+        vec![
+            Cell::words(kind.name.as_str()),
+            Cell::number(thousands(kind.throughput_per_s)),
+            Cell::number(thousands(kind.user_rollbacks as f64)),
+            Cell::number(ratio(kind.abort_rate)),
+            Cell::number(shown(|of| of.p50)),
+            Cell::number(shown(|of| of.p99)),
+            Cell::number(shown(|of| of.p999)),
+        ]
+    };
+    let tpmc = summary.kinds.iter().find_map(|kind| kind.tpmc).map_or(String::new(), |tpmc| {
+        format!(" New-Orders a minute: {}, without the standard's keying and think times.", thousands(tpmc))
+    });
+    (!summary.kinds.is_empty()).then(|| Block::Table {
+        title: "By kind of transaction".to_owned(),
+        note: format!("Latencies to two significant digits.{tpmc}"),
+        head: vec![
+            Cell::words("transaction"),
+            Cell::number("txn/s"),
+            Cell::number("rollbacks"),
+            Cell::number("aborts/commit"),
+            Cell::number("p50"),
+            Cell::number("p99"),
+            Cell::number("p99.9"),
+        ],
+        rows: summary.kinds.iter().map(row).collect(),
+    })
 }
 
 /// The heads of [`numbers`].

@@ -7,6 +7,7 @@ mod checks;
 mod comparison;
 mod costs;
 mod division;
+mod kinds;
 mod latency;
 mod measured;
 mod memory;
@@ -19,6 +20,7 @@ pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured, in_lines};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
 pub use division::{ChosenThreads, Tried};
+pub use kinds::Kind;
 pub use latency::Latency;
 pub use measured::Measured;
 pub use memory::Memory;
@@ -117,6 +119,9 @@ pub struct Summary {
     /// By Little's law 1: transactions that ended in the interval, times latency and what lies between two of them, over the
     /// slots; of the repetition that is farthest off. `null` if nothing ended.
     pub littles_law: Option<f64>,
+    /// By kind of transactions, if the workload has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
     /// Where the time of sampled transactions went; the classes add up to 1, or to 0 without samples.
     pub time_share: TimeShares,
     /// Transactions that were sampled for `time_share`.
@@ -199,6 +204,7 @@ impl Summary {
                 .iter()
                 .filter_map(Measurement::littles_law)
                 .max_by(|one, other| off(one).total_cmp(&off(other))),
+            kinds: kinds::of(&subject.workload, repetitions),
             time_share: TimeShares::of(&time),
             time_samples: time.samples,
             costs: Costs::of(repetitions),
@@ -216,7 +222,7 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject.engine_options_of(measured),
+            engine: engine_options(subject, measured),
             cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
@@ -276,6 +282,17 @@ impl Summary {
     /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
     pub fn has_transactions(&self) -> bool {
         self.pair().is_none_or(|pair| pair.protocol.has_transactions())
+    }
+}
+
+/// What the engine was told, with what short runs have chosen for the system.
+fn engine_options(subject: &Subject, measured: &Measured) -> EngineOptions {
+    let engine = subject.engine_options();
+    let chosen = measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
+    EngineOptions {
+        cc_threads: chosen.unwrap_or(engine.cc_threads),
+        open_loop: measured.told(&subject.options).engine.open_loop,
+        ..engine
     }
 }
 

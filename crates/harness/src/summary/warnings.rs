@@ -99,11 +99,13 @@ fn has_few_samples(summary: &Summary) -> bool {
     summary.commits > 0 && summary.engine.sample_one_in > 0 && summary.time_samples < FEWEST_SAMPLES
 }
 
+const BEHIND: &str = "more transactions arrived than could be done";
+
 /// Whether a system does less than is asked of it; in words.
 fn behind(summary: &Summary) -> Option<String> {
     let arrivals = summary.arrivals.as_ref().filter(|of| of.is_behind(summary.throughput_per_s))?;
     Some(format!(
-        "{} transactions a second arrived, and {} committed; {} waited at the end of an interval",
+        "{BEHIND}: {} a second, of which {} committed; {} waited at the end of an interval",
         thousands(arrivals.rate_per_s as f64),
         thousands(summary.throughput_per_s),
         thousands(arrivals.queued as f64)
@@ -263,6 +265,7 @@ impl Several<'_> {
             [SPREAD, FEW_SAMPLES, LITTLE].iter().any(|begins| warning.starts_with(begins))
                 || warning.contains(ABSENT)
                 || warning.contains(UNFINISHED)
+                || warning.contains(BEHIND)
         };
         let mut seen: Vec<&String> = Vec::new();
         for warning in of_each.iter().flatten().filter(|warning| !is_summed_up(warning)) {
@@ -302,6 +305,17 @@ impl Several<'_> {
             let (most, of) = worst.expect("one at least");
             warnings.push(format!(
                 "{who}some workers {ABSENT}, at worst {most} of {of}; use a longer --duration, or fewer --workers"
+            ));
+        }
+        let of_arrived = |summary: &Summary| {
+            behind(summary)?;
+            Some(summary.throughput_per_s / summary.arrivals.as_ref()?.rate_per_s as f64)
+        };
+        if let Some((who, done)) = self.having(of_arrived) {
+            let least = done.into_iter().fold(f64::INFINITY, f64::min);
+            warnings.push(format!(
+                "{who}{BEHIND}, at worst {} of them; response times grow as long as it goes on",
+                percent(least)
             ));
         }
         let unfinished = |summary: &Summary| {
